@@ -1,0 +1,3 @@
+//! sizewise: symbolic shape reasoning for exported PyTorch programs.
+#![warn(missing_docs)]
+pub mod expr;

@@ -1,0 +1,2 @@
+//! The `sizewise` program.
+fn main() {}
