@@ -1,0 +1,2 @@
+//! Export IR: the operator schemas, and the programs that call them.
+pub mod schema;
