@@ -1,1 +1,24 @@
-//! Symbolic integers.
+//! Layer 0: symbolic integers, floats and booleans.
+//!
+//! An [`Expr`] is a small copyable handle into a [`Pool`], which stores every distinct expression once. Construction is
+//! canonical: integer expressions are polynomials over *atoms* (symbols, floor divisions, minima, ...) with sorted
+//! terms, and an integer comparison is a polynomial compared with zero. So expressions that are equal as polynomials are the same
+//! handle; whether two *different* expressions mean the same is a question for `decide`, never for `==`.
+//!
+//! Integers are exact ([`Int`]); `//` and `%` floor, as in Python; floats are IEEE doubles.
+mod build;
+mod build_bool;
+mod build_div;
+mod build_float;
+mod eval;
+mod int;
+mod node;
+mod poly;
+mod pool;
+mod subst;
+
+pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
+pub use int::Int;
+pub use node::{Args, F64, Func, Node, Sort};
+pub use poly::{Monomial, Poly};
+pub use pool::{Expr, Pool, Symbol};

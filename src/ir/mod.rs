@@ -1,4 +1,5 @@
-//! The Export IR: graphs, nodes, values and signatures of an exported program, and readers for it.
+//! The Export IR: graphs, nodes, values and signatures of an exported program, readers for it, and the
+//! schemas of the operators it calls.
 
 pub mod argument;
 pub mod dtype;
@@ -11,6 +12,7 @@ pub mod program;
 pub mod provenance;
 pub mod pt2;
 pub mod pytree;
+pub mod schema;
 pub mod signature;
 
 pub use argument::{Argument, Operand, Subgraph};

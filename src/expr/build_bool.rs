@@ -1,0 +1,196 @@
+//! Canonical construction of comparisons and boolean connectives.
+//!
+//! Every integer comparison becomes `p == 0` ([`Func::IsZero`]) or `p <= 0` ([`Func::NotPositive`]) of a polynomial in lowest terms, and
+//! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
+use super::node::{Func, Sort};
+use super::pool::{Expr, Pool};
+
+impl Pool {
+    /// `a == b`.
+    pub fn eq(&mut self, a: Expr, b: Expr) -> Expr {
+        if let (Some(x), Some(y)) = (a.as_inline(), b.as_inline()) {
+            return self.bool(x == y);
+        }
+        match (self.sort(a), self.sort(b)) {
+            (Sort::Bool, Sort::Bool) => {
+                let (not_a, not_b) = (self.not(a), self.not(b));
+                let (both, neither) = (self.and(&[a, b]), self.and(&[not_a, not_b]));
+                return self.or(&[both, neither]);
+            }
+            (Sort::Float, _) | (_, Sort::Float) => return self.compare_floats(Func::FloatEq, a, b),
+            _ => {}
+        }
+        let difference = self.scaled_difference(a, b);
+        let poly = self.poly(difference);
+        let content = poly.content();
+        if content.is_zero() {
+            return self.bool(poly.constant.is_zero());
+        }
+        // No combination of multiples of the content reaches a constant that is none.
+        if !poly.constant.is_multiple_of(&content) {
+            return self.bool(false);
+        }
+        let lead_negative = poly.terms.first().is_some_and(|(_, c)| c.is_negative());
+        let divisor = if lead_negative { -content } else { content };
+        let reduced = poly.exact_quotient(&divisor).unwrap_or(poly);
+        let reduced = self.from_poly(&reduced);
+        self.intern_call(Func::IsZero, &[reduced])
+    }
+
+    /// `a != b`.
+    pub fn ne(&mut self, a: Expr, b: Expr) -> Expr {
+        let equal = self.eq(a, b);
+        self.not(equal)
+    }
+
+    /// `a <= b`.
+    pub fn le(&mut self, a: Expr, b: Expr) -> Expr {
+        if let (Some(x), Some(y)) = (a.as_inline(), b.as_inline()) {
+            return self.bool(x <= y);
+        }
+        if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
+            return self.compare_floats(Func::FloatLe, a, b);
+        }
+        let difference = self.scaled_difference(a, b);
+        self.not_positive(difference)
+    }
+
+    /// `a < b`.
+    pub fn lt(&mut self, a: Expr, b: Expr) -> Expr {
+        if let (Some(x), Some(y)) = (a.as_inline(), b.as_inline()) {
+            return self.bool(x < y);
+        }
+        if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
+            return self.compare_floats(Func::FloatLt, a, b);
+        }
+        let difference = self.scaled_difference(a, b);
+        let next = self.add(difference, Expr::ONE);
+        self.not_positive(next)
+    }
+
+    /// `a >= b`.
+    pub fn ge(&mut self, a: Expr, b: Expr) -> Expr {
+        self.le(b, a)
+    }
+
+    /// `a > b`.
+    pub fn gt(&mut self, a: Expr, b: Expr) -> Expr {
+        self.lt(b, a)
+    }
+
+    /// A positive integer multiple of `a - b`: ratios are cleared of their denominators.
+    fn scaled_difference(&mut self, a: Expr, b: Expr) -> Expr {
+        let (a, b) = (self.as_integer(a), self.as_integer(b));
+        let difference = self.sub(a, b);
+        match self.common_denominator(&[difference]) {
+            Some((scaled, _)) => scaled[0],
+            None => difference,
+        }
+    }
+
+    /// `p <= 0` of an integer expression.
+    fn not_positive(&mut self, p: Expr) -> Expr {
+        let mut poly = self.poly(p);
+        let content = poly.content();
+        if content.is_zero() {
+            return self.bool(!poly.constant.is_positive());
+        }
+        // g*q + c <= 0 is q <= floor(-c/g).
+        poly.constant = -(-&poly.constant).floor_div(&content).unwrap_or_default();
+        for (_, c) in &mut poly.terms {
+            *c = c.floor_div(&content).unwrap_or_default();
+        }
+        let reduced = self.from_poly(&poly);
+        self.intern_call(Func::NotPositive, &[reduced])
+    }
+
+    fn compare_floats(&mut self, func: Func, a: Expr, b: Expr) -> Expr {
+        let (a, b) = (self.to_float(a), self.to_float(b));
+        let (a, b) = if func == Func::FloatEq && b < a { (b, a) } else { (a, b) };
+        self.fold_call(func, &[a, b])
+    }
+
+    /// `not a`; an integer counts as `a != 0`.
+    pub fn not(&mut self, a: Expr) -> Expr {
+        if let Some(b) = self.as_bool(a) {
+            return self.bool(!b);
+        }
+        let a = self.truth(a);
+        match self.as_call(a) {
+            Some((Func::Not, args)) => args[0],
+            Some((Func::NotPositive, args)) => {
+                // not p <= 0 is 1 - p <= 0.
+                let p = args[0];
+                let complement = self.sub(Expr::ONE, p);
+                self.not_positive(complement)
+            }
+            Some((func @ (Func::And | Func::Or), args)) => {
+                let args: Vec<Expr> = args.to_vec();
+                let negated: Vec<Expr> = args.into_iter().map(|e| self.not(e)).collect();
+                if func == Func::And { self.or(&negated) } else { self.and(&negated) }
+            }
+            _ => self.intern_call(Func::Not, &[a]),
+        }
+    }
+
+    /// `e` as a truth value: an integer or double is true unless it is 0.
+    pub fn truth(&mut self, e: Expr) -> Expr {
+        match self.sort(e) {
+            Sort::Bool => e,
+            Sort::Int => self.ne(e, Expr::ZERO),
+            Sort::Float => {
+                let zero = self.float(0.0);
+                self.ne(e, zero)
+            }
+        }
+    }
+
+    /// All of the operands; of none, `True`.
+    pub fn and(&mut self, operands: &[Expr]) -> Expr {
+        self.connective(Func::And, operands)
+    }
+
+    /// Any of the operands; of none, `False`.
+    pub fn or(&mut self, operands: &[Expr]) -> Expr {
+        self.connective(Func::Or, operands)
+    }
+
+    /// `a` implies `b`.
+    pub fn implies(&mut self, a: Expr, b: Expr) -> Expr {
+        let not_a = self.not(a);
+        self.or(&[not_a, b])
+    }
+
+    fn connective(&mut self, func: Func, operands: &[Expr]) -> Expr {
+        let absorbing = self.bool(func == Func::Or);
+        let neutral = self.bool(func == Func::And);
+        let mut flat: Vec<Expr> = Vec::with_capacity(operands.len());
+        for &e in operands {
+            let e = self.truth(e);
+            match self.as_func(e, func) {
+                Some(inner) => flat.extend_from_slice(inner),
+                None => flat.push(e),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        flat.retain(|&e| e != neutral);
+        if flat.contains(&absorbing) {
+            return absorbing;
+        }
+        for &e in &flat {
+            // A nested connective's complement would be taken apart again; literals are what meets in practice.
+            if !matches!(self.as_call(e), Some((Func::And | Func::Or, _))) {
+                let complement = self.not(e);
+                if flat.binary_search(&complement).is_ok() {
+                    return absorbing;
+                }
+            }
+        }
+        match flat.as_slice() {
+            [] => neutral,
+            [only] => *only,
+            _ => self.intern_call(func, &flat),
+        }
+    }
+}

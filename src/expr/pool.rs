@@ -1,0 +1,280 @@
+//! The arena in which every distinct expression is stored once.
+use super::int::Int;
+use super::node::{Args, F64, Func, Node, Sort};
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use std::fmt;
+
+/// A handle to an expression of a [`Pool`]; equal handles of one pool are the same expression.
+///
+/// Integers of up to 63 bits are kept in the handle itself (lowest bit set), so arithmetic on concrete sizes never
+/// touches the pool. Any other handle is an index (lowest bit clear). The order of handles is the order of
+/// construction: a child is always smaller than its parent, and it has no meaning beyond that.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Expr(u64);
+
+impl Expr {
+    /// The integer 0.
+    pub const ZERO: Expr = Expr::small(0);
+    /// The integer 1.
+    pub const ONE: Expr = Expr::small(1);
+
+    const fn small(value: i64) -> Expr {
+        Expr(((value << 1) | 1) as u64)
+    }
+
+    /// The handle of an integer that fits in 63 bits.
+    pub const fn inline(value: i64) -> Option<Expr> {
+        if value >= -(1 << 62) && value < 1 << 62 { Some(Expr::small(value)) } else { None }
+    }
+
+    /// The integer of a handle that carries one (every integer of up to 63 bits does).
+    pub const fn as_inline(self) -> Option<i64> {
+        if self.0 & 1 == 1 { Some((self.0 as i64) >> 1) } else { None }
+    }
+
+    /// The position in the pool of a handle that carries no integer.
+    pub(super) fn index(self) -> Option<usize> {
+        if self.0 & 1 == 0 { Some((self.0 >> 1) as usize) } else { None }
+    }
+
+    /// A number that identifies the expression within its pool, for use as a table index or in other data structures.
+    pub fn id(self) -> u64 {
+        self.0
+    }
+}
+
+impl From<i32> for Expr {
+    fn from(value: i32) -> Expr {
+        Expr::small(i64::from(value))
+    }
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_inline() {
+            Some(v) => write!(f, "{v}"),
+            None => write!(f, "#{}", self.0 >> 1),
+        }
+    }
+}
+
+/// A free variable of a [`Pool`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Symbol(pub u32);
+
+/// Stores expressions, each once. Handles of different pools must not be mixed.
+#[derive(Clone)]
+pub struct Pool {
+    nodes: IndexSet<Node, FxBuildHasher>,
+    /// The sort of each node.
+    sorts: Vec<Sort>,
+    symbols: indexmap::IndexMap<Box<str>, Sort, FxBuildHasher>,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool::new()
+    }
+}
+
+/// The fixed handles of the truth values, interned by [`Pool::new`].
+const FALSE: Expr = Expr(0);
+const TRUE: Expr = Expr(2);
+
+impl Pool {
+    /// A pool that holds only the truth values.
+    pub fn new() -> Pool {
+        let mut pool =
+            Pool { nodes: IndexSet::default(), sorts: Vec::new(), symbols: indexmap::IndexMap::default() };
+        pool.intern(Node::Bool(false));
+        pool.intern(Node::Bool(true));
+        pool
+    }
+
+    /// The number of stored nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether the pool holds no expression but the truth values.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 2
+    }
+
+    pub(super) fn intern(&mut self, node: Node) -> Expr {
+        let (index, new) = self.nodes.insert_full(node);
+        if new {
+            self.sorts.push(self.sort_of_node(index));
+        }
+        Expr((index as u64) << 1)
+    }
+
+    pub(super) fn intern_call(&mut self, func: Func, args: &[Expr]) -> Expr {
+        self.intern(Node::Call(func, Args::from_slice(args)))
+    }
+
+    /// The node behind a handle, or `None` when the handle itself carries the integer ([`Expr::as_inline`]).
+    pub fn node(&self, e: Expr) -> Option<&Node> {
+        self.nodes.get_index(e.index()?)
+    }
+
+    /// The call behind a handle, if it is one.
+    pub fn as_call(&self, e: Expr) -> Option<(Func, &[Expr])> {
+        match self.node(e)? {
+            Node::Call(func, args) => Some((*func, args)),
+            _ => None,
+        }
+    }
+
+    /// The operands of `e` when it is a call of `func`.
+    pub fn as_func(&self, e: Expr, func: Func) -> Option<&[Expr]> {
+        self.as_call(e).filter(|(f, _)| *f == func).map(|(_, args)| args)
+    }
+
+    /// An integer constant.
+    pub fn int(&mut self, value: impl Into<Int>) -> Expr {
+        let value = value.into();
+        match value.to_i64().and_then(Expr::inline) {
+            Some(e) => e,
+            None => self.intern(Node::Int(value)),
+        }
+    }
+
+    /// A double constant.
+    pub fn float(&mut self, value: f64) -> Expr {
+        self.intern(Node::Float(F64(value)))
+    }
+
+    /// A truth value.
+    pub fn bool(&self, value: bool) -> Expr {
+        if value { TRUE } else { FALSE }
+    }
+
+    /// The symbol of a name. One new to the pool is an integer, unless named as torch names floats (`zf0`, `zuf1`).
+    pub fn symbol(&mut self, name: &str) -> Expr {
+        let digits = name.strip_prefix("zuf").or_else(|| name.strip_prefix("zf"));
+        let float = digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
+        self.symbol_of_sort(name, if float { Sort::Float } else { Sort::Int })
+    }
+
+    /// The symbol of a name; one new to the pool gets `sort`, a known one keeps its own.
+    pub fn symbol_of_sort(&mut self, name: &str, sort: Sort) -> Expr {
+        let index = match self.symbols.get_index_of(name) {
+            Some(index) => index,
+            None => self.symbols.insert_full(name.into(), sort).0,
+        };
+        self.intern(Node::Symbol(Symbol(index as u32)))
+    }
+
+    /// The expression of a symbol.
+    pub fn symbol_expr(&mut self, symbol: Symbol) -> Expr {
+        self.intern(Node::Symbol(symbol))
+    }
+
+    /// The symbol of a name, if the pool has one.
+    pub fn find_symbol(&self, name: &str) -> Option<Symbol> {
+        self.symbols.get_index_of(name).map(|index| Symbol(index as u32))
+    }
+
+    /// The name of a symbol.
+    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+        self.symbols.get_index(symbol.0 as usize).map_or("?", |(name, _)| name)
+    }
+
+    /// The number of symbols.
+    pub fn symbol_count(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// The symbol that `e` is, if it is one.
+    pub fn as_symbol(&self, e: Expr) -> Option<Symbol> {
+        match self.node(e)? {
+            Node::Symbol(symbol) => Some(*symbol),
+            _ => None,
+        }
+    }
+
+    /// The integer that `e` is, if it is one.
+    pub fn as_int(&self, e: Expr) -> Option<Int> {
+        match e.as_inline() {
+            Some(v) => Some(Int::from(v)),
+            None => match self.node(e)? {
+                Node::Int(v) => Some(v.clone()),
+                _ => None,
+            },
+        }
+    }
+
+    /// The truth value that `e` is, if it is one.
+    pub fn as_bool(&self, e: Expr) -> Option<bool> {
+        match e {
+            FALSE => Some(false),
+            TRUE => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The double that `e` is, if it is one.
+    pub fn as_float(&self, e: Expr) -> Option<f64> {
+        match self.node(e)? {
+            Node::Float(v) => Some(v.0),
+            _ => None,
+        }
+    }
+
+    /// Whether `e` is a constant of any sort.
+    pub fn is_constant(&self, e: Expr) -> bool {
+        e.as_inline().is_some() || matches!(self.node(e), Some(Node::Int(_) | Node::Float(_) | Node::Bool(_)))
+    }
+
+    /// What kind of value `e` has.
+    pub fn sort(&self, e: Expr) -> Sort {
+        e.index().map_or(Sort::Int, |index| self.sorts[index])
+    }
+
+    fn sort_of_node(&self, index: usize) -> Sort {
+        match &self.nodes[index] {
+            Node::Int(_) | Node::Sum { .. } | Node::Product(_) => Sort::Int,
+            Node::Float(_) => Sort::Float,
+            Node::Bool(_) => Sort::Bool,
+            Node::Symbol(s) => self.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, sort)| *sort),
+            Node::Call(func, args) => {
+                let operand = if *func == Func::Ite { args.get(1) } else { args.first() };
+                func.sort(operand.map_or(Sort::Int, |&a| self.sort(a)))
+            }
+        }
+    }
+
+    /// Calls `visit` with each direct operand of `e`.
+    pub fn for_each_child(&self, e: Expr, mut visit: impl FnMut(Expr)) {
+        match self.node(e) {
+            Some(Node::Sum { terms, .. }) => terms.iter().for_each(|(m, _)| visit(*m)),
+            Some(Node::Product(factors)) => factors.iter().for_each(|(f, _)| visit(*f)),
+            Some(Node::Call(_, args)) => args.iter().for_each(|&a| visit(a)),
+            _ => {}
+        }
+    }
+
+    /// Every stored expression that `roots` are built of, themselves included, children before parents. Integers
+    /// carried by their handle are left out.
+    pub fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack: Vec<Expr> = roots.to_vec();
+        let mut found = Vec::new();
+        while let Some(e) = stack.pop() {
+            if e.index().is_some() && seen.insert(e) {
+                found.push(e);
+                self.for_each_child(e, |child| stack.push(child));
+            }
+        }
+        // A child is always older than its parent, so the order of handles is a topological one.
+        found.sort_unstable();
+        found
+    }
+
+    /// The symbols that occur in `roots`, oldest first.
+    pub fn free_symbols(&self, roots: &[Expr]) -> Vec<Symbol> {
+        self.reachable(roots).into_iter().filter_map(|e| self.as_symbol(e)).collect()
+    }
+}
