@@ -6,5 +6,6 @@ pub mod decide;
 pub mod expr;
 pub mod fake;
 pub mod ir;
+pub mod propagate;
 pub mod range;
 pub mod shape_env;

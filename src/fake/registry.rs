@@ -25,8 +25,8 @@ impl Registry {
     }
 
     /// The kernel of an overload, named as in `aten.add.Tensor`.
-    pub fn get(&self, op: &str) -> Option<Kernel> {
-        self.kernels.get(op).copied()
+    pub fn get(&self, op: &str) -> Option<&Kernel> {
+        self.kernels.get(op)
     }
 
     /// The overloads that have a kernel, sorted.

@@ -76,11 +76,13 @@ impl Program {
             return Err(pytree_error(message));
         }
         let flat_args: Arc<str> = "flat_args".into();
-        let inputs = placeholders.into_iter().zip(leaves).enumerate().map(|(flat, ((index, placeholder), mut leaf))| {
-            leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
-            let Leaf { path, aliases, call_path, keyword } = leaf;
-            UserInput { placeholder, index, path, aliases, call_path, keyword }
-        });
+        let inputs = placeholders.into_iter().zip(leaves).enumerate().map(
+            |(flat, ((index, placeholder), mut leaf))| {
+                leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
+                let Leaf { path, aliases, call_path, keyword } = leaf;
+                UserInput { placeholder, index, path, aliases, call_path, keyword }
+            },
+        );
         Ok(inputs.collect())
     }
 }
@@ -113,7 +115,8 @@ fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Ve
     let (positional, keyword) = match signature.in_spec.children.as_slice() {
         [positional, keyword] if matches!(keyword.kind, TreeKind::Dict(_)) => (positional, keyword),
         _ => {
-            let message = "the call's structure is no pair of positional arguments and a dictionary of others";
+            let message =
+                "the call's structure is no pair of positional arguments and a dictionary of others";
             return Err(pytree_error(message.to_owned()));
         }
     };
@@ -124,7 +127,9 @@ fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Ve
     for (position, argument) in positional.children.iter().enumerate() {
         let name = names.get(position).cloned().unwrap_or_else(|| format!("arg_{position}").into());
         let mut heads = vec![vec![PathStep::Parameter(name)]];
-        if let Some((varargs, nth)) = varargs.as_ref().and_then(|varargs| Some((varargs, varargs.nth(position)?))) {
+        if let Some((varargs, nth)) =
+            varargs.as_ref().and_then(|varargs| Some((varargs, varargs.nth(position)?)))
+        {
             heads.push(vec![PathStep::Parameter(Arc::clone(&varargs.name)), PathStep::Index(nth)]);
             if varargs.certain {
                 heads.swap(0, 1);
@@ -160,7 +165,12 @@ fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Ve
 
 impl Leaf {
     /// The leaf at `inner` below each of `heads`, the first of which is the likeliest.
-    fn new(heads: &[Vec<PathStep>], inner: &[PathStep], call_path: String, keyword: Option<Arc<str>>) -> Leaf {
+    fn new(
+        heads: &[Vec<PathStep>],
+        inner: &[PathStep],
+        call_path: String,
+        keyword: Option<Arc<str>>,
+    ) -> Leaf {
         let mut paths = heads.iter().map(|head| [head.as_slice(), inner].concat());
         let path = paths.next().unwrap_or_default();
         Leaf { path, aliases: paths.collect(), call_path, keyword }

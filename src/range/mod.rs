@@ -13,6 +13,9 @@ impl ValueRange {
     pub fn between_options(lo: Option<Int>, hi: Option<Int>) -> Option<Self> {
         Some(Self { lo, hi })
     }
+    pub fn all() -> Self {
+        Self::default()
+    }
     pub fn at_least(lo: Int) -> Self {
         Self { lo: Some(lo), hi: None }
     }

@@ -58,6 +58,30 @@ impl ShapeEnv {
         e
     }
 
+    /// Declares a double.
+    pub fn declare_float(&mut self, name: &str, info: SymbolInfo) -> Expr {
+        let e = self.pool.symbol_of_sort(name, crate::expr::Sort::Float);
+        if let Some(symbol) = self.pool.as_symbol(e) {
+            self.symbols.insert(symbol, info);
+        }
+        e
+    }
+
+    /// Assumes of `to` the bounds that are known of `from`: both are names of one value.
+    pub fn carry_bounds(&mut self, from: Expr, to: Expr) {
+        let (lower, upper) = self.bounds(from);
+        if let Some(lower) = lower {
+            let lower = self.pool.int(lower);
+            let condition = self.pool.ge(to, lower);
+            self.assume(condition);
+        }
+        if let Some(upper) = upper {
+            let upper = self.pool.int(upper);
+            let condition = self.pool.le(to, upper);
+            self.assume(condition);
+        }
+    }
+
     /// A fresh unbacked integer in a range, named `u<n>`.
     pub fn fresh_unbacked(&mut self, range: ValueRange) -> Expr {
         let mut n = self.unbacked.len();
