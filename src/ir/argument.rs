@@ -104,7 +104,9 @@ impl Argument {
             }
         }
         match self {
-            Argument::Tensor(value) | Argument::CustomObj(value) | Argument::OptionalTensor(Some(value)) => f(*value),
+            Argument::Tensor(value) | Argument::CustomObj(value) | Argument::OptionalTensor(Some(value)) => {
+                f(*value)
+            }
             Argument::Tensors(values) => values.iter().copied().for_each(f),
             Argument::OptionalTensors(values) => values.iter().copied().flatten().for_each(f),
             Argument::NestedTensors(lists) => lists.iter().flatten().copied().for_each(f),

@@ -371,7 +371,10 @@ mod tests {
     #[test]
     fn layouts_and_memory_formats_round_trip() {
         for &(layout, number, name) in Layout::NAMES {
-            assert_eq!((Layout::from_export_number(number), Layout::from_name(name)), (Some(layout), Some(layout)));
+            assert_eq!(
+                (Layout::from_export_number(number), Layout::from_name(name)),
+                (Some(layout), Some(layout))
+            );
         }
         for &(format, number, name) in MemoryFormat::NAMES {
             assert_eq!(MemoryFormat::from_export_number(number), Some(format));

@@ -220,7 +220,8 @@ impl GraphBuilder {
         let index = self.graph.values.len();
         match self.graph.values.entry(name) {
             indexmap::map::Entry::Occupied(entry) => {
-                let message = format!("a second value is called `{}`; names are unique in a graph", entry.key());
+                let message =
+                    format!("a second value is called `{}`; names are unique in a graph", entry.key());
                 Err(ReadError::new(ReadErrorKind::Graph, message))
             }
             indexmap::map::Entry::Vacant(entry) => {

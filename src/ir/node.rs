@@ -59,7 +59,11 @@ impl Target {
             let mut parts = path.splitn(3, '.');
             if let (Some(namespace), Some(op)) = (parts.next(), parts.next()) {
                 let overload = parts.next().unwrap_or("default");
-                return TargetKind::Op { namespace: namespace.into(), op: op.into(), overload: overload.into() };
+                return TargetKind::Op {
+                    namespace: namespace.into(),
+                    op: op.into(),
+                    overload: overload.into(),
+                };
             }
         }
         let (module, function) = text.rsplit_once('.').unwrap_or(("", text));

@@ -144,7 +144,13 @@ mod tests {
 
     #[test]
     fn malformed_traces_have_no_location() {
-        for trace in ["", "nonsense", "File \"a.py\"", "File \"a.py\", line x, in f", "File \"a.py\", line 99999999999"] {
+        for trace in [
+            "",
+            "nonsense",
+            "File \"a.py\"",
+            "File \"a.py\", line x, in f",
+            "File \"a.py\", line 99999999999",
+        ] {
             assert_eq!(provenance(trace).location(), None, "{trace}");
         }
     }

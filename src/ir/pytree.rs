@@ -113,11 +113,12 @@ impl TreeSpec {
     /// When the text is no such JSON, of another version than 1, nested more than some 60 levels deep, or when a
     /// dictionary has not as many keys as elements.
     pub fn parse(text: &str, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> {
-        let (version, root): (u64, RawSpec) = serde_json::from_str(text).map_err(|error| {
-            pytree_error(format!("a tree specification cannot be read: {error}"))
-        })?;
+        let (version, root): (u64, RawSpec) = serde_json::from_str(text)
+            .map_err(|error| pytree_error(format!("a tree specification cannot be read: {error}")))?;
         if version != 1 {
-            return Err(pytree_error(format!("a tree specification of version {version}; expected version 1")));
+            return Err(pytree_error(format!(
+                "a tree specification of version {version}; expected version 1"
+            )));
         }
         build(root, named_tuples)
     }
@@ -134,7 +135,9 @@ impl TreeSpec {
     pub fn step(&self, index: usize) -> PathStep {
         match &self.kind {
             TreeKind::Dict(keys) if index < keys.len() => PathStep::Key(keys[index].clone()),
-            TreeKind::NamedTuple { fields, .. } if index < fields.len() => PathStep::Field(Arc::clone(&fields[index])),
+            TreeKind::NamedTuple { fields, .. } if index < fields.len() => {
+                PathStep::Field(Arc::clone(&fields[index]))
+            }
             _ => PathStep::Index(index),
         }
     }
@@ -191,14 +194,20 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
         Some("collections.namedtuple") => named_tuple(context, count, named_tuples)?,
         Some(class) => TreeKind::Other { class: class.into(), context: context.into() },
     };
-    let children = raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
+    let children =
+        raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
     Ok(TreeSpec { kind, children })
 }
 
 /// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object.
 fn dict_keys(class: &str, context: &str, count: usize) -> ReadResult<Vec<TreeKey>> {
     use serde_json::Value;
-    let malformed = || pytree_error(format!("the keys of a {class} are not a list of {count} strings or integers: {context}"));
+    let malformed = || {
+        pytree_error(format!(
+            "the keys of a {class} are not a list of {count} strings or integers: {}",
+            context.chars().take(80).collect::<String>()
+        ))
+    };
     let mut value: Value = serde_json::from_str(context).map_err(|_| malformed())?;
     if let Some(keys) = value.get_mut("dict_context") {
         value = keys.take();
@@ -254,10 +263,19 @@ mod tests {
             (spec("builtins.dict", "[]", &[]), vec![]),
             (spec("collections.namedtuple", "my.NT", &[LEAF, LEAF]), vec!["x.p", "x.q"]),
             (spec("collections.namedtuple", "other.NT", &[LEAF]), vec!["x[0]"]),
-            (spec("collections.defaultdict", r#"{"default_factory_module": "builtins", "dict_context": ["k"]}"#, &[LEAF]),
-             vec!["x['k']"]),
+            (
+                spec(
+                    "collections.defaultdict",
+                    r#"{"default_factory_module": "builtins", "dict_context": ["k"]}"#,
+                    &[LEAF],
+                ),
+                vec!["x['k']"],
+            ),
             (spec("torch.return_types.topk", "null", &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
-            (spec("builtins.tuple", "null", &[LEAF, &spec("builtins.tuple", "null", &[LEAF])]), vec!["x[0]", "x[1][0]"]),
+            (
+                spec("builtins.tuple", "null", &[LEAF, &spec("builtins.tuple", "null", &[LEAF])]),
+                vec!["x[0]", "x[1][0]"],
+            ),
         ] {
             assert_eq!(paths(&root), expected, "{root}");
         }
@@ -275,7 +293,10 @@ mod tests {
             (&format!("[1, {}]", spec("builtins.dict", r#"["a"]"#, &[])), "keys"),
             (&format!("[1, {}]", spec("builtins.dict", "null", &[])), "keys"),
             (&format!("[1, {}]", spec("builtins.dict", "[[1]]", &[LEAF])), "keys"),
-            (&format!("[1, {}]", spec("collections.namedtuple", "my.NT", &[LEAF])), "has 1 elements but 2 fields"),
+            (
+                &format!("[1, {}]", spec("collections.namedtuple", "my.NT", &[LEAF])),
+                "has 1 elements but 2 fields",
+            ),
         ] {
             let fields = NamedTupleFields::from([("my.NT".into(), vec!["p".into(), "q".into()])]);
             let error = TreeSpec::parse(text, &fields).unwrap_err();
@@ -286,7 +307,9 @@ mod tests {
 
     #[test]
     fn string_literals_are_those_of_python() {
-        for (text, literal) in [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")] {
+        for (text, literal) in
+            [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")]
+        {
             assert_eq!(python_string(text), literal);
         }
     }

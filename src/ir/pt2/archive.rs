@@ -67,7 +67,8 @@ fn entry_names(archive: &Archive<'_>) -> ReadResult<Vec<String>> {
         let climbs = name.split(['/', '\\']).any(|part| part == "..");
         let absolute = name.starts_with(['/', '\\']) || name.as_bytes().get(1) == Some(&b':');
         if climbs || absolute || name.contains('\0') {
-            let message = format!("the entry name `{}` is absolute or leads out of the archive", name.escape_debug());
+            let message =
+                format!("the entry name `{}` is absolute or leads out of the archive", name.escape_debug());
             return Err(ReadError::new(ReadErrorKind::UnsafeEntryName, message));
         }
         names.push(name);
@@ -99,7 +100,8 @@ fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits)
 fn choose_model(names: &[String], root: &str) -> ReadResult<String> {
     let folder = format!("{root}models/");
     let model_name = |entry: &String| entry.strip_prefix(&folder)?.strip_suffix(".json").map(str::to_owned);
-    let models: Vec<String> = names.iter().filter_map(model_name).filter(|name| !name.contains('/')).collect();
+    let models: Vec<String> =
+        names.iter().filter_map(model_name).filter(|name| !name.contains('/')).collect();
     let chosen = match models.as_slice() {
         [] => {
             let message = format!("the archive holds no program: there is no `{folder}<name>.json`");
@@ -123,7 +125,12 @@ fn choose_model(names: &[String], root: &str) -> ReadResult<String> {
 }
 
 /// Checks that a small entry holds one of the expected texts.
-fn expect_marker(archive: &mut Archive<'_>, name: &str, expected: &[&str], kind: ReadErrorKind) -> ReadResult<()> {
+fn expect_marker(
+    archive: &mut Archive<'_>,
+    name: &str,
+    expected: &[&str],
+    kind: ReadErrorKind,
+) -> ReadResult<()> {
     let bytes = read_entry(archive, name, MARKER_BYTES, &Limits::default())?;
     let text = String::from_utf8_lossy(&bytes);
     if expected.contains(&text.trim()) {
@@ -164,7 +171,9 @@ fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Li
 
 fn zip_error(error: &ZipError) -> ReadError {
     let kind = match error {
-        ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => ReadErrorKind::NotAProgram,
+        ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
+            ReadErrorKind::NotAProgram
+        }
         _ => ReadErrorKind::DamagedArchive,
     };
     ReadError::new(kind, format!("the zip archive cannot be read: {error}"))

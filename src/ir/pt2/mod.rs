@@ -44,7 +44,8 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
         None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
         Some(b'{') => {
             if bytes.len() as u64 > options.limits.model_bytes {
-                let message = format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
+                let message =
+                    format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
                 return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
             }
             read_model(bytes, options)
@@ -54,7 +55,8 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
             read_model(&model.bytes, options).map_err(|error| error.in_entry(&model.name))
         }
         Some(_) => {
-            let message = "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
+            let message =
+                "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
             Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
         }
     }
@@ -64,7 +66,9 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
 fn read_model(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
     let document: json::ExportedProgram<'_> = json::parse(bytes).map_err(|error| {
         // Another major version may have another shape: say that rather than where the shapes differ.
-        match json::parse::<json::VersionOnly>(bytes).map(|document| version::check_schema(document.schema_version)) {
+        match json::parse::<json::VersionOnly>(bytes)
+            .map(|document| version::check_schema(document.schema_version))
+        {
             Ok(Err(version)) => version,
             _ => error,
         }

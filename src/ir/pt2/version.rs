@@ -22,7 +22,8 @@ pub(super) fn check_schema(version: SchemaVersion) -> ReadResult<()> {
 pub(super) fn dialect(program: &ExportedProgram<'_>, options: &ReadOptions) -> ReadResult<Dialect> {
     let mut strictest = None;
     for (index, name) in program.verifiers.iter().enumerate() {
-        let dialect = one_dialect(name, options).map_err(|error| error.under(|| format!("verifiers[{index}]")))?;
+        let dialect =
+            one_dialect(name, options).map_err(|error| error.under(|| format!("verifiers[{index}]")))?;
         strictest = strictest.max(Some(dialect));
     }
     Ok(strictest.unwrap_or(Dialect::Aten))
@@ -31,9 +32,10 @@ pub(super) fn dialect(program: &ExportedProgram<'_>, options: &ReadOptions) -> R
 fn one_dialect(name: &Text<'_>, options: &ReadOptions) -> ReadResult<Dialect> {
     let refuse = |message: String| Err(ReadError::new(ReadErrorKind::Verifier, message));
     match Dialect::from_verifier(name) {
-        Some(Dialect::Edge) if !options.edge => {
-            refuse("the program is in the EDGE dialect, which is only read on request; expected ATEN or TRAINING".into())
-        }
+        Some(Dialect::Edge) if !options.edge => refuse(
+            "the program is in the EDGE dialect, which is only read on request; expected ATEN or TRAINING"
+                .into(),
+        ),
         Some(dialect) => Ok(dialect),
         None => {
             let name: String = name.chars().take(60).collect();

@@ -32,7 +32,8 @@ pub(super) fn convert<'d>(
     let capacity = graph.tensor_values.0.len() + graph.sym_int_values.0.len() + graph.sym_bool_values.0.len();
     let mut recorded = FxHashMap::default();
     recorded.reserve(capacity);
-    let mut scope = Scope { builder: GraphBuilder::with_capacity(capacity), recorded, pending: &graph.nodes, shared };
+    let mut scope =
+        Scope { builder: GraphBuilder::with_capacity(capacity), recorded, pending: &graph.nodes, shared };
     scope.record(&graph.tensor_values, Recorded::Tensor)?;
     scope.record(&graph.sym_int_values, Recorded::SymInt)?;
     scope.record(&graph.sym_float_values, Recorded::SymFloat)?;
@@ -114,7 +115,8 @@ impl<'d> Scope<'_, 'd> {
     /// Takes what is recorded of the value that is made now, of the kind its maker says it is.
     fn take_meta(&mut self, name: &str, kind: &str) -> ReadResult<Meta> {
         let Some(recorded) = self.recorded.remove(name) else {
-            let what = if self.builder.find(name).is_some() { "is made twice" } else { "has no recorded metadata" };
+            let what =
+                if self.builder.find(name).is_some() { "is made twice" } else { "has no recorded metadata" };
             return Err(graph_error(format!("the value `{name}` {what}")));
         };
         let meta = match recorded {
@@ -129,7 +131,9 @@ impl<'d> Scope<'_, 'd> {
         };
         if meta.kind_name() != kind {
             let found = meta.kind_name();
-            return Err(graph_error(format!("the value `{name}` is made as a {kind} but recorded as a {found}")));
+            return Err(graph_error(format!(
+                "the value `{name}` is made as a {kind} but recorded as a {found}"
+            )));
         }
         Ok(meta)
     }
@@ -200,7 +204,9 @@ impl<'d> Scope<'_, 'd> {
     fn constant(&mut self, argument: &Json<'_>) -> Option<Constant> {
         Some(match argument {
             Json::None(_) | Json::OptionalTensor(json::OptionalTensorArgument::None(_)) => Constant::None,
-            Json::Int(Int(value)) | Json::SymInt(json::SymIntArgument::Int(Int(value))) => Constant::Int(*value),
+            Json::Int(Int(value)) | Json::SymInt(json::SymIntArgument::Int(Int(value))) => {
+                Constant::Int(*value)
+            }
             Json::Float(Double(value)) | Json::SymFloat(json::SymFloatArgument::Float(Double(value))) => {
                 Constant::Float(*value)
             }
@@ -213,7 +219,8 @@ impl<'d> Scope<'_, 'd> {
     fn node(&mut self, node: &'d json::Node<'d>, name: Arc<str>) -> ReadResult<()> {
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
-            let arg = self.argument(&input.arg).map_err(|error| error.under(|| format!("inputs[{index}].arg")))?;
+            let arg =
+                self.argument(&input.arg).map_err(|error| error.under(|| format!("inputs[{index}].arg")))?;
             let passed_as = match input.kind {
                 None | Some(json::ArgumentKind::Unknown) => PassedAs::Unknown,
                 Some(json::ArgumentKind::Positional) => PassedAs::Positional,
@@ -223,7 +230,8 @@ impl<'d> Scope<'_, 'd> {
         }
         let mut outputs = Vec::with_capacity(node.outputs.len());
         for (index, output) in node.outputs.iter().enumerate() {
-            let output = self.output(output, &name).map_err(|error| error.under(|| format!("outputs[{index}]")))?;
+            let output =
+                self.output(output, &name).map_err(|error| error.under(|| format!("outputs[{index}]")))?;
             outputs.push(output);
         }
         let mut share = |text: &Option<Text<'_>>| text.as_ref().map(|text| self.shared.text(text));
@@ -240,13 +248,14 @@ impl<'d> Scope<'_, 'd> {
     }
 
     fn output(&mut self, output: &Json<'_>, node: &Arc<str>) -> ReadResult<Output> {
-        let mut list = |values: &mut dyn Iterator<Item = Option<(&str, &'static str)>>| -> ReadResult<Output> {
-            let values = values.map(|value| match value {
-                Some((name, kind)) => self.make(name, kind, node).map(Some),
-                None => Ok(None),
-            });
-            Ok(Output::List(values.collect::<ReadResult<_>>()?))
-        };
+        let mut list =
+            |values: &mut dyn Iterator<Item = Option<(&str, &'static str)>>| -> ReadResult<Output> {
+                let values = values.map(|value| match value {
+                    Some((name, kind)) => self.make(name, kind, node).map(Some),
+                    None => Ok(None),
+                });
+                Ok(Output::List(values.collect::<ReadResult<_>>()?))
+            };
         let (name, kind): (&str, _) = match output {
             Json::Tensor(tensor) | Json::OptionalTensor(json::OptionalTensorArgument::Tensor(tensor)) => {
                 (&tensor.name, "tensor")
@@ -255,7 +264,9 @@ impl<'d> Scope<'_, 'd> {
             Json::SymFloat(json::SymFloatArgument::Name(name)) => (name, "SymFloat"),
             Json::SymBool(json::SymBoolArgument::Name(name)) => (name, "SymBool"),
             Json::CustomObj(object) => (&object.name, "custom object"),
-            Json::Tensors(tensors) => return list(&mut tensors.iter().map(|tensor| Some((&*tensor.name, "tensor")))),
+            Json::Tensors(tensors) => {
+                return list(&mut tensors.iter().map(|tensor| Some((&*tensor.name, "tensor"))));
+            }
             Json::OptionalTensors(tensors) => {
                 return list(&mut tensors.iter().map(|tensor| match tensor {
                     json::OptionalTensorArgument::Tensor(tensor) => Some((&*tensor.name, "tensor")),
@@ -266,7 +277,9 @@ impl<'d> Scope<'_, 'd> {
                 return match self.constant(other) {
                     Some(Constant::None) => Ok(Output::None),
                     Some(constant) => Ok(Output::Constant(constant)),
-                    None => Err(graph_error("a node gives tensors, numbers or objects, nothing else".to_owned())),
+                    None => {
+                        Err(graph_error("a node gives tensors, numbers or objects, nothing else".to_owned()))
+                    }
                 };
             }
         };
@@ -282,7 +295,8 @@ impl<'d> Scope<'_, 'd> {
     /// The value of this name, which must be made already.
     fn find(&self, name: &str) -> ReadResult<ValueId> {
         self.builder.find(name).ok_or_else(|| {
-            let made_later = self.pending.iter().flat_map(|node| output_names(&node.outputs)).any(|made| made == name);
+            let made_later =
+                self.pending.iter().flat_map(|node| output_names(&node.outputs)).any(|made| made == name);
             graph_error(if made_later {
                 format!("`{name}` is used before it is made, or the graph is cyclic")
             } else {
@@ -331,7 +345,9 @@ impl<'d> Scope<'_, 'd> {
             Json::Tensor(tensor) => Argument::Tensor(self.find(&tensor.name)?),
             Json::Tensors(tensors) => Argument::Tensors(self.tensors(tensors)?),
             Json::OptionalTensor(tensor) => Argument::OptionalTensor(self.optional(tensor)?),
-            Json::OptionalTensors(tensors) => Argument::OptionalTensors(all(tensors, |tensor| self.optional(tensor))?),
+            Json::OptionalTensors(tensors) => {
+                Argument::OptionalTensors(all(tensors, |tensor| self.optional(tensor))?)
+            }
             Json::NestedTensors(lists) => Argument::NestedTensors(all(lists, |list| self.tensors(list))?),
             Json::Int(Int(value)) => Argument::Int(*value),
             Json::Ints(list) => Argument::Ints(ints(list)),

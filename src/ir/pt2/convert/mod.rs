@@ -48,18 +48,17 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
     let module = &document.graph_module;
     let mut shared = Shared::default();
     let tokens = signature::token_names(&module.signature);
-    let graph = graph::convert(&module.graph, &mut shared, &tokens).map_err(|error| {
-        error.under(|| "graph_module.graph".to_owned())
-    })?;
-    let signature = signature::convert(&module.signature, &graph).map_err(|error| {
-        error.under(|| "graph_module.signature".to_owned())
-    })?;
+    let graph = graph::convert(&module.graph, &mut shared, &tokens)
+        .map_err(|error| error.under(|| "graph_module.graph".to_owned()))?;
+    let signature = signature::convert(&module.signature, &graph)
+        .map_err(|error| error.under(|| "graph_module.signature".to_owned()))?;
 
     let fields = module.treespec_namedtuple_fields.0.iter();
     let fields = fields.map(|(name, tuple)| ((&**name).into(), texts(&tuple.field_names)));
     let module_calls = module_calls(&module.module_call_graph, &fields.collect())?;
     let ranges = document.range_constraints.0.iter().map(|(name, range)| {
-        let bounds = Bounds { min: range.min_val.map(|Int(min)| min), max: range.max_val.map(|Int(max)| max) };
+        let bounds =
+            Bounds { min: range.min_val.map(|Int(min)| min), max: range.max_val.map(|Int(max)| max) };
         (name, bounds)
     });
     Ok(Program {
@@ -71,7 +70,10 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
         dialect,
         torch_version: document.torch_version.as_deref().unwrap_or("<=2.4").into(),
         schema_version: (document.schema_version.major.0, document.schema_version.minor.0),
-        opset_version: unique(document.opset_version.0.iter().map(|(name, Int(n))| (name, *n)), "opset_version")?,
+        opset_version: unique(
+            document.opset_version.0.iter().map(|(name, Int(n))| (name, *n)),
+            "opset_version",
+        )?,
         module_calls,
         metadata: unique(
             module.metadata.0.iter().map(|(key, text)| (key, Arc::from(&**text))),
@@ -99,14 +101,18 @@ fn unique<'a, V>(
     Ok(table)
 }
 
-fn module_calls(entries: &[json::ModuleCallEntry<'_>], fields: &NamedTupleFields) -> ReadResult<Vec<ModuleCall>> {
+fn module_calls(
+    entries: &[json::ModuleCallEntry<'_>],
+    fields: &NamedTupleFields,
+) -> ReadResult<Vec<ModuleCall>> {
     let mut calls = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let path = |name: &str| format!("graph_module.module_call_graph[{index}].signature.{name}");
         let signature = match &entry.signature {
             None => None,
             Some(signature) => Some(ModuleSignature {
-                in_spec: TreeSpec::parse(&signature.in_spec, fields).map_err(|error| error.under(|| path("in_spec")))?,
+                in_spec: TreeSpec::parse(&signature.in_spec, fields)
+                    .map_err(|error| error.under(|| path("in_spec")))?,
                 out_spec: TreeSpec::parse(&signature.out_spec, fields)
                     .map_err(|error| error.under(|| path("out_spec")))?,
                 forward_arg_names: signature.forward_arg_names.as_deref().map(texts),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::json::{self, Argument as Json, ConstantValue, Double, InputSpec as JsonInput, Int, OutputSpec as JsonOutput};
+use super::json::{
+    self, Argument as Json, ConstantValue, Double, InputSpec as JsonInput, Int, OutputSpec as JsonOutput,
+};
 use crate::ir::argument::Argument;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::graph::{Graph, GraphInput, ValueId};
@@ -24,12 +26,14 @@ pub(super) fn token_names(signature: &json::GraphSignature<'_>) -> FxHashSet<Str
 pub(super) fn convert(signature: &json::GraphSignature<'_>, graph: &Graph) -> ReadResult<Signature> {
     same_count(signature.input_specs.len(), graph.inputs().len(), "input")?;
     same_count(signature.output_specs.len(), graph.outputs().len(), "output")?;
-    let inputs = signature.input_specs.iter().zip(graph.inputs()).enumerate().map(|(index, (spec, input))| {
-        input_spec(spec, input, graph).map_err(|error| error.under(|| format!("input_specs[{index}]")))
-    });
-    let outputs = signature.output_specs.iter().zip(graph.outputs()).enumerate().map(|(index, (spec, output))| {
-        output_spec(spec, output, graph).map_err(|error| error.under(|| format!("output_specs[{index}]")))
-    });
+    let inputs =
+        signature.input_specs.iter().zip(graph.inputs()).enumerate().map(|(index, (spec, input))| {
+            input_spec(spec, input, graph).map_err(|error| error.under(|| format!("input_specs[{index}]")))
+        });
+    let outputs =
+        signature.output_specs.iter().zip(graph.outputs()).enumerate().map(|(index, (spec, output))| {
+            output_spec(spec, output, graph).map_err(|error| error.under(|| format!("output_specs[{index}]")))
+        });
     Ok(Signature { inputs: inputs.collect::<ReadResult<_>>()?, outputs: outputs.collect::<ReadResult<_>>()? })
 }
 

@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{Double, Graph, Int, LayoutNumber, MemoryFormatNumber, Nothing, Ordered, ScalarType, Text, union};
+use super::{
+    Double, Graph, Int, LayoutNumber, MemoryFormatNumber, Nothing, Ordered, ScalarType, Text, union,
+};
 
 /// A symbolic expression in text form.
 #[derive(Debug, Clone, Deserialize)]

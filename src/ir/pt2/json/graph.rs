@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{
-    Argument, CustomObjArgument, Device, Int, LayoutNumber, Ordered, ScalarType, SymBool, SymFloat, SymInt, Text,
+    Argument, CustomObjArgument, Device, Int, LayoutNumber, Ordered, ScalarType, SymBool, SymFloat, SymInt,
+    Text,
 };
 
 /// A graph: nodes in order of execution and what is known of each value they make.

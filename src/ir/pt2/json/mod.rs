@@ -101,7 +101,9 @@ fn located(error: &serde_json::Error, json_path: Option<String>) -> ReadError {
         _ => ReadErrorKind::Syntax,
     };
     let message = match kind {
-        ReadErrorKind::LimitExceeded => "nested too deeply; programs nest at most 127 objects and lists".to_owned(),
+        ReadErrorKind::LimitExceeded => {
+            "nested too deeply; programs nest at most 127 objects and lists".to_owned()
+        }
         ReadErrorKind::Syntax => format!("not JSON: {message}"),
         _ => message.to_owned(),
     };

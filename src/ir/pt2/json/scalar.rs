@@ -117,11 +117,15 @@ impl<'de> Deserialize<'de> for Int {
                 Ok(Int(value))
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Int, E> {
-                i64::try_from(value).map(Int).map_err(|_| E::custom(format!("the integer {value} does not fit a signed 64-bit integer")))
+                i64::try_from(value).map(Int).map_err(|_| {
+                    E::custom(format!("the integer {value} does not fit a signed 64-bit integer"))
+                })
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Int, E> {
                 if value.fract() == 0.0 && value.abs() >= 9.2e18 {
-                    return Err(E::custom(format!("an integer of about {value:e} does not fit a signed 64-bit integer")));
+                    return Err(E::custom(format!(
+                        "an integer of about {value:e} does not fit a signed 64-bit integer"
+                    )));
                 }
                 Err(E::invalid_type(serde::de::Unexpected::Float(value), &self))
             }
@@ -172,9 +176,9 @@ macro_rules! enumeration {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let Int(number) = Int::deserialize(deserializer)?;
-                <$ty>::from_export_number(number)
-                    .map($name)
-                    .ok_or_else(|| D::Error::custom(format!(concat!("no ", $what, " has the number {}"), number)))
+                <$ty>::from_export_number(number).map($name).ok_or_else(|| {
+                    D::Error::custom(format!(concat!("no ", $what, " has the number {}"), number))
+                })
             }
         }
     };
