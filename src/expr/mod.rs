@@ -16,6 +16,7 @@ mod node;
 mod poly;
 mod pool;
 mod subst;
+pub mod text;
 
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;
