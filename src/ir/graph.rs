@@ -96,7 +96,7 @@ impl Graph {
     /// # Panics
     /// When the value is of another, larger graph.
     pub fn name(&self, value: ValueId) -> &Arc<str> {
-        &self.values.get_index(value.index()).expect("a value of this graph").0
+        self.values.get_index(value.index()).expect("a value of this graph").0
     }
 
     /// What is known of a value.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use super::error::{ReadError, ReadErrorKind, ReadResult};
 use super::graph::GraphInput;
 use super::program::{ModuleSignature, Program};
@@ -65,8 +63,7 @@ impl Program {
         let Some(signature) = self.call_signature() else {
             return Ok(placeholders.into_iter().enumerate().map(plain).collect());
         };
-        let roots = source_roots(&self.guards_code);
-        let leaves = leaves(signature, &roots)?;
+        let leaves = leaves(signature, &GuardSources::find(&self.guards_code))?;
         if leaves.len() != placeholders.len() {
             let message = format!(
                 "the call's structure has {} values but the graph {} user inputs; expected as many",
@@ -75,7 +72,7 @@ impl Program {
             );
             return Err(pytree_error(message));
         }
-        let flat_args: Arc<str> = "flat_args".into();
+        let flat_args: Arc<str> = FLAT_ARGS.into();
         let inputs = placeholders.into_iter().zip(leaves).enumerate().map(
             |(flat, ((index, placeholder), mut leaf))| {
                 leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
@@ -99,6 +96,9 @@ fn plain((position, (index, placeholder)): (usize, (usize, Arc<str>))) -> UserIn
     }
 }
 
+/// What strict mode calls the list of all inputs.
+const FLAT_ARGS: &str = "flat_args";
+
 /// A value of the call.
 struct Leaf {
     path: Vec<PathStep>,
@@ -111,7 +111,7 @@ fn pytree_error(message: String) -> ReadError {
     ReadError::new(ReadErrorKind::Pytree, message)
 }
 
-fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Vec<Leaf>> {
+fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<Vec<Leaf>> {
     let (positional, keyword) = match signature.in_spec.children.as_slice() {
         [positional, keyword] if matches!(keyword.kind, TreeKind::Dict(_)) => (positional, keyword),
         _ => {
@@ -122,7 +122,7 @@ fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Ve
     };
     let names = signature.forward_arg_names.as_deref().unwrap_or_default();
     let names = &names[..names.len().min(positional.children.len())];
-    let varargs = VarArgs::find(names, roots);
+    let varargs = VarArgs::find(names, guards);
     let mut leaves = Vec::new();
     for (position, argument) in positional.children.iter().enumerate() {
         let name = names.get(position).cloned().unwrap_or_else(|| format!("arg_{position}").into());
@@ -148,12 +148,12 @@ fn leaves(signature: &ModuleSignature, roots: &FxHashSet<&str>) -> ReadResult<Ve
         let known = |root: &str| {
             names.iter().chain(&keyword_names).any(|name| **name == *root)
                 || varargs.as_ref().is_some_and(|varargs| *varargs.name == *root)
-                || root == "flat_args"
+                || root == FLAT_ARGS
         };
-        let mut unknown: Vec<&str> = roots.iter().copied().filter(|root| !known(root)).collect();
-        unknown.sort_unstable();
-        for root in unknown {
-            heads.push(vec![PathStep::Parameter(root.into()), keyword.step(index)]);
+        for root in guards.roots.iter().filter(|root| !known(root)) {
+            let head = vec![PathStep::Parameter((*root).into()), keyword.step(index)];
+            let mentioned = guards.elements.contains(source_text(&head).as_str());
+            heads.insert(if mentioned { 0 } else { heads.len() }, head);
         }
         for inner in argument.leaf_paths(&[]) {
             let call_path = format!("kwargs{}{}", keyword.step(index), text(&inner));
@@ -198,14 +198,14 @@ struct VarArgs {
 }
 
 impl VarArgs {
-    fn find(names: &[Arc<str>], roots: &FxHashSet<&str>) -> Option<VarArgs> {
+    fn find(names: &[Arc<str>], guards: &GuardSources<'_>) -> Option<VarArgs> {
         let (name, last) = names.last()?.rsplit_once('_')?;
         let start = (names.len() - 1).checked_sub(last.parse().ok()?)?;
         let numbered = |(nth, full): (usize, &Arc<str>)| **full == format!("{name}_{nth}");
         if !names[start..].iter().enumerate().all(numbered) {
             return None;
         }
-        Some(VarArgs { name: name.into(), start, certain: roots.contains(name) })
+        Some(VarArgs { name: name.into(), start, certain: guards.roots.contains(name) })
     }
 
     fn nth(&self, position: usize) -> Option<usize> {
@@ -213,17 +213,33 @@ impl VarArgs {
     }
 }
 
-/// The names that guards look up in `L`.
-fn source_roots(guards: &[Arc<str>]) -> FxHashSet<&str> {
-    let mut roots = FxHashSet::default();
-    for guard in guards {
-        for after in guard.split("L['").skip(1) {
-            if let Some((name, _)) = after.split_once("']") {
-                roots.insert(name);
+/// What guards look up in `L`.
+#[derive(Default)]
+struct GuardSources<'a> {
+    /// The names: `kw` of `L['kw']['k']`, in order of appearance.
+    roots: FxIndexSet<&'a str>,
+    /// The elements of what they name: `L['kw']['k']`.
+    elements: FxIndexSet<&'a str>,
+}
+
+type FxIndexSet<T> = indexmap::IndexSet<T, rustc_hash::FxBuildHasher>;
+
+impl<'a> GuardSources<'a> {
+    fn find(guards: &'a [Arc<str>]) -> GuardSources<'a> {
+        let mut sources = GuardSources::default();
+        for guard in guards {
+            for (start, opening) in guard.match_indices("L['") {
+                let name = &guard[start + opening.len()..];
+                let Some((name, rest)) = name.split_once("']") else { continue };
+                sources.roots.insert(name);
+                if let Some(end) = rest.strip_prefix('[').and_then(|element| element.find(']')) {
+                    let length = guard.len() - start - rest.len() + "[".len() + end + "]".len();
+                    sources.elements.insert(&guard[start..start + length]);
+                }
             }
         }
+        sources
     }
-    roots
 }
 
 #[cfg(test)]
@@ -255,10 +271,12 @@ mod tests {
             (names(&["x"]), None),
             (names(&[]), None),
         ] {
-            let found = VarArgs::find(&list, &FxHashSet::default());
+            let found = VarArgs::find(&list, &GuardSources::default());
             assert_eq!(found.as_ref().map(|found| (&*found.name, found.start)), expected, "{list:?}");
         }
         let guards = ["L['args'][0].size()[0] == 2".into()];
-        assert!(VarArgs::find(&names(&["args_0"]), &source_roots(&guards)).unwrap().certain);
+        let sources = GuardSources::find(&guards);
+        assert_eq!(sources.elements.iter().copied().collect::<Vec<_>>(), ["L['args'][0]"]);
+        assert!(VarArgs::find(&names(&["args_0"]), &sources).unwrap().certain);
     }
 }

@@ -204,7 +204,8 @@ fn dict_keys(class: &str, context: &str, count: usize) -> ReadResult<Vec<TreeKey
     use serde_json::Value;
     let malformed = || {
         pytree_error(format!(
-            "the keys of a {class} are not a list of {count} strings or integers: {context}"
+            "the keys of a {class} are not a list of {count} strings or integers: {}",
+            context.chars().take(80).collect::<String>()
         ))
     };
     let mut value: Value = serde_json::from_str(context).map_err(|_| malformed())?;
