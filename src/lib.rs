@@ -9,3 +9,4 @@ pub mod ir;
 pub mod propagate;
 pub mod range;
 pub mod shape_env;
+pub mod spec;

@@ -108,6 +108,12 @@ impl ShapeEnv {
         e
     }
 
+    /// Whether a symbol is a double.
+    pub fn is_float(&mut self, symbol: Symbol) -> bool {
+        let e = self.pool.symbol_expr(symbol);
+        self.pool.sort(e) == crate::expr::Sort::Float
+    }
+
     /// The unbacked symbols made so far, in order.
     pub fn unbacked(&self) -> &[Symbol] {
         &self.unbacked
