@@ -182,8 +182,12 @@ impl DomainTable {
                 let operand = self.operand(pool, a);
                 self.require(pool, a, operand.without(&Int::ZERO), work)
             }
-            (Func::NotPositive, Some(true)) => self.require(pool, a, Some(Domain::at_most(0)), work),
-            (Func::NotPositive, Some(false)) => self.require(pool, a, Some(Domain::at_least(1)), work),
+            (Func::NotPositive, Some(true)) => {
+                self.require(pool, a, Some(Domain::at_most(Int::from(0))), work)
+            }
+            (Func::NotPositive, Some(false)) => {
+                self.require(pool, a, Some(Domain::at_least(Int::from(1))), work)
+            }
             (Func::Not, Some(value)) => self.require(pool, a, Some(Domain::of_truth(Some(!value))), work),
             _ => Ok(()),
         }

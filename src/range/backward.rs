@@ -187,7 +187,7 @@ pub(super) fn modulus(remainder: &Domain, dividend: &Domain, divisor: &Domain) -
     if nonzero.range.lo.signum() <= 0 {
         return Some(nonzero);
     }
-    let mut range = ValueRange::at_least(1);
+    let mut range = ValueRange::at_least(Int::from(1));
     if let Finite(least) = &remainder.range.lo {
         range = range.meet(&ValueRange::at_least(least + &Int::ONE))?;
     }

@@ -74,12 +74,12 @@ impl Domain {
     }
 
     /// `value` and everything above.
-    pub fn at_least(value: impl Into<Int>) -> Domain {
+    pub fn at_least(value: Int) -> Domain {
         Domain { range: ValueRange::at_least(value), congruence: Congruence::any() }
     }
 
     /// `value` and everything below.
-    pub fn at_most(value: impl Into<Int>) -> Domain {
+    pub fn at_most(value: Int) -> Domain {
         Domain { range: ValueRange::at_most(value), congruence: Congruence::any() }
     }
 
@@ -155,6 +155,12 @@ impl Domain {
         let step = if self.congruence.modulus().is_zero() { &Int::ONE } else { self.congruence.modulus() };
         let steps = (hi - lo).floor_div(step)?.to_i64()?;
         u64::try_from(steps).ok()?.checked_add(1)
+    }
+}
+
+impl Default for Domain {
+    fn default() -> Domain {
+        Domain::all()
     }
 }
 

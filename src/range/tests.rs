@@ -19,9 +19,9 @@ fn domains() -> Vec<Domain> {
     let ranges = [
         ValueRange::all(),
         ValueRange::nonnegative(),
-        ValueRange::at_least(2),
-        ValueRange::at_most(-1),
-        ValueRange::at_most(3),
+        ValueRange::at_least(Int::from(2)),
+        ValueRange::at_most(Int::from(-1)),
+        ValueRange::at_most(Int::from(3)),
         range(-4, 4),
         range(-3, -1),
         range(0, 5),

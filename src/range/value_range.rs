@@ -24,6 +24,28 @@ impl ValueRange {
         (lo <= hi && lo != PosInf && hi != NegInf).then_some(ValueRange { lo, hi })
     }
 
+    /// The least range that holds both integers. Ends that may be the wrong way round because they contradict each other belong in
+    /// [`ValueRange::new`], which says so.
+    pub fn between(a: Int, b: Int) -> ValueRange {
+        let (lo, hi) = if a <= b { (a, b) } else { (b, a) };
+        ValueRange { lo: Finite(lo), hi: Finite(hi) }
+    }
+
+    /// The range between ends of which each may be missing, or `None` when it would be empty.
+    pub fn between_options(lo: Option<Int>, hi: Option<Int>) -> Option<ValueRange> {
+        ValueRange::new(lo.map_or(NegInf, Finite), hi.map_or(PosInf, Finite))
+    }
+
+    /// The least member, if there is one.
+    pub fn lower(&self) -> Option<Int> {
+        self.lo.finite().cloned()
+    }
+
+    /// The greatest member, if there is one.
+    pub fn upper(&self) -> Option<Int> {
+        self.hi.finite().cloned()
+    }
+
     /// One integer.
     pub fn point(value: impl Into<Int>) -> ValueRange {
         let value = value.into();
@@ -31,13 +53,13 @@ impl ValueRange {
     }
 
     /// `value` and everything above.
-    pub fn at_least(value: impl Into<Int>) -> ValueRange {
-        ValueRange { lo: Finite(value.into()), hi: PosInf }
+    pub fn at_least(value: Int) -> ValueRange {
+        ValueRange { lo: Finite(value), hi: PosInf }
     }
 
     /// `value` and everything below.
-    pub fn at_most(value: impl Into<Int>) -> ValueRange {
-        ValueRange { lo: NegInf, hi: Finite(value.into()) }
+    pub fn at_most(value: Int) -> ValueRange {
+        ValueRange { lo: NegInf, hi: Finite(value) }
     }
 
     /// Every integer.
@@ -120,12 +142,12 @@ impl ValueRange {
 
     /// The members above 0.
     pub fn positive_part(&self) -> Option<ValueRange> {
-        if self.lo.signum() > 0 { Some(self.clone()) } else { self.meet(&ValueRange::at_least(1)) }
+        if self.lo.signum() > 0 { Some(self.clone()) } else { self.meet(&ValueRange::at_least(Int::ONE)) }
     }
 
     /// The members below 0.
     pub fn negative_part(&self) -> Option<ValueRange> {
-        self.meet(&ValueRange::at_most(-1))
+        self.meet(&ValueRange::at_most(Int::from(-1)))
     }
 
     /// Ends of too many bits moved outwards ([`MAX_BITS`]).
@@ -338,6 +360,12 @@ fn hull_of_bounds(corners: [Bound; 4]) -> ValueRange {
     let (lo1, hi1) = if a <= b { (a, b) } else { (b, a) };
     let (lo2, hi2) = if c <= d { (c, d) } else { (d, c) };
     ValueRange { lo: lo1.min(lo2), hi: hi1.max(hi2) }
+}
+
+impl Default for ValueRange {
+    fn default() -> ValueRange {
+        ValueRange::all()
+    }
 }
 
 impl fmt::Debug for ValueRange {
