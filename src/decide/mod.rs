@@ -18,9 +18,9 @@ impl Facts {
     pub fn assume(&mut self, _: &mut Pool, _: Expr) {}
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
         if let Some(v) = pool.as_int(e) {
-            return Domain { range: ValueRange::between(v.clone(), v) };
+            return Domain::point(v);
         }
-        Domain { range: pool.as_symbol(e).and_then(|s| self.ranges.get(&s).cloned()).unwrap_or_default() }
+        pool.as_symbol(e).and_then(|s| self.ranges.get(&s).cloned()).unwrap_or_default().into()
     }
 }
 pub fn quickly(pool: &mut Pool, _: &mut Facts, e: Expr) -> Option<bool> {
