@@ -4,6 +4,9 @@
 //! internal error.
 mod args;
 mod argument;
+mod check;
+mod eval;
+mod files;
 mod infer;
 mod jsonl;
 
@@ -14,6 +17,8 @@ use std::process::ExitCode;
 pub fn run() -> ExitCode {
     let options = args::Options::parse();
     match options.command {
-        args::Command::Infer(options) => jsonl::run(options.jobs, infer::answer),
+        args::Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
+        args::Command::Check(options) => check::run(&options),
+        args::Command::Eval(options) => eval::run(&options),
     }
 }

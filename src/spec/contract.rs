@@ -2,11 +2,10 @@
 use super::assumptions::{Assumptions, InputSizes};
 pub use super::inputs::ContractError;
 use super::inputs::{self, InputKind, ProgramInput};
-use crate::expr::text::{Property, SourcePath, Step, read};
+use crate::expr::text::{Property, SourcePath, read};
 use crate::expr::{Expr, Int, Symbol, Value as Number};
-use crate::ir::{Bounds, Hint, PathStep, Program, TreeKey};
+use crate::ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
 use crate::shape_env::{Records, ShapeEnv, SymbolInfo, range};
-use rustc_hash::FxHashMap;
 
 /// A program's contract, in its own symbols.
 #[derive(Clone)]
@@ -20,7 +19,7 @@ pub struct Contract<'p> {
     /// The inputs that the user passes.
     pub inputs: Vec<ProgramInput>,
     /// The values of symbols when the program was traced.
-    pub hints: FxHashMap<Symbol, Number>,
+    pub hints: SymbolHints,
     /// Conditions on the inputs that the exported module checks, with the text that it has for them.
     pub guards: Vec<(String, Expr)>,
     /// Bounds of symbols and expressions.
@@ -47,8 +46,10 @@ impl<'p> Contract<'p> {
     }
 
     fn read_guards(&mut self) {
+        let users: Vec<UserInput> = self.inputs.iter().map(|input| input.input.clone()).collect();
+        let table = SourceTable::new(&users);
         let inputs = &self.inputs;
-        let mut find = |source: &SourcePath| resolve(inputs, source);
+        let mut find = |source: &SourcePath| resolve(inputs, &table, source);
         for text in &self.program.guards_code {
             match read::expression(&mut self.env.pool, text, &mut find) {
                 Ok(read) => {
@@ -166,6 +167,26 @@ impl<'p> Contract<'p> {
     }
 }
 
+impl Contract<'_> {
+    /// Where a symbol comes from, as the user writes it: `x.shape[0]`.
+    pub fn source_of(&self, symbol: Symbol) -> Option<String> {
+        self.source(symbol).map(Into::into)
+    }
+
+    /// Whether a tensor of these recorded sizes and strides was contiguous at the traced example.
+    pub fn contiguous_example(&self, sizes: &[Expr], strides: &[Expr]) -> bool {
+        let mut expected = Int::ONE;
+        for (&size, &stride) in sizes.iter().zip(strides).rev() {
+            let (Some(size), Some(stride)) = (self.example_int(size), self.example_int(stride)) else { return false };
+            if !size.is_one() && stride != expected {
+                return false;
+            }
+            expected = &expected * &size;
+        }
+        true
+    }
+}
+
 /// The conditions that bounds put on an expression.
 pub(super) fn bound_conditions(env: &mut ShapeEnv, e: Expr, bounds: Bounds) -> Vec<Expr> {
     let mut conditions = Vec::new();
@@ -181,10 +202,8 @@ pub(super) fn bound_conditions(env: &mut ShapeEnv, e: Expr, bounds: Bounds) -> V
 }
 
 /// What a source of guard code refers to.
-fn resolve(inputs: &[ProgramInput], source: &SourcePath) -> Option<Expr> {
-    let input = inputs.iter().find(|input| {
-        std::iter::once(&input.input.path).chain(&input.input.aliases).any(|path| same_path(path, source))
-    })?;
+fn resolve(inputs: &[ProgramInput], table: &SourceTable, source: &SourcePath) -> Option<Expr> {
+    let input = inputs.get(table.find(&source.root, &source.steps)?)?;
     let at = |list: &[Expr], d: i64| {
         let index = if d < 0 { d + list.len() as i64 } else { d };
         usize::try_from(index).ok().and_then(|i| list.get(i)).copied()
@@ -198,56 +217,24 @@ fn resolve(inputs: &[ProgramInput], source: &SourcePath) -> Option<Expr> {
     }
 }
 
-fn same_path(path: &[PathStep], source: &SourcePath) -> bool {
-    let Some((PathStep::Parameter(root), steps)) = path.split_first() else { return false };
-    **root == *source.root
-        && steps.len() == source.steps.len()
-        && steps.iter().enumerate().zip(&source.steps).all(|((_, ours), theirs)| match (ours, theirs) {
-            (PathStep::Index(i), Step::Index(j)) => i64::try_from(*i).is_ok_and(|i| i == *j),
-            (PathStep::Key(TreeKey::Int(k)), Step::Index(j)) => k == j,
-            (PathStep::Key(TreeKey::Str(k)), Step::Key(t)) => **k == **t,
-            (PathStep::Field(name), Step::Attribute(t) | Step::Key(t)) => **name == **t,
-            (PathStep::Parameter(name), Step::Key(t)) => **name == **t,
-            _ => false,
-        })
-}
-
 /// The values of symbols at the traced example: recorded for plain symbols, else solved from a linear expression.
 fn hints(
     program: &Program,
     env: &mut ShapeEnv,
     records: &mut Records,
-) -> Result<FxHashMap<Symbol, Number>, ContractError> {
-    let mut hints = FxHashMap::default();
-    let mut compound = Vec::new();
+) -> Result<SymbolHints, ContractError> {
     let mut table = Vec::new();
     for (_, _, value) in program.graph.values() {
         collect_exprs(&value.meta, &mut table);
     }
     table.sort_unstable();
     table.dedup();
+    let mut known = Vec::with_capacity(table.len());
     for expr in table {
         let e = records.raw(env, expr)?;
-        let Some(hint) = program.exprs.get(expr).and_then(|e| e.hint) else { continue };
-        let hint = match hint {
-            Hint::Int(v) => Number::Int(Int::from(v)),
-            Hint::Float(v) => Number::Float(v),
-            Hint::Bool(v) => Number::Bool(v),
-        };
-        match env.pool.as_symbol(e) {
-            Some(symbol) => {
-                hints.entry(symbol).or_insert(hint);
-            }
-            None => compound.push((e, hint)),
-        }
+        known.extend(program.exprs.get(expr).and_then(|recorded| recorded.hint).map(|hint| (e, hint)));
     }
-    for (e, hint) in compound {
-        let Some(hint) = hint.as_int() else { continue };
-        if let Some((symbol, value)) = solve_linear(env, e, &hint, |s| hints.contains_key(&s)) {
-            hints.insert(symbol, Number::Int(value));
-        }
-    }
-    Ok(hints)
+    Ok(symbol_hints(&env.pool, &known))
 }
 
 fn collect_exprs(meta: &crate::ir::Meta, table: &mut Vec<crate::ir::ExprRef>) {
