@@ -1,3 +1,22 @@
+<<<<<<< HEAD
+//! Layer 3: does a set of facts imply a goal?
+//!
+//! [`Facts`] hold the ranges of symbols and assumptions; [`decide`] climbs a ladder of rungs, the cheapest first, to one of the
+//! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
+//! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
+mod facts;
+mod ladder;
+mod program;
+mod replay;
+mod search;
+#[cfg(feature = "smt")]
+mod smt;
+mod verdict;
+
+pub use facts::Facts;
+pub use ladder::decide;
+pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};
+=======
 //! Layer 3 (placeholder until the real one lands).
 #![allow(missing_docs)]
 use crate::{
@@ -26,3 +45,4 @@ impl Facts {
 pub fn quickly(pool: &mut Pool, _: &mut Facts, e: Expr) -> Option<bool> {
     pool.as_bool(e)
 }
+>>>>>>> range
