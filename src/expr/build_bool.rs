@@ -4,6 +4,7 @@
 //! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
 use super::node::{Func, Sort};
 use super::pool::{Expr, Pool};
+use rustc_hash::FxHashMap;
 
 impl Pool {
     /// `a == b`.
@@ -116,6 +117,38 @@ impl Pool {
             return self.bool(!b);
         }
         let a = self.truth(a);
+        if !matches!(self.as_call(a), Some((Func::And | Func::Or, _))) {
+            return self.not_literal(a);
+        }
+        // Bottom up over the connectives, each once: shared conditions may nest deeply.
+        let mut negated: FxHashMap<Expr, Expr> = FxHashMap::default();
+        let mut pending = vec![(a, false)];
+        while let Some((e, operands_done)) = pending.pop() {
+            if negated.contains_key(&e) {
+                continue;
+            }
+            match self.as_call(e) {
+                Some((func @ (Func::And | Func::Or), args)) => {
+                    if operands_done {
+                        let args: Vec<Expr> = args.iter().filter_map(|e| negated.get(e).copied()).collect();
+                        let complement = if func == Func::And { self.or(&args) } else { self.and(&args) };
+                        negated.insert(e, complement);
+                    } else {
+                        pending.push((e, true));
+                        pending.extend(args.iter().map(|&e| (e, false)));
+                    }
+                }
+                _ => {
+                    let complement = self.not_literal(e);
+                    negated.insert(e, complement);
+                }
+            }
+        }
+        negated.get(&a).copied().unwrap_or(a)
+    }
+
+    /// `not a` of a truth value that is no connective.
+    fn not_literal(&mut self, a: Expr) -> Expr {
         match self.as_call(a) {
             Some((Func::Not, args)) => args[0],
             Some((Func::NotPositive, args)) => {
@@ -123,11 +156,6 @@ impl Pool {
                 let p = args[0];
                 let complement = self.sub(Expr::ONE, p);
                 self.not_positive(complement)
-            }
-            Some((func @ (Func::And | Func::Or), args)) => {
-                let args: Vec<Expr> = args.to_vec();
-                let negated: Vec<Expr> = args.into_iter().map(|e| self.not(e)).collect();
-                if func == Func::And { self.or(&negated) } else { self.and(&negated) }
             }
             _ => self.intern_call(Func::Not, &[a]),
         }
