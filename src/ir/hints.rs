@@ -88,8 +88,9 @@ mod tests {
 
     #[test]
     fn symbols_are_found_alone_or_in_a_linear_expression() {
-        for (recorded, expected) in [
-            (&[("s0", 4)] as &[(&str, i64)], &[("s0", 4)] as &[(&str, i64)]),
+        type Values = &'static [(&'static str, i64)];
+        let cases: [(Values, Values); 9] = [
+            (&[("s0", 4)], &[("s0", 4)]),
             (&[("2*s0 + 1", 9)], &[("s0", 4)]),
             (&[("s0 + s1", 9), ("s0", 4)], &[("s0", 4), ("s1", 5)]),
             (&[("s0 + s1 + s2", 9), ("s0 + s1", 4), ("3*s1", 9)], &[("s1", 3), ("s0", 1), ("s2", 5)]),
@@ -98,7 +99,8 @@ mod tests {
             (&[("s0*s1", 8), ("s0", 4)], &[("s0", 4)]),
             (&[("s0//2", 3)], &[]),
             (&[("s0 + s1", 3)], &[]),
-        ] {
+        ];
+        for (recorded, expected) in cases {
             let mut pool = Pool::new();
             let entries: Vec<(Expr, Hint)> = recorded
                 .iter()
