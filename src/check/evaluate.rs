@@ -28,7 +28,7 @@ pub struct Refused {
 }
 
 /// The results for given input shapes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Evaluation {
     /// The environment that the sizes belong to; unbacked symbols stand for what only data decides.
     pub env: ShapeEnv,
@@ -62,7 +62,10 @@ impl<'p> Evaluator<'p> {
         for name in given.keys() {
             if !contract.inputs.iter().any(|i| i.input.placeholder == *name) {
                 let names: Vec<&str> = contract.inputs.iter().map(|i| &*i.input.placeholder).collect();
-                return Err(malformed(format!("the program has no input `{name}`; it has {}", names.join(", "))));
+                return Err(malformed(format!(
+                    "the program has no input `{name}`; it has {}",
+                    names.join(", ")
+                )));
             }
         }
         let mut known: Vec<(Expr, Hint)> = Vec::new();
@@ -71,12 +74,17 @@ impl<'p> Evaluator<'p> {
             self.actual(input, given.get(&input.input.placeholder), &mut sizes)?;
         }
         for (_, recorded, actual) in &sizes {
-            known.push((*recorded, match actual {
-                Number::Int(v) => Hint::Int(v.to_i64().ok_or_else(|| malformed("a size does not fit in 64 bits".into()))?),
-                Number::Float(v) => Hint::Float(*v),
-                Number::Bool(v) => Hint::Bool(*v),
-                Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
-            }));
+            known.push((
+                *recorded,
+                match actual {
+                    Number::Int(v) => Hint::Int(
+                        v.to_i64().ok_or_else(|| malformed("a size does not fit in 64 bits".into()))?,
+                    ),
+                    Number::Float(v) => Hint::Float(*v),
+                    Number::Bool(v) => Hint::Bool(*v),
+                    Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
+                },
+            ));
         }
         let values = symbol_hints(&env.pool, &known);
         self.check_sizes(&sizes, &values)?;
@@ -86,7 +94,8 @@ impl<'p> Evaluator<'p> {
             records.bind(*symbol, constant);
         }
         let inputs = self.inputs(&mut env, &mut records, &sizes)?;
-        let mut interpreter = Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
+        let mut interpreter =
+            Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
         let results = interpreter.run(inputs).map_err(|stop| match stop {
             Stop::Failed(failure) => {
                 let step = interpreter.steps.get(failure.origin.0 as usize);
@@ -105,13 +114,15 @@ impl<'p> Evaluator<'p> {
         let mut outputs = Vec::new();
         let mut expected = Vec::new();
         let program = contract.program;
-        for ((spec, argument), value) in program.signature.outputs.iter().zip(program.graph.outputs()).zip(&results) {
+        for ((spec, argument), value) in
+            program.signature.outputs.iter().zip(program.graph.outputs()).zip(&results)
+        {
             if !spec.is_user_output() {
                 continue;
             }
-            let record = argument
-                .value()
-                .and_then(|id| recorded::value(&mut interpreter.records, &mut interpreter.env, program.graph.meta(id)).ok());
+            let record = argument.value().and_then(|id| {
+                recorded::value(&mut interpreter.records, &mut interpreter.env, program.graph.meta(id)).ok()
+            });
             outputs.push(tensor_sizes(value));
             expected.push(record.as_ref().and_then(tensor_sizes));
         }
@@ -120,12 +131,20 @@ impl<'p> Evaluator<'p> {
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.
-    fn actual(&self, input: &ProgramInput, given: Option<&Shape>, sizes: &mut Vec<(String, Expr, Number)>) -> Result<(), Refused> {
+    fn actual(
+        &self,
+        input: &ProgramInput,
+        given: Option<&Shape>,
+        sizes: &mut Vec<(String, Expr, Number)>,
+    ) -> Result<(), Refused> {
         let path = input.path();
         match (&input.kind, given) {
             (InputKind::Tensor { sizes: recorded, .. }, Some(Shape::Tensor(actual))) => {
                 if recorded.len() != actual.len() {
-                    return Err(refused(format!("{path} has {} dimensions, not {}", recorded.len(), actual.len()), None));
+                    return Err(refused(
+                        format!("{path} has {} dimensions, not {}", recorded.len(), actual.len()),
+                        None,
+                    ));
                 }
                 for (i, (&r, v)) in recorded.iter().zip(actual).enumerate() {
                     if v.is_negative() {
@@ -138,7 +157,9 @@ impl<'p> Evaluator<'p> {
             (InputKind::Tensor { sizes: recorded, .. }, None) => {
                 for (i, &r) in recorded.iter().enumerate() {
                     let example = self.contract.example(r).ok_or_else(|| {
-                        malformed(format!("{path}.shape[{i}] was not recorded with an example: give the shape of {path}"))
+                        malformed(format!(
+                            "{path}.shape[{i}] was not recorded with an example: give the shape of {path}"
+                        ))
                     })?;
                     sizes.push((format!("{path}.shape[{i}]"), r, example));
                 }
@@ -149,8 +170,10 @@ impl<'p> Evaluator<'p> {
                 Ok(())
             }
             (InputKind::Scalar(e), None) => {
-                let example =
-                    self.contract.example(*e).ok_or_else(|| malformed(format!("the value of {path} has to be given")))?;
+                let example = self
+                    .contract
+                    .example(*e)
+                    .ok_or_else(|| malformed(format!("the value of {path} has to be given")))?;
                 sizes.push((path, *e, example));
                 Ok(())
             }
@@ -162,27 +185,40 @@ impl<'p> Evaluator<'p> {
                     (Constant::Int(c), v) => *c as f64 == v.as_f64(),
                     _ => false,
                 };
-                if same { Ok(()) } else { Err(refused(format!("{path} was burned in as {constant:?}"), None)) }
+                if same {
+                    Ok(())
+                } else {
+                    Err(refused(format!("{path} was burned in as {constant:?}"), None))
+                }
             }
             (InputKind::Constant(_) | InputKind::Other, None) => Ok(()),
-            (InputKind::Tensor { .. }, Some(Shape::Scalar(_))) => Err(malformed(format!("{path} is a tensor: give its shape"))),
+            (InputKind::Tensor { .. }, Some(Shape::Scalar(_))) => {
+                Err(malformed(format!("{path} is a tensor: give its shape")))
+            }
             (_, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
         }
     }
 
     /// Checks recorded sizes: static ones, and those that are expressions of others.
-    fn check_sizes(&self, sizes: &[(String, Expr, Number)], values: &crate::ir::SymbolHints) -> Result<(), Refused> {
+    fn check_sizes(
+        &self,
+        sizes: &[(String, Expr, Number)],
+        values: &crate::ir::SymbolHints,
+    ) -> Result<(), Refused> {
         let pool = &self.contract.env.pool;
         for (place, recorded, actual) in sizes {
             let condition = || format!("{place} == {}", text::print::expression(pool, *recorded));
             match pool.eval(*recorded, |s| values.get(&s).cloned()) {
-                Ok(value) if value == *actual || value.as_f64() == actual.as_f64() && value.as_int() == actual.as_int() => {}
+                Ok(value)
+                    if value == *actual
+                        || value.as_f64() == actual.as_f64() && value.as_int() == actual.as_int() => {}
                 Ok(value) => {
                     let message = format!("{place} has to be {}, not {}", show(&value), show(actual));
                     return Err(refused(message, Some(condition())));
                 }
                 Err(_) => {
-                    let message = format!("{place} = {} fits no value of the program's symbols", show(actual));
+                    let message =
+                        format!("{place} = {} fits no value of the program's symbols", show(actual));
                     return Err(refused(message, Some(condition())));
                 }
             }
@@ -200,18 +236,29 @@ impl<'p> Evaluator<'p> {
             if let Some(min) = bounds.min.filter(|&min| min > UNCHECKED_MINIMUM)
                 && value < Int::from(min)
             {
-                return Err(refused(format!("{shown} has to be at least {min}, not {value}"), Some(format!("{shown} >= {min}"))));
+                return Err(refused(
+                    format!("{shown} has to be at least {min}, not {value}"),
+                    Some(format!("{shown} >= {min}")),
+                ));
             }
             if let Some(max) = bounds.max
                 && value > Int::from(max)
             {
-                return Err(refused(format!("{shown} has to be at most {max}, not {value}"), Some(format!("{shown} <= {max}"))));
+                return Err(refused(
+                    format!("{shown} has to be at most {max}, not {value}"),
+                    Some(format!("{shown} <= {max}")),
+                ));
             }
         }
         for (guard, condition) in &self.contract.guards {
             match pool.eval(*condition, lookup) {
                 Ok(value) if value.as_bool() => {}
-                Ok(_) => return Err(refused(format!("guard failed: {}", self.shown(*condition)), Some(guard.clone()))),
+                Ok(_) => {
+                    return Err(refused(
+                        format!("guard failed: {}", self.shown(*condition)),
+                        Some(guard.clone()),
+                    ));
+                }
                 Err(crate::expr::EvalError::Unbound(_)) => {}
                 Err(error) => return Err(refused(format!("guard `{guard}`: {error}"), Some(guard.clone()))),
             }
@@ -247,8 +294,11 @@ impl<'p> Evaluator<'p> {
             let at = input.input.index;
             match &input.kind {
                 InputKind::Tensor { sizes: recorded, strides, dtype, .. } => {
-                    let actual: Vec<Expr> =
-                        sizes.by_ref().take(recorded.len()).map(|(_, _, v)| env.pool.value_expr(v.clone())).collect();
+                    let actual: Vec<Expr> = sizes
+                        .by_ref()
+                        .take(recorded.len())
+                        .map(|(_, _, v)| env.pool.value_expr(v.clone()))
+                        .collect();
                     let Value::Tensor(tensor) = &values[at] else { continue };
                     // Contiguous inputs are contiguous at every size; the recorded strides say so only for sizes above 0.
                     let plain = self.contract.contiguous_example(recorded, strides);

@@ -10,8 +10,8 @@ use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
 use crate::propagate::{FailureKind, Interpreter, Mode, Stop, constant_value, recorded};
 use crate::report::{
-    AssertReport, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
-    SCHEMA_VERSION, UnsupportedReport,
+    AssertReport, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Level, MismatchReport, Outcome,
+    Report, SCHEMA_VERSION, UnsupportedReport,
 };
 use crate::shape_env::{GuardKind, Origin};
 use crate::spec::{Assumptions, Contract, ContractError, DemandKind, Spec, bind};
@@ -44,7 +44,7 @@ impl Checker {
     /// # Errors
     /// When the bytes are no program.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Checker, CheckError> {
-        let program = pt2::read(bytes, &ReadOptions { edge: true, ..ReadOptions::default() })?;
+        let program = pt2::read(bytes, &ReadOptions::default())?;
         Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program })
     }
 
@@ -65,7 +65,12 @@ impl Checker {
     ///
     /// # Errors
     /// When the program's records cannot be read. A spec that does not fit is a report with the verdict `invalid`.
-    pub fn check(&self, spec: Option<&Spec>, operators: &Operators, budget: &Budget) -> Result<Report, CheckError> {
+    pub fn check(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<Report, CheckError> {
         let contract = Contract::load(&self.program)?;
         let bound = match spec {
             None => Ok(contract.assumed()),
@@ -111,8 +116,10 @@ impl Checker {
         for input in self.program.graph.inputs() {
             inputs.push(match input {
                 GraphInput::Constant(constant) => constant_value(&mut env, constant),
-                GraphInput::Value(id) => recorded::value(&mut records, &mut env, self.program.graph.meta(*id))
-                    .map_err(|error| CheckError::Records(error.to_string()))?,
+                GraphInput::Value(id) => {
+                    recorded::value(&mut records, &mut env, self.program.graph.meta(*id))
+                        .map_err(|error| CheckError::Records(error.to_string()))?
+                }
             });
         }
         let mut run = Interpreter::new(&self.program, env, records, operators, Mode::Verify);
@@ -172,7 +179,12 @@ impl<'p> Examination<'_, 'p> {
         let mut base = self.assumptions.env.clone();
         std::mem::swap(&mut base.pool, &mut run.env.pool);
         for obligation in obligations(self.assumptions, run) {
-            let proof = if base.pool.free_symbols(&[obligation.condition]).iter().all(|&s| base.symbol(s).is_some()) {
+            let proof = if base
+                .pool
+                .free_symbols(&[obligation.condition])
+                .iter()
+                .all(|&s| base.symbol(s).is_some())
+            {
                 let (pool, facts) = base.facts();
                 self.prover().prove(pool, facts, &obligation)
             } else {
@@ -197,7 +209,9 @@ impl<'p> Examination<'_, 'p> {
             let shown = summary::shown(self.assumptions, &base, obligation.condition);
             let expr = text::print::expression(&base.pool, obligation.condition);
             let witness = proof.witness.as_ref().map(|w| {
-                w.iter().map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v))).collect::<IndexMap<_, _>>()
+                w.iter()
+                    .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
+                    .collect::<IndexMap<_, _>>()
             });
             let report = guard_report(run, &obligation, proof, expr, shown, witness);
             self.report.guards.push(report);
@@ -211,7 +225,11 @@ impl<'p> Examination<'_, 'p> {
             let step = &run.steps[failure.origin.0 as usize];
             let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
             if failure.kind != FailureKind::Invalid {
-                let code = if failure.kind == FailureKind::DataDependent { "data-dependent" } else { "malformed-call" };
+                let code = if failure.kind == FailureKind::DataDependent {
+                    "data-dependent"
+                } else {
+                    "malformed-call"
+                };
                 let mut note = diagnostic(code, Level::Warning, format!("{}: {}", step.op, failure.message));
                 (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
                 self.report.diagnostics.push(note);
@@ -280,7 +298,11 @@ impl<'p> Examination<'_, 'p> {
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
-                message: format!("{} needs it ({})", step.map(|s| s.op.to_string()).unwrap_or_default(), assert.clause),
+                message: format!(
+                    "{} needs it ({})",
+                    step.map(|s| s.op.to_string()).unwrap_or_default(),
+                    assert.clause
+                ),
             });
         }
     }
@@ -315,7 +337,14 @@ fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> 
     for comparison in &run.comparisons {
         let (condition, origin) = (comparison.condition, Some(comparison.origin));
         let kind = ConditionKind::Contract;
-        steps.push(Obligation { condition, kind, origin, clause: Some("recorded size"), branch: false, comparison: true });
+        steps.push(Obligation {
+            condition,
+            kind,
+            origin,
+            clause: Some("recorded size"),
+            branch: false,
+            comparison: true,
+        });
     }
     steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
     list.extend(steps.into_iter().filter(|o| seen.insert(o.condition)));

@@ -66,7 +66,11 @@ impl Prover<'_, '_> {
             Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
             Verdict::Inconsistent { because } => {
                 let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
-                Proof { because, inconsistent: true, ..Proof::unknown(by, "the assumptions contradict each other") }
+                Proof {
+                    because,
+                    inconsistent: true,
+                    ..Proof::unknown(by, "the assumptions contradict each other")
+                }
             }
             Verdict::Unknown { reason } => Proof::unknown(by, reason),
         }
@@ -105,7 +109,9 @@ impl Prover<'_, '_> {
     /// What goes wrong with these inputs; an error says that nothing does.
     pub fn replay(&self, shapes: &Shapes) -> Result<String, String> {
         match self.evaluator.evaluate(shapes) {
-            Err(Refused { malformed: true, message, .. }) => Err(format!("the counterexample cannot be replayed: {message}")),
+            Err(Refused { malformed: true, message, .. }) => {
+                Err(format!("the counterexample cannot be replayed: {message}"))
+            }
             Err(refused) => Ok(match &refused.node {
                 Some(node) => format!("{node} fails: {}", refused.message),
                 None => refused.message,
@@ -117,10 +123,15 @@ impl Prover<'_, '_> {
                     let concrete = |e: &Expr| pool.as_int(*e).is_some();
                     if got.iter().chain(recorded).all(concrete) && got != recorded {
                         let show = |sizes: &[Expr]| {
-                            let shown: Vec<String> = sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
+                            let shown: Vec<String> =
+                                sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
                             format!("[{}]", shown.join(", "))
                         };
-                        return Ok(format!("an output has the shape {}, recorded as {}", show(got), show(recorded)));
+                        return Ok(format!(
+                            "an output has the shape {}, recorded as {}",
+                            show(got),
+                            show(recorded)
+                        ));
                     }
                 }
                 Err("the program takes the inputs of the counterexample".to_string())

@@ -72,10 +72,16 @@ pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<Tensor
         .collect()
 }
 
-pub(super) fn outputs(assumptions: &Assumptions, run: &mut Interpreter, results: &[Value]) -> Vec<TensorInfo> {
+pub(super) fn outputs(
+    assumptions: &Assumptions,
+    run: &mut Interpreter,
+    results: &[Value],
+) -> Vec<TensorInfo> {
     let program = run.program;
     let mut infos = Vec::new();
-    for ((spec, argument), value) in program.signature.outputs.iter().zip(program.graph.outputs()).zip(results) {
+    for ((spec, argument), value) in
+        program.signature.outputs.iter().zip(program.graph.outputs()).zip(results)
+    {
         if !spec.is_user_output() {
             continue;
         }
@@ -87,7 +93,12 @@ pub(super) fn outputs(assumptions: &Assumptions, run: &mut Interpreter, results:
             Value::Tensor(t) => {
                 let upper = t.sizes.iter().map(|&e| run.env.upper_bound(e).map(|v| int_json(&v))).collect();
                 let shape = t.sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
-                TensorInfo { name, shape: Some(shape), dtype: t.dtype.name().to_string(), upper_bound: Some(upper) }
+                TensorInfo {
+                    name,
+                    shape: Some(shape),
+                    dtype: t.dtype.name().to_string(),
+                    upper_bound: Some(upper),
+                }
             }
             other => {
                 let kind = match other {

@@ -39,11 +39,14 @@ fn answer(evaluator: &Evaluator, request: &Map<String, Json>) -> Result<Map<Stri
             None | Some(Json::Null) => {}
             Some(Json::Object(items)) => {
                 for (name, value) in items {
-                    let shape = if is_tensor { tensor(name, value)? } else { Shape::Scalar(scalar(name, value)?) };
+                    let shape =
+                        if is_tensor { tensor(name, value)? } else { Shape::Scalar(scalar(name, value)?) };
                     shapes.insert(name.as_str().into(), shape);
                 }
             }
-            Some(_) => return Err(Refusal::invalid(format!("expected an object of `{field}` by placeholder name"))),
+            Some(_) => {
+                return Err(Refusal::invalid(format!("expected an object of `{field}` by placeholder name")));
+            }
         }
     }
     let mut fields = Map::new();
@@ -85,7 +88,10 @@ fn scalar(name: &str, json: &Json) -> Result<Number, Refusal> {
         Json::Bool(b) => Ok(Number::Bool(*b)),
         Json::Number(n) => match n.to_string().parse::<Int>() {
             Ok(v) => Ok(Number::Int(v)),
-            Err(_) => n.as_f64().map(Number::Float).ok_or_else(|| Refusal::invalid(format!("the value of `{name}`"))),
+            Err(_) => n
+                .as_f64()
+                .map(Number::Float)
+                .ok_or_else(|| Refusal::invalid(format!("the value of `{name}`"))),
         },
         _ => Err(Refusal::invalid(format!("expected a number for `{name}`, got {json}"))),
     }

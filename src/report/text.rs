@@ -13,7 +13,12 @@ pub fn to_text(report: &Report, style: Style) -> String {
     let mut out = String::new();
     head(&mut out, report, style);
     for diagnostic in report.diagnostics.iter().filter(|d| d.level == Level::Error) {
-        let _ = writeln!(out, "\n{}: {}", style.error(&format!("error[{}]", diagnostic.code)), diagnostic.message);
+        let _ = writeln!(
+            out,
+            "\n{}: {}",
+            style.error(&format!("error[{}]", diagnostic.code)),
+            diagnostic.message
+        );
         place(&mut out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
     violated(&mut out, report, style);
@@ -56,7 +61,8 @@ fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
 }
 
 fn violated(out: &mut String, report: &Report, style: Style) {
-    let broken: Vec<&GuardReport> = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).collect();
+    let broken: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).collect();
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
         let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", guard.shown);
@@ -70,7 +76,8 @@ fn violated(out: &mut String, report: &Report, style: Style) {
         }
     }
     if broken.len() > MAX_LISTED {
-        let _ = writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
+        let _ =
+            writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
     }
 }
 
@@ -113,7 +120,11 @@ fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
 fn mismatches(out: &mut String, report: &Report, style: Style) {
     for mismatch in report.mismatches.iter().take(MAX_LISTED) {
         let code = style.error("error[shape-mismatch]");
-        let _ = writeln!(out, "\n{code}: `{}` is recorded as {} and comes out as {}", mismatch.value, mismatch.recorded, mismatch.derived);
+        let _ = writeln!(
+            out,
+            "\n{code}: `{}` is recorded as {} and comes out as {}",
+            mismatch.value, mismatch.recorded, mismatch.derived
+        );
         let _ = writeln!(out, "  node {}", mismatch.node);
         if let Some(inputs) = &mismatch.inputs {
             let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));
@@ -128,7 +139,12 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
     let _ = writeln!(out);
     for (i, fix) in report.fixes.iter().enumerate() {
         let mut lines = fix.text.lines();
-        let _ = writeln!(out, "{}         {}", style.good(&format!("fix {}", i + 1)), lines.next().unwrap_or_default());
+        let _ = writeln!(
+            out,
+            "{}         {}",
+            style.good(&format!("fix {}", i + 1)),
+            lines.next().unwrap_or_default()
+        );
         for line in lines {
             let _ = writeln!(out, "              {line}");
         }
@@ -141,7 +157,8 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
 }
 
 fn undecided(out: &mut String, report: &Report, style: Style) {
-    let open: Vec<&GuardReport> = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
+    let open: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
     for guard in open.iter().take(MAX_LISTED) {
         let code = style.warning("undecided[guard]");
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", guard.shown);
@@ -164,7 +181,11 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
         by_op.entry(&item.op).or_default().push(&item.node);
     }
     let code = style.warning("unsupported");
-    let _ = writeln!(out, "\n{code}: {} not looked into; the recorded shapes of their results are trusted", plural(report.unsupported.len(), "node is", "nodes are"));
+    let _ = writeln!(
+        out,
+        "\n{code}: {} not looked into; the recorded shapes of their results are trusted",
+        plural(report.unsupported.len(), "node is", "nodes are")
+    );
     for (op, nodes) in by_op {
         let shown = nodes.iter().take(3).copied().collect::<Vec<_>>().join(", ");
         let more = if nodes.len() > 3 { format!(" and {} more", nodes.len() - 3) } else { String::new() };
@@ -174,12 +195,17 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
 
 fn notes(out: &mut String, report: &Report, style: Style) {
     for diagnostic in report.diagnostics.iter().filter(|d| d.level != Level::Error) {
-        let word = if diagnostic.level == Level::Warning { style.warning("warning") } else { style.faint("note") };
+        let word =
+            if diagnostic.level == Level::Warning { style.warning("warning") } else { style.faint("note") };
         let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, diagnostic.message);
         place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
     if !report.runtime_asserts.is_empty() {
-        let _ = writeln!(out, "\n{} only at run time:", plural(report.runtime_asserts.len(), "condition shows", "conditions show"));
+        let _ = writeln!(
+            out,
+            "\n{} only at run time:",
+            plural(report.runtime_asserts.len(), "condition shows", "conditions show")
+        );
         for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
             let _ = writeln!(out, "  {}   after {}", assert.expr, assert.after_node);
         }
@@ -187,7 +213,8 @@ fn notes(out: &mut String, report: &Report, style: Style) {
 }
 
 fn implied(out: &mut String, report: &Report) {
-    let proved: Vec<&GuardReport> = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Implied).collect();
+    let proved: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Implied).collect();
     if proved.is_empty() {
         return;
     }
@@ -200,7 +227,12 @@ fn implied(out: &mut String, report: &Report) {
         })
         .collect();
     let more = if proved.len() > 5 { ", ..." } else { "" };
-    let _ = writeln!(out, "\n{}: {}{more}", plural(proved.len(), "condition is proved", "conditions are proved"), listed.join(", "));
+    let _ = writeln!(
+        out,
+        "\n{}: {}{more}",
+        plural(proved.len(), "condition is proved", "conditions are proved"),
+        listed.join(", ")
+    );
 }
 
 fn outputs(out: &mut String, report: &Report) {
@@ -209,7 +241,8 @@ fn outputs(out: &mut String, report: &Report) {
     }
     let mut parts = Vec::new();
     for output in report.outputs.iter().take(8) {
-        let dtype = crate::ir::Dtype::from_name(&output.dtype).map_or(output.dtype.as_str(), |d| d.short_name());
+        let dtype =
+            crate::ir::Dtype::from_name(&output.dtype).map_or(output.dtype.as_str(), |d| d.short_name());
         let Some(shape) = &output.shape else {
             parts.push(format!("{} {dtype}", output.name));
             continue;
@@ -226,15 +259,22 @@ fn outputs(out: &mut String, report: &Report) {
         }
         parts.push(part);
     }
-    let more = if report.outputs.len() > 8 { format!("; and {} more", report.outputs.len() - 8) } else { String::new() };
+    let more = if report.outputs.len() > 8 {
+        format!("; and {} more", report.outputs.len() - 8)
+    } else {
+        String::new()
+    };
     let _ = writeln!(out, "outputs: {}{more}", parts.join("; "));
 }
 
 fn verdict(out: &mut String, report: &Report, style: Style) {
-    let broken = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).count() + report.mismatches.len();
+    let broken = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).count()
+        + report.mismatches.len();
     let _ = match report.verdict {
         Outcome::Ok => writeln!(out, "{}: every admitted input is served", style.good("ok")),
-        Outcome::Violated => writeln!(out, "{}: {}", style.error("violated"), plural(broken, "error", "errors")),
+        Outcome::Violated => {
+            writeln!(out, "{}: {}", style.error("violated"), plural(broken, "error", "errors"))
+        }
         Outcome::Unknown => writeln!(out, "{}: not everything could be decided", style.warning("unknown")),
         Outcome::Invalid => writeln!(out, "{}: the spec does not fit the program", style.error("invalid")),
     };

@@ -53,6 +53,9 @@ impl ShapeEnv {
         let e = self.pool.symbol(name);
         if let Some(symbol) = self.pool.as_symbol(e) {
             self.facts.declare(&mut self.pool, symbol, range);
+            if let Some(Value::Int(hint)) = &info.hint {
+                self.facts.hint(symbol, hint.clone());
+            }
             self.symbols.insert(symbol, info);
         }
         e

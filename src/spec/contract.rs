@@ -177,7 +177,9 @@ impl Contract<'_> {
     pub fn contiguous_example(&self, sizes: &[Expr], strides: &[Expr]) -> bool {
         let mut expected = Int::ONE;
         for (&size, &stride) in sizes.iter().zip(strides).rev() {
-            let (Some(size), Some(stride)) = (self.example_int(size), self.example_int(stride)) else { return false };
+            let (Some(size), Some(stride)) = (self.example_int(size), self.example_int(stride)) else {
+                return false;
+            };
             if !size.is_one() && stride != expected {
                 return false;
             }
@@ -218,11 +220,7 @@ fn resolve(inputs: &[ProgramInput], table: &SourceTable, source: &SourcePath) ->
 }
 
 /// The values of symbols at the traced example: recorded for plain symbols, else solved from a linear expression.
-fn hints(
-    program: &Program,
-    env: &mut ShapeEnv,
-    records: &mut Records,
-) -> Result<SymbolHints, ContractError> {
+fn hints(program: &Program, env: &mut ShapeEnv, records: &mut Records) -> Result<SymbolHints, ContractError> {
     let mut table = Vec::new();
     for (_, _, value) in program.graph.values() {
         collect_exprs(&value.meta, &mut table);
