@@ -113,10 +113,10 @@ impl Pool {
 
     /// `not a`; an integer counts as `a != 0`.
     pub fn not(&mut self, a: Expr) -> Expr {
+        let a = self.truth(a);
         if let Some(b) = self.as_bool(a) {
             return self.bool(!b);
         }
-        let a = self.truth(a);
         if !matches!(self.as_call(a), Some((Func::And | Func::Or, _))) {
             return self.not_literal(a);
         }
