@@ -1,0 +1,17 @@
+//! Layer 3: does a set of facts imply a goal?
+//!
+//! [`Facts`] hold the ranges of symbols and assumptions; [`decide`] climbs a ladder of rungs, the cheapest first, to one of the
+//! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
+//! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
+mod facts;
+mod ladder;
+mod program;
+mod replay;
+mod search;
+#[cfg(feature = "smt")]
+mod smt;
+mod verdict;
+
+pub use facts::Facts;
+pub use ladder::{decide, quickly};
+pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};
