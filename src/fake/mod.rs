@@ -8,6 +8,8 @@ mod args;
 mod bind;
 mod broadcast;
 mod context;
+mod domain;
+mod elementwise;
 mod error;
 mod operators;
 pub mod ops;

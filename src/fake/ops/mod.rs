@@ -1,9 +1,13 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod binary;
 mod matmul;
-mod pointwise;
+mod unary;
 
 /// The families: name and kernels.
-pub const FAMILIES: &[(&str, &[(&str, Kernel)])] =
-    &[("matmul", matmul::KERNELS), ("pointwise", pointwise::KERNELS)];
+pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
+    ("matmul", matmul::KERNELS),
+    ("unary", unary::KERNELS),
+    ("binary", binary::KERNELS),
+];
