@@ -1,8 +1,10 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod activation;
 mod binary;
 mod matmul;
+mod ternary;
 mod unary;
 
 /// The families: name and kernels.
@@ -10,4 +12,6 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
+    ("activation", activation::KERNELS),
+    ("ternary", ternary::KERNELS),
 ];
