@@ -2,8 +2,16 @@
 use super::registry::Kernel;
 
 mod matmul;
+mod permute;
 mod pointwise;
+mod slice;
+mod view;
 
 /// The families: name and kernels.
-pub const FAMILIES: &[(&str, &[(&str, Kernel)])] =
-    &[("matmul", matmul::KERNELS), ("pointwise", pointwise::KERNELS)];
+pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
+    ("matmul", matmul::KERNELS),
+    ("permute", permute::KERNELS),
+    ("pointwise", pointwise::KERNELS),
+    ("slice", slice::KERNELS),
+    ("view", view::KERNELS),
+];
