@@ -18,6 +18,7 @@ mod registry;
 mod stride;
 mod tensor;
 mod value;
+mod view;
 
 pub use args::Args;
 pub use bind::{BindError, bind};

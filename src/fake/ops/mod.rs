@@ -4,10 +4,16 @@ use super::registry::Kernel;
 mod binary;
 mod matmul;
 mod unary;
+mod permute;
+mod slice;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
+    ("permute", permute::KERNELS),
+    ("slice", slice::KERNELS),
+    ("view", view::KERNELS),
 ];
