@@ -1,9 +1,21 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod cumulative;
+mod extremum;
 mod matmul;
 mod pointwise;
+mod reduction;
+mod softmax;
+mod sort;
 
 /// The families: name and kernels.
-pub const FAMILIES: &[(&str, &[(&str, Kernel)])] =
-    &[("matmul", matmul::KERNELS), ("pointwise", pointwise::KERNELS)];
+pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
+    ("matmul", matmul::KERNELS),
+    ("pointwise", pointwise::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("extremum", extremum::KERNELS),
+    ("softmax", softmax::KERNELS),
+    ("sort", sort::KERNELS),
+    ("cumulative", cumulative::KERNELS),
+];
