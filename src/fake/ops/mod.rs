@@ -7,6 +7,13 @@ mod unary;
 mod permute;
 mod slice;
 mod view;
+mod cumulative;
+mod extremum;
+mod matmul;
+mod pointwise;
+mod reduction;
+mod softmax;
+mod sort;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -16,4 +23,10 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
+    ("pointwise", pointwise::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("extremum", extremum::KERNELS),
+    ("softmax", softmax::KERNELS),
+    ("sort", sort::KERNELS),
+    ("cumulative", cumulative::KERNELS),
 ];
