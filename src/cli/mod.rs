@@ -4,8 +4,10 @@
 //! internal error.
 mod args;
 mod argument;
+mod entail;
 mod infer;
 mod jsonl;
+mod query;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -15,5 +17,6 @@ pub fn run() -> ExitCode {
     let options = args::Options::parse();
     match options.command {
         args::Command::Infer(options) => jsonl::run(options.jobs, infer::answer),
+        args::Command::Entail(options) => jsonl::run(options.jobs, entail::answer),
     }
 }

@@ -2,12 +2,15 @@
 use super::program::Program;
 use super::search::{Constants, Found, Problem, assignment, conjuncts, machine_range};
 use super::verdict::{FactId, Premise, Witness};
-use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::expr::{Expr, Int, Pool, Sort, Symbol};
+use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 /// The most satisfying assignments that are kept.
 const MAX_MODELS: usize = 24;
+/// How often the conditions are assumed again so that they learn from each other.
+const MAX_ROUNDS: usize = 4;
 
 /// Whether some assignment satisfies the facts.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +32,9 @@ pub(super) enum Consistency {
 /// kept, so asking many questions of the same facts is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    ranges: IndexMap<Symbol, (Option<Int>, Option<Int>), FxBuildHasher>,
+    ranges: IndexMap<Symbol, ValueRange, FxBuildHasher>,
+    /// Whether two declarations of one symbol share no value.
+    empty: bool,
     given: Vec<Expr>,
     /// The assumptions with nested conjunctions taken apart, and where each part comes from.
     parts: Vec<(Expr, FactId)>,
@@ -37,6 +42,9 @@ pub struct Facts {
     hints: IndexMap<Symbol, Int, FxBuildHasher>,
     models: Vec<Witness>,
     pub(super) consistency: Consistency,
+    table: DomainTable,
+    /// Whether the table may still learn from assuming the conditions again.
+    unsettled: bool,
 }
 
 impl Facts {
@@ -45,17 +53,18 @@ impl Facts {
         Facts::default()
     }
 
-    /// Declares a symbol with inclusive bounds (`None`: unbounded on that side). Declared again, it has the intersection.
-    pub fn declare(&mut self, _pool: &mut Pool, symbol: Symbol, low: Option<Int>, high: Option<Int>) {
-        let range = self.ranges.entry(symbol).or_default();
-        range.0 = match (range.0.take(), low) {
-            (Some(a), Some(b)) => Some(a.max(b)),
-            (a, b) => a.or(b),
-        };
-        range.1 = match (range.1.take(), high) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+    /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
+    pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
+        let e = pool.symbol_expr(symbol);
+        let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
+        match known.meet(&range) {
+            Some(met) => *known = met,
+            None => self.empty = true,
+        }
+        if pool.sort(e) == Sort::Int {
+            // An empty domain is remembered by the table as its contradiction.
+            self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+        }
         self.changed();
     }
 
@@ -68,6 +77,7 @@ impl Facts {
         conjuncts(pool, condition, &mut parts);
         self.parts.extend(parts.into_iter().map(|p| (p, id)));
         self.declare_free(pool, condition);
+        self.empty |= self.table.assume(pool, condition).is_err();
         self.changed();
         id
     }
@@ -78,7 +88,48 @@ impl Facts {
         if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
+            let nonzero = pool.ne(divisor, Expr::ZERO);
+            self.empty |= self.table.assume(pool, nonzero).is_err();
             self.changed();
+        }
+    }
+
+    /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
+    pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
+        self.settle(pool);
+        self.table.domain(pool, e)
+    }
+
+    /// The table of domains, with everything that the assumptions say about each other.
+    pub(super) fn table(&mut self, pool: &Pool) -> &mut DomainTable {
+        self.settle(pool);
+        &mut self.table
+    }
+
+    /// Whether ranges and congruences alone show that the facts contradict each other.
+    pub(super) fn is_empty(&mut self, pool: &Pool) -> bool {
+        self.settle(pool);
+        self.empty
+    }
+
+    fn settle(&mut self, pool: &Pool) {
+        if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 {
+            return;
+        }
+        for _ in 0..MAX_ROUNDS {
+            let mut changed = false;
+            for (condition, _) in &self.parts {
+                match self.table.assume(pool, *condition) {
+                    Ok(more) => changed |= more,
+                    Err(_) => {
+                        self.empty = true;
+                        return;
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
         }
     }
 
@@ -94,7 +145,7 @@ impl Facts {
 
     /// The declared symbols with their inclusive bounds.
     pub fn ranges(&self) -> impl Iterator<Item = (Symbol, Option<&Int>, Option<&Int>)> {
-        self.ranges.iter().map(|(s, (l, h))| (*s, l.as_ref(), h.as_ref()))
+        self.ranges.iter().map(|(s, r)| (*s, r.lo.finite(), r.hi.finite()))
     }
 
     /// The divisors that are excluded from being zero beside those in assumptions.
@@ -115,15 +166,17 @@ impl Facts {
     /// Everything that was assumed, as premises.
     pub(super) fn all_premises(&self) -> Vec<Premise> {
         let facts = (0..self.given.len()).map(|i| Premise::Fact(FactId(i as u32)));
-        let lower = self.ranges.iter().filter(|(_, r)| r.0.is_some()).map(|(s, _)| Premise::Lower(*s));
-        let upper = self.ranges.iter().filter(|(_, r)| r.1.is_some()).map(|(s, _)| Premise::Upper(*s));
+        let lower =
+            self.ranges.iter().filter(|(_, r)| r.lo.finite().is_some()).map(|(s, _)| Premise::Lower(*s));
+        let upper =
+            self.ranges.iter().filter(|(_, r)| r.hi.finite().is_some()).map(|(s, _)| Premise::Upper(*s));
         facts.chain(lower).chain(upper).collect()
     }
 
     /// Symbols that were never declared are unbounded.
     pub(super) fn declare_free(&mut self, pool: &Pool, e: Expr) {
         for symbol in pool.free_symbols(&[e]) {
-            self.ranges.entry(symbol).or_default();
+            self.ranges.entry(symbol).or_insert_with(ValueRange::all);
         }
     }
 
@@ -140,9 +193,9 @@ impl Facts {
         let mut program = Program::default();
         let mut exact = true;
         let mut ranges = Vec::with_capacity(self.ranges.len());
-        for (&symbol, (low, high)) in &self.ranges {
+        for (symbol, low, high) in self.ranges() {
             program.slot(symbol);
-            let (range, kept) = machine_range(low.as_ref(), high.as_ref());
+            let (range, kept) = machine_range(low, high);
             exact &= kept;
             ranges.push(range);
         }
@@ -188,6 +241,7 @@ impl Facts {
     fn changed(&mut self) {
         self.models.clear();
         self.consistency = Consistency::Open;
+        self.unsettled = true;
     }
 }
 

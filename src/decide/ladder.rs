@@ -3,6 +3,7 @@ use super::facts::{Consistency, Facts, Search};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
 use crate::expr::{Expr, Pool};
+use crate::range::DomainTable;
 
 /// Decides whether the facts imply `goal`.
 ///
@@ -14,6 +15,41 @@ pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
     let mut climb = Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }
+}
+
+/// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
+/// are consistent.
+pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+    let goal = pool.truth(goal);
+    pool.as_bool(goal).or_else(|| by_range(pool, facts, goal))
+}
+
+/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them.
+fn by_range(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+    if let Some(value) = facts.table(pool).decide(pool, goal) {
+        return Some(value);
+    }
+    let negation = pool.not(goal);
+    let table = facts.table(pool);
+    if contradicts(pool, table, negation) {
+        return Some(true);
+    }
+    contradicts(pool, table, goal).then_some(false)
+}
+
+fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
+    let mark = table.mark();
+    let mut contradiction = false;
+    for _ in 0..3 {
+        match table.assume(pool, condition) {
+            Err(_) => contradiction = true,
+            Ok(true) => continue,
+            Ok(false) => {}
+        }
+        break;
+    }
+    table.undo(mark);
+    contradiction
 }
 
 struct Climb<'a> {
@@ -31,6 +67,9 @@ impl Climb<'_> {
     }
 
     fn run(&mut self) -> (Verdict, Rung) {
+        if self.facts.is_empty(self.pool) {
+            return (Verdict::Inconsistent { because: self.facts.all_premises() }, Rung::Range);
+        }
         if let Some(because) = self.inconsistent() {
             return (Verdict::Inconsistent { because }, Rung::Search);
         }
@@ -39,6 +78,9 @@ impl Climb<'_> {
         }
         if let Some(witness) = self.failing_model() {
             return (Verdict::Refuted { witness }, Rung::Search);
+        }
+        if by_range(self.pool, self.facts, self.goal) == Some(true) {
+            return self.implied(self.facts.all_premises(), Rung::Range);
         }
         let negation = self.pool.not(self.goal);
         let (found, left) = self.facts.search(self.pool, &[negation], self.points);
