@@ -9,8 +9,6 @@ mod slice;
 mod view;
 mod cumulative;
 mod extremum;
-mod matmul;
-mod pointwise;
 mod reduction;
 mod softmax;
 mod sort;
