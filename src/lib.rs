@@ -1,4 +1,12 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
 #![warn(missing_docs)]
 pub mod egraph;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod decide;
 pub mod expr;
+pub mod fake;
+pub mod ir;
+pub mod propagate;
+pub mod range;
+pub mod shape_env;

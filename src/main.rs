@@ -1,2 +1,6 @@
-//! The `sizewise` program.
-fn main() {}
+//! The `sizewise` program; everything is in the library.
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sizewise::cli::run()
+}

@@ -16,9 +16,11 @@ mod node;
 mod poly;
 mod pool;
 mod subst;
+pub mod text;
 
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;
 pub use node::{Args, F64, Func, Node, Sort};
 pub use poly::{Monomial, Poly};
 pub use pool::{Expr, Pool, Symbol};
+pub use text::{print, read};

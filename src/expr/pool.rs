@@ -33,6 +33,15 @@ impl Expr {
         if self.0 & 1 == 1 { Some((self.0 as i64) >> 1) } else { None }
     }
 
+    /// The truth value of a handle that is `True` or `False`: these two are the same handles in every pool.
+    pub const fn as_literal_bool(self) -> Option<bool> {
+        match self.0 {
+            0 => Some(false),
+            2 => Some(true),
+            _ => None,
+        }
+    }
+
     /// The position in the pool of a handle that carries no integer.
     pub(super) fn index(self) -> Option<usize> {
         if self.0 & 1 == 0 { Some((self.0 >> 1) as usize) } else { None }

@@ -1,0 +1,26 @@
+//! Commands and their options.
+use clap::{Args, Parser, Subcommand};
+
+/// Symbolic shape reasoning for exported PyTorch programs.
+#[derive(Parser, Debug)]
+#[command(version, about, arg_required_else_help = true)]
+pub struct Options {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Infer the result of operator calls: JSON lines on standard input and output.
+    Infer(Jsonl),
+}
+
+/// Options of the commands that answer JSON lines.
+#[derive(Args, Debug)]
+pub struct Jsonl {
+    /// How many threads answer; the answers come in input order all the same.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+}

@@ -1,0 +1,141 @@
+//! JSON lines: one object a line in, one answer a line out, in input order.
+use serde_json::{Map, Value, json};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::process::ExitCode;
+
+/// The longest line accepted, in bytes.
+const MAX_LINE: u64 = 64 << 20;
+/// How many lines a batch of several threads takes at once.
+const BATCH: usize = 512;
+
+/// Why a line has no answer.
+#[derive(Debug)]
+pub struct Refusal {
+    /// `invalid`, `unsupported` or `data_dependent`.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// The clause of the operator that is violated, if any.
+    pub clause: Option<&'static str>,
+}
+
+impl Refusal {
+    /// A line that cannot be understood.
+    pub fn invalid(message: impl Into<String>) -> Refusal {
+        Refusal { kind: "invalid", message: message.into(), clause: None }
+    }
+}
+
+/// Answers one request: the fields of the answer beside its `id`.
+pub type Answer = fn(&Map<String, Value>) -> Result<Map<String, Value>, Refusal>;
+
+/// Answers every line of standard input on standard output with `jobs` threads.
+pub fn run(jobs: u16, answer: Answer) -> ExitCode {
+    match stream(usize::from(jobs), answer) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the answers has gone: nothing is left to do.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sizewise: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn stream(jobs: usize, answer: Answer) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let limit = if jobs > 1 { BATCH * jobs } else { 1 };
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)?;
+        if read as u64 == MAX_LINE && !line.ends_with(b"\n") {
+            skip_line(&mut input)?;
+            line.clear();
+            line.extend_from_slice(b"\"too long\"");
+        }
+        if read > 0 {
+            lines.push(line);
+        }
+        let waiting = input.buffer().is_empty();
+        if read == 0 || lines.len() >= limit || waiting {
+            for text in answer_all(jobs, answer, &lines) {
+                output.write_all(text.as_bytes())?;
+                output.write_all(b"\n")?;
+            }
+            lines.clear();
+            if waiting || read == 0 {
+                output.flush()?;
+            }
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        match buffer.iter().position(|&b| b == b'\n') {
+            Some(end) => {
+                input.consume(end + 1);
+                return Ok(());
+            }
+            None => {
+                let length = buffer.len();
+                input.consume(length);
+            }
+        }
+    }
+}
+
+fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
+    if jobs <= 1 || lines.len() <= 1 {
+        return lines.iter().filter_map(|line| answer_line(answer, line)).collect();
+    }
+    let share = lines.len().div_ceil(jobs);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = lines
+            .chunks(share)
+            .map(|part| {
+                scope.spawn(move || {
+                    part.iter().filter_map(|line| answer_line(answer, line)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    })
+}
+
+/// The answer to one line; none to a blank one.
+fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let mut reply = Map::new();
+    let result = match serde_json::from_slice::<Value>(line) {
+        Ok(Value::Object(request)) => {
+            reply.insert("id".into(), request.get("id").cloned().unwrap_or(Value::Null));
+            answer(&request)
+        }
+        Ok(_) => Err(Refusal::invalid("expected a JSON object on one line")),
+        Err(error) => Err(Refusal::invalid(format!("not JSON: {error}"))),
+    };
+    reply.entry("id").or_insert(Value::Null);
+    match result {
+        Ok(fields) => reply.extend(fields),
+        Err(refusal) => {
+            let mut error = json!({"kind": refusal.kind, "message": refusal.message});
+            if let Some(clause) = refusal.clause {
+                error["clause"] = clause.into();
+            }
+            reply.insert("error".into(), error);
+        }
+    }
+    serde_json::to_string(&reply).ok()
+}

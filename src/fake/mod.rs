@@ -1,0 +1,33 @@
+//! Layer 5: fake kernels, which compute what an operator returns from what its arguments look like.
+//!
+//! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order. It sees its
+//! arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a [`Cx`], which
+//! does the three-valued work: proved conditions cost nothing, refuted ones are errors, open ones become guards or runtime
+//! assertions. The same kernels serve symbolic and concrete sizes.
+mod args;
+mod bind;
+mod broadcast;
+mod context;
+mod error;
+mod operators;
+pub mod ops;
+mod promote;
+mod registry;
+mod stride;
+mod tensor;
+mod value;
+
+pub use args::Args;
+pub use bind::{BindError, bind};
+pub use context::Cx;
+pub use error::{KernelError, KernelResult};
+pub use operators::{FakeKernel, Operators};
+pub use promote::{Category, default_dtype_for};
+pub use registry::{Kernel, Registry};
+pub use tensor::{Sizes, Tensor};
+pub use value::{Scalar, Value, Values};
+
+/// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
+pub fn python_function(_: &mut Cx, function: &str, _: &[Value]) -> KernelResult {
+    Err(KernelError::Unsupported(format!("`{function}` is not supported")))
+}

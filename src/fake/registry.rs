@@ -1,0 +1,38 @@
+//! Which kernel serves which operator overload.
+use super::args::Args;
+use super::context::Cx;
+use super::error::KernelResult;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+/// A fake kernel.
+pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
+
+/// The kernels by overload.
+pub struct Registry {
+    kernels: FxHashMap<&'static str, Kernel>,
+}
+
+impl Registry {
+    /// The kernels that come with the crate.
+    pub fn builtin() -> &'static Registry {
+        static BUILTIN: OnceLock<Registry> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            let kernels =
+                super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter().copied()).collect();
+            Registry { kernels }
+        })
+    }
+
+    /// The kernel of an overload, named as in `aten.add.Tensor`.
+    pub fn get(&self, op: &str) -> Option<&Kernel> {
+        self.kernels.get(op)
+    }
+
+    /// The overloads that have a kernel, sorted.
+    pub fn overloads(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.kernels.keys().copied().collect();
+        names.sort_unstable();
+        names
+    }
+}

@@ -1,0 +1,253 @@
+//! The shape environment.
+use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+use super::symbols::SymbolInfo;
+use crate::decide::{self, Facts};
+use crate::expr::{EvalError, Evaluator, Expr, Int, Pool, Symbol, Value};
+use crate::range::ValueRange;
+use rustc_hash::FxHashMap;
+
+/// Symbols with their hints and ranges, the guards and runtime assertions recorded so far, and the pool of expressions.
+#[derive(Clone)]
+pub struct ShapeEnv {
+    /// The expressions.
+    pub pool: Pool,
+    /// What is assumed: ranges, assumptions, and the guards recorded so far.
+    facts: Facts,
+    symbols: FxHashMap<Symbol, SymbolInfo>,
+    guards: Vec<Guard>,
+    asserts: Vec<RuntimeAssert>,
+    /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
+    layout_choices: Vec<(Expr, Origin)>,
+    /// Conditions settled or recorded before, with the truth value that the trace goes by.
+    settled: FxHashMap<Expr, bool>,
+    hint_values: FxHashMap<Expr, Option<Value>>,
+    unbacked: Vec<Symbol>,
+    origin: Origin,
+}
+
+impl Default for ShapeEnv {
+    fn default() -> ShapeEnv {
+        ShapeEnv::new()
+    }
+}
+
+impl ShapeEnv {
+    /// An environment without symbols.
+    pub fn new() -> ShapeEnv {
+        ShapeEnv {
+            pool: Pool::new(),
+            facts: Facts::new(),
+            symbols: FxHashMap::default(),
+            guards: Vec::new(),
+            asserts: Vec::new(),
+            layout_choices: Vec::new(),
+            settled: FxHashMap::default(),
+            hint_values: FxHashMap::default(),
+            unbacked: Vec::new(),
+            origin: Origin::default(),
+        }
+    }
+
+    /// Declares a symbol with its range and, if it is backed, its hint.
+    pub fn declare(&mut self, name: &str, range: ValueRange, info: SymbolInfo) -> Expr {
+        let e = self.pool.symbol(name);
+        if let Some(symbol) = self.pool.as_symbol(e) {
+            self.facts.declare(&mut self.pool, symbol, range);
+            self.symbols.insert(symbol, info);
+        }
+        e
+    }
+
+    /// Declares a double.
+    pub fn declare_float(&mut self, name: &str, info: SymbolInfo) -> Expr {
+        let e = self.pool.symbol_of_sort(name, crate::expr::Sort::Float);
+        if let Some(symbol) = self.pool.as_symbol(e) {
+            self.symbols.insert(symbol, info);
+        }
+        e
+    }
+
+    /// Assumes of `to` the bounds that are known of `from`: both are names of one value.
+    pub fn carry_bounds(&mut self, from: Expr, to: Expr) {
+        let (lower, upper) = self.bounds(from);
+        if let Some(lower) = lower {
+            let lower = self.pool.int(lower);
+            let condition = self.pool.ge(to, lower);
+            self.assume(condition);
+        }
+        if let Some(upper) = upper {
+            let upper = self.pool.int(upper);
+            let condition = self.pool.le(to, upper);
+            self.assume(condition);
+        }
+    }
+
+    /// A fresh unbacked integer in a range, named `u<n>`.
+    pub fn fresh_unbacked(&mut self, range: ValueRange) -> Expr {
+        let mut n = self.unbacked.len();
+        let name = loop {
+            let name = format!("u{n}");
+            if self.pool.find_symbol(&name).is_none() {
+                break name;
+            }
+            n += 1;
+        };
+        let e = self.declare(&name, range, SymbolInfo::default());
+        self.unbacked.extend(self.pool.as_symbol(e));
+        e
+    }
+
+    /// A fresh unbacked double, named `zuf<n>`.
+    pub fn fresh_unbacked_float(&mut self) -> Expr {
+        let mut n = 0;
+        while self.pool.find_symbol(&format!("zuf{n}")).is_some() {
+            n += 1;
+        }
+        let e = self.pool.symbol(&format!("zuf{n}"));
+        self.unbacked.extend(self.pool.as_symbol(e));
+        e
+    }
+
+    /// The unbacked symbols made so far, in order.
+    pub fn unbacked(&self) -> &[Symbol] {
+        &self.unbacked
+    }
+
+    /// What is known of a symbol.
+    pub fn symbol(&self, symbol: Symbol) -> Option<&SymbolInfo> {
+        self.symbols.get(&symbol)
+    }
+
+    /// Assumes a condition: it is a fact from now on.
+    pub fn assume(&mut self, condition: Expr) {
+        if self.pool.as_bool(condition).is_none() {
+            self.facts.assume(&mut self.pool, condition);
+            self.settled.insert(condition, true);
+        }
+    }
+
+    /// The facts so far: ranges, assumptions and recorded guards.
+    pub fn facts(&mut self) -> (&mut Pool, &mut Facts) {
+        (&mut self.pool, &mut self.facts)
+    }
+
+    /// Says which step of the program what follows stems from.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    /// The guards recorded so far.
+    pub fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// The runtime assertions recorded so far.
+    pub fn runtime_asserts(&self) -> &[RuntimeAssert] {
+        &self.asserts
+    }
+
+    /// The layout choices made by hint so far.
+    pub fn layout_choices(&self) -> &[(Expr, Origin)] {
+        &self.layout_choices
+    }
+
+    /// The least and the greatest value that an expression can have by the facts, where bounded.
+    pub fn bounds(&mut self, e: Expr) -> (Option<Int>, Option<Int>) {
+        let range = self.facts.domain(&mut self.pool, e).range;
+        (range.lower(), range.upper())
+    }
+
+    /// The greatest value that an expression can have by the facts, if it is bounded.
+    pub fn upper_bound(&mut self, e: Expr) -> Option<Int> {
+        self.facts.domain(&mut self.pool, e).range.upper()
+    }
+
+    /// The value of an expression at the hints; none if it involves an unbacked symbol or is undefined there.
+    pub fn hint(&mut self, e: Expr) -> Option<Value> {
+        if let Some(value) = self.pool.constant_value(e) {
+            return Some(value);
+        }
+        if let Some(known) = self.hint_values.get(&e) {
+            return known.clone();
+        }
+        let symbols = &self.symbols;
+        let assignment = |s: Symbol| symbols.get(&s).and_then(|info| info.hint.clone());
+        let value: Result<Value, EvalError> = Evaluator::new(&self.pool, assignment).value(e);
+        self.hint_values.insert(e, value.clone().ok());
+        value.ok()
+    }
+
+    /// The integer value of an expression at the hints.
+    pub fn hint_int(&mut self, e: Expr) -> Option<Int> {
+        self.hint(e)?.as_int()
+    }
+
+    /// Whether the facts settle a condition, by means that cost microseconds.
+    pub fn statically(&mut self, condition: Expr) -> Option<bool> {
+        if let Some(value) = self.pool.as_bool(condition) {
+            return Some(value);
+        }
+        if let Some(&value) = self.settled.get(&condition) {
+            return Some(value);
+        }
+        let settled = decide::quickly(&mut self.pool, &mut self.facts, condition)?;
+        self.settled.insert(condition, settled);
+        Some(settled)
+    }
+
+    /// Requires a condition of the operator at hand.
+    pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
+        if self.pool.as_bool(condition) == Some(false) {
+            return Required::Refuted;
+        }
+        let settled = self.statically(condition);
+        if settled == Some(true) {
+            return Required::Proved;
+        }
+        match self.hint(condition) {
+            Some(value) if value.as_bool() => {
+                self.record_guard(condition, GuardKind::Precondition, clause);
+                Required::Guarded
+            }
+            Some(_) => Required::Refuted,
+            None if settled == Some(false) => Required::Refuted,
+            None => {
+                self.asserts.push(RuntimeAssert { condition, origin: self.origin, clause });
+                self.assume(condition);
+                Required::Asserted
+            }
+        }
+    }
+
+    /// The truth value of a condition that decides which way an operator goes: by the facts, else by the hints, which records
+    /// a guard. `None` when it depends on unbacked symbols and is open.
+    pub fn branch(&mut self, condition: Expr, clause: &'static str) -> Option<bool> {
+        if let Some(value) = self.statically(condition) {
+            return Some(value);
+        }
+        let value = self.hint(condition)?.as_bool();
+        let held = if value { condition } else { self.pool.not(condition) };
+        self.record_guard(held, GuardKind::Branch, clause);
+        Some(value)
+    }
+
+    /// As [`ShapeEnv::branch`] for a choice that changes only the strides of a result: by the facts, else by the hints without
+    /// a guard (the choice is noted), else `false`.
+    pub fn layout_choice(&mut self, condition: Expr) -> bool {
+        if let Some(value) = self.statically(condition) {
+            return value;
+        }
+        let value = self.hint(condition).is_some_and(|v| v.as_bool());
+        let held = if value { condition } else { self.pool.not(condition) };
+        self.layout_choices.push((held, self.origin));
+        self.settled.insert(condition, value);
+        value
+    }
+
+    fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
+        self.guards.push(Guard { condition, kind, origin: self.origin, clause });
+        self.assume(condition);
+        let negated = self.pool.not(condition);
+        self.settled.insert(negated, false);
+    }
+}
