@@ -1,9 +1,9 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
 #![warn(missing_docs)]
-pub mod egraph;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decide;
+pub mod egraph;
 pub mod expr;
 pub mod fake;
 pub mod ir;

@@ -1,5 +1,6 @@
 //! Facts and expressions under equality.
 use super::classes::Classes;
+use super::rule::RuleSet;
 use super::solve::{Consequence, Solved, Step, consequences};
 use crate::expr::{Expr, Func, Pool, Sort};
 use crate::range::{Domain, DomainTable};
@@ -147,6 +148,21 @@ impl Graph {
         self.classes.members(e).map_or(&[], |m| m.as_slice())
     }
 
+    /// The expression added as number `i`.
+    pub fn expression(&self, i: usize) -> Option<Expr> {
+        self.classes.expression(i)
+    }
+
+    /// The normal form of an expression under the equations found so far.
+    pub fn normal(&mut self, pool: &mut Pool, e: Expr) -> Expr {
+        self.solved.normal(pool, e)
+    }
+
+    /// The names of the rules that taught something so far, in the order in which they first did.
+    pub fn fired_rules<'a>(&self, rules: &'a RuleSet) -> Vec<&'a str> {
+        self.fired.iter().filter_map(|&i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
+    }
+
     pub(super) fn contradict(&mut self, found: Contradiction) {
         self.contradiction.get_or_insert(found);
     }
@@ -213,7 +229,7 @@ impl Graph {
             self.add(pool, pool.bool(value));
             self.classes.union(e, pool.bool(value));
             self.solved.set_truth(pool, e, value);
-            if let (true, Err(found)) = (value, self.table.assume(pool, e)) {
+            if value && let Err(found) = self.table.assume(pool, e) {
                 self.contradict(Contradiction::Empty(found.at));
             }
             match consequences(pool, e, value) {

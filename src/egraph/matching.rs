@@ -92,12 +92,11 @@ impl Matcher<'_> {
                 let Some(args) = self.pool.as_func(e, *func) else { return Found::new() };
                 let args: SmallVec<[Expr; 4]> = args.iter().copied().collect();
                 match func {
-                    Func::Min | Func::Max | Func::And | Func::Or => {
-                        self.operands(*func, forms, &args, false, bindings)
-                            .into_iter()
-                            .map(|(bindings, _)| bindings)
-                            .collect()
-                    }
+                    Func::Min | Func::Max | Func::And | Func::Or => self
+                        .operands(*func, forms, &args, false, bindings)
+                        .into_iter()
+                        .map(|(bindings, _)| bindings)
+                        .collect(),
                     _ => self.in_order(forms, &args, bindings),
                 }
             }
@@ -247,7 +246,15 @@ impl Matcher<'_> {
         let (first, others) = (terms[0], without(0));
         let variable = first.variables[0];
         if others.is_empty() {
-            return self.bind_poly(variable, &poly, &first.coefficient, &others, &Poly::default(), bindings, found);
+            return self.bind_poly(
+                variable,
+                &poly,
+                &first.coefficient,
+                &others,
+                &Poly::default(),
+                bindings,
+                found,
+            );
         }
         for i in 0..poly.terms.len() {
             let mut rest = poly.clone();

@@ -179,10 +179,14 @@ impl Pattern {
             Pattern::Var(v) => return assignment.get(*v).cloned().ok_or(EvalError::Domain),
             Pattern::Call(op, args) => (*op, args),
         };
-        let values = args.iter().map(|a| a.evaluate(assignment)).collect::<Result<Vec<Value>, EvalError>>()?;
+        let values =
+            args.iter().map(|a| a.evaluate(assignment)).collect::<Result<Vec<Value>, EvalError>>()?;
         let int = |i: usize| values.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
         let fold = |start: Int, step: fn(&Int, &Int) -> Int| {
-            values.iter().try_fold(start, |total, v| Some(step(&total, &v.as_int()?))).ok_or(EvalError::Domain)
+            values
+                .iter()
+                .try_fold(start, |total, v| Some(step(&total, &v.as_int()?)))
+                .ok_or(EvalError::Domain)
         };
         Ok(match op {
             Operation::Add => Value::Int(fold(Int::ZERO, |a, b| a + b)?),

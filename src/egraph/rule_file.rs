@@ -80,7 +80,8 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Rule>, RuleError> {
         }
         let mut tokens = Vec::new();
         tokenize(line, index + 1, &mut tokens);
-        while let Some((index, more)) = lines.next_if(|(_, l)| l.starts_with([' ', '\t']) && !l.trim().is_empty())
+        while let Some((index, more)) =
+            lines.next_if(|(_, l)| l.starts_with([' ', '\t']) && !l.trim().is_empty())
         {
             tokenize(more, index + 1, &mut tokens);
         }
@@ -176,7 +177,8 @@ impl Parser<'_> {
         }
         self.eat(Token::Colon)?;
         let is_annotation = |l: &&&str| l.starts_with(ENUMERATION_ONLY);
-        let equation = comment.iter().filter(|l| !is_annotation(l)).copied().collect::<Vec<&str>>().join("\n");
+        let equation =
+            comment.iter().filter(|l| !is_annotation(l)).copied().collect::<Vec<&str>>().join("\n");
         if equation.trim().is_empty() {
             return self.error_at(0, format!("expected a comment with the equation above the rule `{name}`"));
         }

@@ -1,8 +1,8 @@
 //! Application of rules until nothing is learned or a counted limit is reached.
+use super::form::Form;
 use super::graph::Graph;
 use super::matching::Matcher;
 use super::pattern::Bindings;
-use super::form::Form;
 use super::rule::{Rule, RuleSet};
 use crate::expr::{Expr, Pool};
 use rustc_hash::FxHashSet;
@@ -57,7 +57,13 @@ pub struct Outcome {
 
 impl Graph {
     /// Applies rules until nothing new is learned, a limit is reached, or the condition `until` is settled.
-    pub fn saturate(&mut self, pool: &mut Pool, rules: &RuleSet, limits: &Limits, until: Option<Expr>) -> Outcome {
+    pub fn saturate(
+        &mut self,
+        pool: &mut Pool,
+        rules: &RuleSet,
+        limits: &Limits,
+        until: Option<Expr>,
+    ) -> Outcome {
         let all: Vec<usize> = (0..rules.rules().len()).collect();
         self.saturate_with(pool, rules, &all, limits, until)
     }

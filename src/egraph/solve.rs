@@ -171,7 +171,8 @@ fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
         for (other, _) in poly.terms.iter().filter(|(m, _)| m != monomial) {
             for (atom, _) in pool.monomial(*other) {
                 multiplied |= atom == *monomial;
-                if atom != *monomial && !holders.contains(&atom) && pool.reachable(&[atom]).contains(monomial) {
+                if atom != *monomial && !holders.contains(&atom) && pool.reachable(&[atom]).contains(monomial)
+                {
                     holders.push(atom);
                 }
             }
@@ -188,7 +189,9 @@ fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
             (true, ..) => 3,
             (false, true, false) => 4,
         };
-        let better = best.as_ref().is_none_or(|(r, m, _)| (rank, std::cmp::Reverse(*monomial)) < (*r, std::cmp::Reverse(*m)));
+        let better = best
+            .as_ref()
+            .is_none_or(|(r, m, _)| (rank, std::cmp::Reverse(*monomial)) < (*r, std::cmp::Reverse(*m)));
         if better {
             best = Some((rank, *monomial, holders));
         }
