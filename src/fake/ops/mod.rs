@@ -21,7 +21,6 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
-    ("pointwise", pointwise::KERNELS),
     ("reduction", reduction::KERNELS),
     ("extremum", extremum::KERNELS),
     ("softmax", softmax::KERNELS),
