@@ -11,13 +11,16 @@ mod context;
 mod domain;
 mod elementwise;
 mod error;
+mod kinds;
 mod operators;
 pub mod ops;
 mod promote;
+mod reduce;
 mod registry;
 mod stride;
 mod tensor;
 mod value;
+mod view;
 
 pub use args::Args;
 pub use bind::{BindError, bind};

@@ -21,6 +21,8 @@ pub mod transfer;
 mod value_range;
 
 #[cfg(test)]
+mod table_tests;
+#[cfg(test)]
 mod tests;
 
 pub use bound::Bound;

@@ -6,6 +6,14 @@ mod binary;
 mod matmul;
 mod ternary;
 mod unary;
+mod permute;
+mod slice;
+mod view;
+mod cumulative;
+mod extremum;
+mod reduction;
+mod softmax;
+mod sort;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -14,4 +22,12 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
     ("ternary", ternary::KERNELS),
+    ("permute", permute::KERNELS),
+    ("slice", slice::KERNELS),
+    ("view", view::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("extremum", extremum::KERNELS),
+    ("softmax", softmax::KERNELS),
+    ("sort", sort::KERNELS),
+    ("cumulative", cumulative::KERNELS),
 ];
