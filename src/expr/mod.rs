@@ -23,3 +23,4 @@ pub use int::Int;
 pub use node::{Args, F64, Func, Node, Sort};
 pub use poly::{Monomial, Poly};
 pub use pool::{Expr, Pool, Symbol};
+pub use text::{print, read};

@@ -8,6 +8,14 @@ use std::sync::OnceLock;
 /// A fake kernel.
 pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
 
+/// A family's kernels: each function is followed by the overloads that it serves.
+macro_rules! kernels {
+    ($($kernel:expr => $($overload:literal),+;)*) => {
+        &[$($(($overload, $kernel)),+),*]
+    };
+}
+pub(super) use kernels;
+
 /// The kernels by overload.
 pub struct Registry {
     kernels: FxHashMap<&'static str, Kernel>,
@@ -25,8 +33,8 @@ impl Registry {
     }
 
     /// The kernel of an overload, named as in `aten.add.Tensor`.
-    pub fn get(&self, op: &str) -> Option<Kernel> {
-        self.kernels.get(op).copied()
+    pub fn get(&self, op: &str) -> Option<&Kernel> {
+        self.kernels.get(op)
     }
 
     /// The overloads that have a kernel, sorted.

@@ -1,3 +1,32 @@
-//! Export IR: the operator schemas, and the programs that call them.
+//! The Export IR: graphs, nodes, values and signatures of an exported program, readers for it, and the
+//! schemas of the operators it calls.
+
+pub mod argument;
 pub mod dtype;
+pub mod error;
+pub mod graph;
+pub mod hints;
+pub mod input;
+pub mod meta;
+pub mod node;
+pub mod program;
+pub mod provenance;
+pub mod pt2;
+pub mod pytree;
 pub mod schema;
+pub mod signature;
+pub mod source;
+
+pub use argument::{Argument, Operand, Subgraph};
+pub use dtype::{Device, Dtype, Layout, MemoryFormat};
+pub use error::{Place, ReadError, ReadErrorKind, ReadResult};
+pub use graph::{Graph, GraphBuilder, GraphInput, Origin, Value, ValueId};
+pub use hints::{SymbolHints, symbol_hints};
+pub use input::UserInput;
+pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
+pub use node::{Constant, Input, Node, Output, PassedAs, Target, TargetKind};
+pub use program::{Bounds, Dialect, ModuleCall, ModuleSignature, Program};
+pub use provenance::{ModuleFrame, Provenance, SourceLocation};
+pub use pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
+pub use signature::{InputSpec, OutputSpec, Signature};
+pub use source::{SourceTable, SourceValue};

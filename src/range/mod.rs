@@ -1,29 +1,38 @@
-//! Layer 1 (placeholder until the real one lands).
-#![allow(missing_docs)]
-use crate::expr::Int;
-#[derive(Clone, Debug, Default)]
-pub struct ValueRange {
-    pub lo: Option<Int>,
-    pub hi: Option<Int>,
-}
-impl ValueRange {
-    pub fn between(lo: Int, hi: Int) -> Self {
-        Self { lo: Some(lo), hi: Some(hi) }
-    }
-    pub fn between_options(lo: Option<Int>, hi: Option<Int>) -> Option<Self> {
-        Some(Self { lo, hi })
-    }
-    pub fn at_least(lo: Int) -> Self {
-        Self { lo: Some(lo), hi: None }
-    }
-    pub fn upper(&self) -> Option<Int> {
-        self.hi.clone()
-    }
-    pub fn lower(&self) -> Option<Int> {
-        self.lo.clone()
-    }
-}
-#[derive(Clone, Debug, Default)]
-pub struct Domain {
-    pub range: ValueRange,
-}
+//! Layer 1: abstract domains, what can be said about a value without knowing it.
+//!
+//! A [`Domain`] is a set of integers given by inclusive bounds ([`ValueRange`]) and a residue class ([`Congruence`]); truth
+//! values are the integers 0 and 1. A [`FloatRange`] is an interval of doubles. [`transfer`] has one function per node kind
+//! of `expr`, which maps the domains of the operands to a domain of the result. [`DomainTable`] applies them to the
+//! expressions of a pool, remembers the results, and runs conditions backwards ([`DomainTable::assume`]).
+//!
+//! Every domain describes the values at assignments where the expression *is defined*: an operation that has no value
+//! anywhere (a divisor that is always 0) has no domain, `None`. Results of more than [`MAX_BITS`] bits are widened.
+mod assume;
+mod backward;
+mod bitwise;
+mod bound;
+mod bounds;
+mod congruence;
+mod correlated;
+mod domain;
+mod float_range;
+mod table;
+pub mod transfer;
+mod value_range;
+
+#[cfg(test)]
+mod table_tests;
+#[cfg(test)]
+mod tests;
+
+pub use bound::Bound;
+pub use bounds::Bounds;
+pub use congruence::Congruence;
+pub use domain::{Contradiction, Domain, truth};
+pub use float_range::FloatRange;
+pub use table::{DomainTable, Mark};
+pub use transfer::Abstract;
+pub use value_range::ValueRange;
+
+/// Bounds and moduli of more bits than this are widened, so that no chain of products can make them grow without limit.
+pub const MAX_BITS: u64 = 2048;

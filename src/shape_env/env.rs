@@ -53,9 +53,36 @@ impl ShapeEnv {
         let e = self.pool.symbol(name);
         if let Some(symbol) = self.pool.as_symbol(e) {
             self.facts.declare(&mut self.pool, symbol, range);
+            if let Some(Value::Int(hint)) = &info.hint {
+                self.facts.hint(symbol, hint.clone());
+            }
             self.symbols.insert(symbol, info);
         }
         e
+    }
+
+    /// Declares a double.
+    pub fn declare_float(&mut self, name: &str, info: SymbolInfo) -> Expr {
+        let e = self.pool.symbol_of_sort(name, crate::expr::Sort::Float);
+        if let Some(symbol) = self.pool.as_symbol(e) {
+            self.symbols.insert(symbol, info);
+        }
+        e
+    }
+
+    /// Assumes of `to` the bounds that are known of `from`: both are names of one value.
+    pub fn carry_bounds(&mut self, from: Expr, to: Expr) {
+        let (lower, upper) = self.bounds(from);
+        if let Some(lower) = lower {
+            let lower = self.pool.int(lower);
+            let condition = self.pool.ge(to, lower);
+            self.assume(condition);
+        }
+        if let Some(upper) = upper {
+            let upper = self.pool.int(upper);
+            let condition = self.pool.le(to, upper);
+            self.assume(condition);
+        }
     }
 
     /// A fresh unbacked integer in a range, named `u<n>`.
@@ -82,6 +109,12 @@ impl ShapeEnv {
         let e = self.pool.symbol(&format!("zuf{n}"));
         self.unbacked.extend(self.pool.as_symbol(e));
         e
+    }
+
+    /// Whether a symbol is a double.
+    pub fn is_float(&mut self, symbol: Symbol) -> bool {
+        let e = self.pool.symbol_expr(symbol);
+        self.pool.sort(e) == crate::expr::Sort::Float
     }
 
     /// The unbacked symbols made so far, in order.

@@ -1,21 +1,20 @@
-//! Text (placeholder until the real one lands).
-#![allow(missing_docs)]
-pub mod print {
-    use crate::expr::*;
-    pub fn expression(_: &Pool, e: Expr) -> String {
-        format!("{e:?}")
-    }
-}
-pub mod read {
-    use crate::expr::*;
-    pub struct Read {
-        pub expr: Expr,
-    }
-    pub fn expression(
-        pool: &mut Pool,
-        s: &str,
-        _: &mut dyn FnMut(&()) -> Option<Expr>,
-    ) -> Result<Read, String> {
-        Ok(Read { expr: pool.symbol(s) })
-    }
-}
+//! Expressions as text: reading every form that torch writes, and writing one that everybody reads.
+//!
+//! One grammar, Python's expression grammar, covers the three written forms: sympy's `str` (`Eq(Mod(s0, 8), 0)`), its `srepr`
+//! (`Add(Symbol('s17', positive=True, integer=True), Integer(2))`) and torch's guard code
+//! (`L['x'].size()[0] % 8 == 0`). What is written parses back to the same handle.
+mod functions;
+mod lexer;
+pub mod print;
+mod print_parts;
+pub mod read;
+mod read_calls;
+mod read_operators;
+mod source;
+
+pub use source::{Property, SourcePath, Step};
+
+#[cfg(test)]
+mod print_tests;
+#[cfg(test)]
+mod read_tests;

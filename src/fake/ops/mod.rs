@@ -2,20 +2,33 @@
 use super::registry::Kernel;
 
 mod expand;
+mod binary;
 mod matmul;
+mod unary;
 mod permute;
-mod pointwise;
 mod slice;
 mod split;
 mod view;
+mod cumulative;
+mod extremum;
+mod reduction;
+mod softmax;
+mod sort;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("expand", expand::KERNELS),
     ("matmul", matmul::KERNELS),
+    ("unary", unary::KERNELS),
+    ("binary", binary::KERNELS),
     ("permute", permute::KERNELS),
-    ("pointwise", pointwise::KERNELS),
     ("slice", slice::KERNELS),
     ("split", split::KERNELS),
     ("view", view::KERNELS),
+    ("pointwise", pointwise::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("extremum", extremum::KERNELS),
+    ("softmax", softmax::KERNELS),
+    ("sort", sort::KERNELS),
+    ("cumulative", cumulative::KERNELS),
 ];

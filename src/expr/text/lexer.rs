@@ -1,0 +1,162 @@
+//! Splits expression text into tokens, one at a time.
+use super::read::ReadError;
+
+/// One token; names, numbers and string contents are slices of the text.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Token<'a> {
+    /// Decimal digits.
+    Int(&'a str),
+    /// A number with a point or an exponent.
+    Float(&'a str),
+    /// An identifier or keyword.
+    Name(&'a str),
+    /// What stands between quotes, escapes as written.
+    Text(&'a str),
+    /// An operator or a bracket.
+    Op(&'static str),
+    /// The end of the text.
+    End,
+}
+
+impl Token<'_> {
+    /// The token as an error message names it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Token::Int(t) | Token::Float(t) | Token::Name(t) => format!("`{}`", clipped(t)),
+            Token::Text(t) => format!("the string '{}'", clipped(t)),
+            Token::Op(t) => format!("`{t}`"),
+            Token::End => "the end".to_owned(),
+        }
+    }
+}
+
+/// At most forty characters of `text`.
+pub(super) fn clipped(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Operators, longest first among those with a common beginning.
+const OPERATORS: [&str; 29] = [
+    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "<>", "<", ">", "=", "+", "-", "*", "/", "%", "&", "|",
+    "^", "~", "(", ")", "[", "]", ",", ".", ":", "!",
+];
+
+/// Reads tokens from a text.
+#[derive(Clone)]
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Lexer<'a> {
+        Lexer { text, offset: 0 }
+    }
+
+    /// The text that is read.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The next token and its offset in bytes.
+    pub(super) fn next(&mut self) -> Result<(Token<'a>, usize), ReadError> {
+        let rest = &self.text[self.offset..];
+        let blank = rest.len() - rest.trim_start().len();
+        let start = self.offset + blank;
+        let rest = &self.text[start..];
+        let Some(first) = rest.chars().next() else {
+            self.offset = start;
+            return Ok((Token::End, start));
+        };
+        let after_point = rest.as_bytes().get(1);
+        let (token, length) =
+            if first.is_ascii_digit() || (first == '.' && after_point.is_some_and(u8::is_ascii_digit)) {
+                self.number(rest, start)?
+            } else if first.is_alphabetic() || first == '_' {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                (Token::Name(&rest[..end]), end)
+            } else if first == '\'' || first == '"' {
+                self.quoted(rest, first, start)?
+            } else if let Some(op) = OPERATORS.iter().find(|op| rest.starts_with(**op)) {
+                (Token::Op(op), op.len())
+            } else {
+                return Err(self.error(start, format!("unexpected character {first:?}")));
+            };
+        self.offset = start + length;
+        Ok((token, start))
+    }
+
+    fn number(&self, rest: &'a str, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+        let bytes = rest.as_bytes();
+        let digits = |mut i: usize| {
+            while bytes.get(i).is_some_and(u8::is_ascii_digit) {
+                i += 1;
+            }
+            i
+        };
+        let whole = digits(0);
+        let mut end = whole;
+        if bytes.get(end) == Some(&b'.') {
+            end = digits(end + 1);
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            let exponent = digits(end + 1 + sign);
+            if exponent > end + 1 + sign {
+                end = exponent;
+            }
+        }
+        if rest[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return Err(self.error(start, format!("{}: a number runs into a name", clipped(rest))));
+        }
+        let text = &rest[..end];
+        Ok((if end == whole { Token::Int(text) } else { Token::Float(text) }, end))
+    }
+
+    fn quoted(&self, rest: &'a str, quote: char, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+        let mut escaped = false;
+        for (i, c) in rest.char_indices().skip(1) {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                c if c == quote => return Ok((Token::Text(&rest[1..i]), i + 1)),
+                _ => {}
+            }
+        }
+        Err(self.error(start, "expected a closing quote".to_owned()))
+    }
+
+    /// An error at an offset.
+    pub(super) fn error(&self, offset: usize, message: String) -> ReadError {
+        let before = &self.text[..offset.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        ReadError {
+            offset,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    }
+}
+
+/// The string that quoted contents stand for.
+pub(super) fn unescaped(contents: &str) -> String {
+    let mut out = String::with_capacity(contents.len());
+    let mut chars = contents.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(c @ ('\\' | '\'' | '"')) => out.push(c),
+                Some(c) => out.extend(['\\', c]),
+                None => {}
+            },
+            c => out.push(c),
+        }
+    }
+    out
+}

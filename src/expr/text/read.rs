@@ -1,0 +1,492 @@
+//! Reading expressions: Python's expression grammar with sympy's and torch's functions.
+//!
+//! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<` `>>`, `+` `-`,
+//! `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
+use super::lexer::{Lexer, Token, clipped};
+use super::source::SourcePath;
+use crate::expr::node::{Node, Sort};
+use crate::expr::{Expr, Int, Pool, Symbol};
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxBuildHasher;
+
+/// Texts longer than this many bytes are refused.
+const MAX_TEXT: usize = 1 << 18;
+/// Brackets, calls and prefix operators nest at most this deep.
+const MAX_DEPTH: u32 = 200;
+/// Constants and coefficients beyond this many bits are refused.
+const MAX_BITS: u64 = 1 << 17;
+/// One text may add this many nodes to the pool.
+const MAX_NEW_NODES: usize = 1 << 19;
+
+/// What was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Read {
+    /// The expression.
+    pub expr: Expr,
+    /// Every divisor in the text (of `//`, `%`, `/` and the functions that divide) that is no nonzero constant, in order of
+    /// appearance, each once. Where one of them is zero the text has no value, although canonical construction may
+    /// have cancelled the division.
+    pub divisors: Vec<Expr>,
+    /// What the text says about its symbols, in order of appearance.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// The assumptions of `Symbol('s0', positive=True, integer=True)`; those of all occurrences together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assumption {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// `integer=True` was written.
+    pub integer: bool,
+    /// `positive=True` was written.
+    pub positive: bool,
+    /// `nonnegative=True` was written.
+    pub nonnegative: bool,
+}
+
+/// Why a text is no expression, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct ReadError {
+    /// Offset in bytes.
+    pub offset: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What was expected.
+    pub message: String,
+}
+
+/// What `/` between integers means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dialect {
+    /// [`Dialect::Python`] for a text that names a source (`L['x']`) or a function of a Python module, else
+    /// [`Dialect::Sympy`].
+    #[default]
+    Auto,
+    /// An exact ratio: `s0/2` is half of `s0`.
+    Sympy,
+    /// A quotient rounded to a double.
+    Python,
+}
+
+/// Reads an expression in [`Dialect::Auto`]. `sources` says which expression a source such as `L['x'].size()[0]` is;
+/// where it knows none the text is refused.
+pub fn expression(
+    pool: &mut Pool,
+    text: &str,
+    sources: &mut dyn FnMut(&SourcePath) -> Option<Expr>,
+) -> Result<Read, ReadError> {
+    expression_in(pool, text, Dialect::Auto, sources)
+}
+
+/// Reads an expression that names no sources.
+pub fn closed(pool: &mut Pool, text: &str) -> Result<Read, ReadError> {
+    expression(pool, text, &mut |_| None)
+}
+
+/// Reads an expression in a dialect of the caller's choice; see [`expression`].
+pub fn expression_in(
+    pool: &mut Pool,
+    text: &str,
+    dialect: Dialect,
+    sources: &mut dyn FnMut(&SourcePath) -> Option<Expr>,
+) -> Result<Read, ReadError> {
+    let mut lexer = Lexer::new(text);
+    if text.len() > MAX_TEXT {
+        return Err(lexer.error(0, format!("the text is longer than {MAX_TEXT} bytes")));
+    }
+    let python = match dialect {
+        Dialect::Auto => ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."]
+            .iter()
+            .any(|mark| text.contains(mark)),
+        chosen => chosen == Dialect::Python,
+    };
+    let (token, at) = lexer.next()?;
+    let max_nodes = pool.len() + MAX_NEW_NODES;
+    let mut reader = Reader {
+        lexer,
+        token,
+        at,
+        pool,
+        sources,
+        python,
+        depth: 0,
+        max_nodes,
+        divisors: IndexSet::default(),
+        assumptions: IndexMap::default(),
+    };
+    let operand = reader.operand(Level::Conditional)?;
+    if reader.token != Token::End {
+        return Err(reader.expected("an operator or the end"));
+    }
+    let expr = reader.number(operand, 0)?;
+    Ok(Read {
+        expr,
+        divisors: reader.divisors.into_iter().collect(),
+        assumptions: reader.assumptions.into_values().collect(),
+    })
+}
+
+/// How tightly an operator binds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Level {
+    Conditional,
+    Or,
+    And,
+    Not,
+    Comparison,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Shift,
+    Sum,
+    Product,
+    Unary,
+    Power,
+}
+
+impl Level {
+    /// The level of a right operand that must not take in another operator of this level.
+    fn tighter(self) -> Level {
+        use Level::*;
+        match self {
+            Conditional => Or,
+            Or => And,
+            And => Not,
+            Not => Comparison,
+            Comparison => BitOr,
+            BitOr => BitXor,
+            BitXor => BitAnd,
+            BitAnd => Shift,
+            Shift => Sum,
+            Sum => Product,
+            Product => Unary,
+            Unary | Power => Power,
+        }
+    }
+}
+
+/// What a part of the text stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Operand {
+    /// An expression.
+    Expr(Expr),
+    /// `oo`, `int_oo` or `math.inf`, which only comparisons, minima and maxima know.
+    Infinity {
+        /// `-oo`.
+        negative: bool,
+    },
+    /// A string, as an argument.
+    Text(String),
+    /// Several operands in brackets.
+    Tuple(Vec<Operand>),
+}
+
+/// The state of reading one text.
+pub(super) struct Reader<'a, 's> {
+    lexer: Lexer<'a>,
+    pub(super) token: Token<'a>,
+    pub(super) at: usize,
+    pub(super) pool: &'s mut Pool,
+    pub(super) sources: &'s mut dyn FnMut(&SourcePath) -> Option<Expr>,
+    pub(super) python: bool,
+    depth: u32,
+    max_nodes: usize,
+    divisors: IndexSet<Expr, FxBuildHasher>,
+    pub(super) assumptions: IndexMap<Symbol, Assumption, FxBuildHasher>,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// Goes on to the next token.
+    pub(super) fn advance(&mut self) -> Result<(), ReadError> {
+        (self.token, self.at) = self.lexer.next()?;
+        Ok(())
+    }
+
+    /// Takes the operator `op` if it comes next.
+    pub(super) fn take(&mut self, op: &'static str) -> Result<bool, ReadError> {
+        let found = self.token == Token::Op(op);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    /// Takes the operator `op`, which must come next.
+    pub(super) fn require(&mut self, op: &'static str) -> Result<(), ReadError> {
+        if self.take(op)? { Ok(()) } else { Err(self.expected(&format!("`{op}`"))) }
+    }
+
+    /// The error of a token that is not what was expected.
+    pub(super) fn expected(&self, what: &str) -> ReadError {
+        self.error(self.at, format!("expected {what}, found {}", self.token.shown()))
+    }
+
+    pub(super) fn error(&self, at: usize, message: String) -> ReadError {
+        self.lexer.error(at, message)
+    }
+
+    /// Remembers a divisor that may be zero.
+    pub(super) fn divisor(&mut self, divisor: Expr) {
+        let nonzero = self.pool.is_constant(divisor)
+            && self.pool.constant_value(divisor).is_some_and(|value| value.as_bool());
+        if !nonzero {
+            self.divisors.insert(divisor);
+        }
+    }
+
+    /// The expression an operand is.
+    pub(super) fn number(&mut self, operand: Operand, at: usize) -> Result<Expr, ReadError> {
+        match operand {
+            Operand::Expr(e) => Ok(e),
+            Operand::Infinity { .. } => {
+                Err(self.error(at, "infinity has a meaning only in comparisons, Min and Max".to_owned()))
+            }
+            Operand::Text(_) => Err(self.error(at, "expected a number, found a string".to_owned())),
+            Operand::Tuple(_) => Err(self.error(at, "expected a number, found a list".to_owned())),
+        }
+    }
+
+    /// Reads an operand that takes in operators of `least` level and above.
+    pub(super) fn operand(&mut self, least: Level) -> Result<Operand, ReadError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(self.at, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.depth += 1;
+        let result = self.operators(least);
+        self.depth -= 1;
+        result
+    }
+
+    fn operators(&mut self, least: Level) -> Result<Operand, ReadError> {
+        let start = self.at;
+        let mut left = self.prefixed(least)?;
+        while let Some((level, op)) = infix(self.token) {
+            if level < least {
+                break;
+            }
+            left = match level {
+                Level::Conditional => self.conditional(left, start)?,
+                Level::Comparison => self.comparisons(left, start)?,
+                Level::Power => {
+                    self.advance()?;
+                    let at = self.at;
+                    let right = self.operand(Level::Unary)?;
+                    let (base, exponent) = (self.number(left, start)?, self.number(right, at)?);
+                    self.power(base, exponent, start)?
+                }
+                _ => {
+                    let first = self.number(left, start)?;
+                    self.run(level, op, first, start)?
+                }
+            };
+        }
+        Ok(left)
+    }
+
+    /// An operand with the prefix operators before it.
+    fn prefixed(&mut self, least: Level) -> Result<Operand, ReadError> {
+        let at = self.at;
+        match self.token {
+            Token::Name("not") if least <= Level::Not => {
+                self.advance()?;
+                let operand = self.operand(Level::Not)?;
+                let operand = self.number(operand, at)?;
+                Ok(Operand::Expr(self.pool.not(operand)))
+            }
+            Token::Op(op @ ("-" | "+" | "~")) if least <= Level::Unary => {
+                self.advance()?;
+                let operand = self.operand(Level::Unary)?;
+                if let (Operand::Infinity { negative }, "-" | "+") = (&operand, op) {
+                    return Ok(Operand::Infinity { negative: *negative != (op == "-") });
+                }
+                let operand = self.number(operand, at)?;
+                Ok(Operand::Expr(match op {
+                    "-" => self.pool.neg(operand),
+                    "~" if self.pool.sort(operand) == Sort::Bool => self.pool.not(operand),
+                    "~" => {
+                        // In two's complement ~n is -n - 1.
+                        let negated = self.pool.neg(operand);
+                        self.pool.sub(negated, Expr::ONE)
+                    }
+                    _ => operand,
+                }))
+            }
+            _ => self.atom(),
+        }
+    }
+
+    /// A number, name, call, source, or something in brackets.
+    fn atom(&mut self) -> Result<Operand, ReadError> {
+        let at = self.at;
+        match self.token {
+            Token::Int(digits) => {
+                self.advance()?;
+                let value =
+                    if digits.len() as u64 > MAX_BITS / 4 { None } else { digits.parse::<Int>().ok() };
+                let value = value.ok_or_else(|| self.error(at, "number too large".to_owned()))?;
+                Ok(Operand::Expr(self.pool.int(value)))
+            }
+            Token::Float(digits) => {
+                self.advance()?;
+                Ok(Operand::Expr(self.float(digits, at)?))
+            }
+            Token::Text(_) => Err(self.expected("an operand")),
+            Token::Name(name) => self.name(name),
+            Token::Op("(") => {
+                self.advance()?;
+                self.bracketed(")")
+            }
+            Token::Op("[") => {
+                self.advance()?;
+                self.bracketed("]")
+            }
+            _ => Err(self.expected("an operand")),
+        }
+    }
+
+    /// What stands between brackets of which the first has been taken: one operand, or a list.
+    fn bracketed(&mut self, close: &'static str) -> Result<Operand, ReadError> {
+        let mut items = Vec::new();
+        let mut list = close == "]";
+        while self.token != Token::Op(close) {
+            items.push(self.operand(Level::Conditional)?);
+            if !self.take(",")? {
+                break;
+            }
+            list = true;
+        }
+        if items.is_empty() && !list {
+            return Err(self.expected("an operand"));
+        }
+        self.require(close)?;
+        match items.pop() {
+            Some(only) if !list => Ok(only),
+            last => {
+                items.extend(last);
+                Ok(Operand::Tuple(items))
+            }
+        }
+    }
+
+    /// The double that digits stand for.
+    pub(super) fn float(&mut self, digits: &str, at: usize) -> Result<Expr, ReadError> {
+        match digits.parse::<f64>() {
+            Ok(value) => Ok(self.pool.float(value)),
+            Err(_) => Err(self.error(at, format!("expected a number, found '{}'", clipped(digits)))),
+        }
+    }
+
+    /// `left if c else q`.
+    fn conditional(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+        self.advance()?;
+        let at = self.at;
+        let condition = self.operand(Level::Or)?;
+        let condition = self.number(condition, at)?;
+        if self.token != Token::Name("else") {
+            return Err(self.expected("`else`"));
+        }
+        self.advance()?;
+        let at = self.at;
+        let otherwise = self.operand(Level::Conditional)?;
+        let (left, otherwise) = (self.number(left, start)?, self.number(otherwise, at)?);
+        Ok(Operand::Expr(self.conditional_of(condition, left, otherwise)))
+    }
+
+    /// `p if c else q` of expressions.
+    pub(super) fn conditional_of(&mut self, c: Expr, p: Expr, q: Expr) -> Expr {
+        let c = self.pool.truth(c);
+        self.pool.ite(c, p, q)
+    }
+
+    /// A chain `a < b <= c`, which holds when each of its links does.
+    fn comparisons(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+        let (mut left, mut at) = (left, start);
+        let mut links = Vec::new();
+        while let Some((Level::Comparison, op)) = infix(self.token) {
+            self.advance()?;
+            let right_at = self.at;
+            let right = self.operand(Level::Comparison.tighter())?;
+            links.push(self.compare(op, left, at, right.clone(), right_at)?);
+            (left, at) = (right, right_at);
+        }
+        let all = match links.as_slice() {
+            [only] => *only,
+            links => self.pool.and(links),
+        };
+        Ok(Operand::Expr(all))
+    }
+
+    /// Operators of one level from left to right, `first` being read and `op` next.
+    fn run(
+        &mut self,
+        level: Level,
+        op: &'static str,
+        first: Expr,
+        start: usize,
+    ) -> Result<Operand, ReadError> {
+        // Runs of one associative operator are combined together, which keeps long ones from taking quadratic time.
+        let (mut op, mut operands) = (op, vec![first]);
+        loop {
+            self.advance()?;
+            let at = self.at;
+            let right = self.operand(level.tighter())?;
+            let right = self.number(right, at)?;
+            match op {
+                "-" => {
+                    let negated = self.pool.neg(right);
+                    operands.push(negated);
+                }
+                "+" | "*" | "&" | "|" | "^" | "and" | "or" => operands.push(right),
+                _ => {
+                    let left = self.combined(level, &operands, start)?;
+                    operands = vec![self.divide_or_shift(op, left, right, at)?];
+                }
+            }
+            match infix(self.token) {
+                Some((next, name)) if next == level => op = name,
+                _ => return Ok(Operand::Expr(self.combined(level, &operands, start)?)),
+            }
+        }
+    }
+
+    /// `e`, unless it or the pool has grown beyond what one text may ask for.
+    pub(super) fn checked(&self, e: Expr, at: usize) -> Result<Expr, ReadError> {
+        if self.pool.len() > self.max_nodes {
+            return Err(self.error(at, "the expression is too large when multiplied out".to_owned()));
+        }
+        let fits = match self.pool.node(e) {
+            Some(Node::Int(v)) => v.bits() <= MAX_BITS,
+            Some(Node::Sum { constant, terms }) => {
+                constant.bits() <= MAX_BITS && terms.iter().all(|(_, c)| c.bits() <= MAX_BITS)
+            }
+            _ => true,
+        };
+        if fits { Ok(e) } else { Err(self.error(at, "number too large".to_owned())) }
+    }
+
+    /// The text that is read.
+    pub(super) fn text(&self) -> &'a str {
+        self.lexer.text()
+    }
+}
+
+/// The level of an infix operator.
+fn infix(token: Token<'_>) -> Option<(Level, &'static str)> {
+    Some(match token {
+        Token::Name("if") => (Level::Conditional, "if"),
+        Token::Name("or") => (Level::Or, "or"),
+        Token::Name("and") => (Level::And, "and"),
+        Token::Op(op @ ("==" | "!=" | "<>" | "<" | "<=" | ">" | ">=")) => (Level::Comparison, op),
+        Token::Op(op @ "|") => (Level::BitOr, op),
+        Token::Op(op @ "^") => (Level::BitXor, op),
+        Token::Op(op @ "&") => (Level::BitAnd, op),
+        Token::Op(op @ ("<<" | ">>")) => (Level::Shift, op),
+        Token::Op(op @ ("+" | "-")) => (Level::Sum, op),
+        Token::Op(op @ ("*" | "/" | "//" | "%")) => (Level::Product, op),
+        Token::Op(op @ "**") => (Level::Power, op),
+        _ => return None,
+    })
+}

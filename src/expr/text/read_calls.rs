@@ -1,0 +1,474 @@
+//! Reading names: constants, symbols, function calls and sources.
+use super::functions::{Function, lookup};
+use super::lexer::{Token, clipped, unescaped};
+use super::read::{Assumption, Level, Operand, ReadError, Reader};
+use super::source::{Property, SourcePath, Step};
+use crate::expr::node::Sort;
+use crate::expr::{Expr, Func, Pool};
+use std::cmp::Ordering;
+
+/// Words that are no symbols.
+const RESERVED: [&str; 9] = ["and", "or", "not", "if", "else", "in", "is", "lambda", "None"];
+
+/// The arguments of a call.
+struct Arguments<'a> {
+    positional: Vec<Operand>,
+    keywords: Vec<(&'a str, Operand)>,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// What begins with a name.
+    pub(super) fn name(&mut self, name: &str) -> Result<Operand, ReadError> {
+        let at = self.at;
+        if RESERVED.contains(&name) {
+            return Err(self.expected("an operand"));
+        }
+        self.advance()?;
+        if self.token == Token::Op("[") || self.token == Token::Op(".") {
+            return self.dotted(name, at);
+        }
+        if self.token == Token::Op("(") {
+            return self.call(name, at);
+        }
+        Ok(match name {
+            "True" | "true" => Operand::Expr(self.pool.bool(true)),
+            "False" | "false" => Operand::Expr(self.pool.bool(false)),
+            "oo" | "int_oo" => Operand::Infinity { negative: false },
+            "nan" => Operand::Expr(self.pool.float(f64::NAN)),
+            "zoo" => return Err(self.error(at, "complex infinity has no value".to_owned())),
+            _ => Operand::Expr(self.pool.symbol(name)),
+        })
+    }
+
+    /// `math.floor(...)`, `math.inf`, or a source.
+    fn dotted(&mut self, root: &str, at: usize) -> Result<Operand, ReadError> {
+        let mut path = SourcePath { root: root.to_owned(), steps: Vec::new(), property: None };
+        if matches!(root, "L" | "G") && self.token == Token::Op("[") {
+            match self.subscript()? {
+                Step::Key(key) => path.root = key,
+                _ => return Err(self.error(at, format!("expected the name of an input, as in {root}['x']"))),
+            }
+        } else if let "math" | "torch" | "operator" | "_operator" | "builtins" | "sympy" = root {
+            let mut full = root.to_owned();
+            while self.take(".")? {
+                let Token::Name(part) = self.token else { return Err(self.expected("a name")) };
+                full = format!("{full}.{part}");
+                self.advance()?;
+            }
+            return match full.as_str() {
+                "math.inf" | "torch.inf" => Ok(Operand::Infinity { negative: false }),
+                "math.nan" => Ok(Operand::Expr(self.pool.float(f64::NAN))),
+                _ if self.token == Token::Op("(") => self.call(&full, at),
+                _ => Err(self.error(at, format!("{} is neither a number nor called", clipped(&full)))),
+            };
+        }
+        self.source_steps(&mut path)?;
+        match (self.sources)(&path) {
+            Some(e) => Ok(Operand::Expr(e)),
+            None => {
+                Err(self.error(at, format!("nothing is known of the source {}", clipped(&path.to_string()))))
+            }
+        }
+    }
+
+    fn source_steps(&mut self, path: &mut SourcePath) -> Result<(), ReadError> {
+        loop {
+            if self.token == Token::Op("[") {
+                let step = self.subscript()?;
+                path.steps.push(step);
+            } else if self.take(".")? {
+                let Token::Name(name) = self.token else { return Err(self.expected("a name")) };
+                self.advance()?;
+                let called = self.take("(")?;
+                if called {
+                    self.require(")")?;
+                }
+                let dimension = match name {
+                    "storage_offset" if called => {
+                        path.property = Some(Property::StorageOffset);
+                        return Ok(());
+                    }
+                    "size" | "stride" if called => self.subscript()?,
+                    "shape" if !called => self.subscript()?,
+                    _ if called => return Err(self.expected(".size(), .stride() or .storage_offset()")),
+                    _ => {
+                        path.steps.push(Step::Attribute(name.to_owned()));
+                        continue;
+                    }
+                };
+                let Step::Index(dimension) = dimension else { return Err(self.expected("a dimension")) };
+                path.property = Some(if name == "stride" {
+                    Property::Stride(dimension)
+                } else {
+                    Property::Size(dimension)
+                });
+                return Ok(());
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `['key']` or `[3]`.
+    fn subscript(&mut self) -> Result<Step, ReadError> {
+        self.require("[")?;
+        let negative = self.take("-")?;
+        let step = match self.token {
+            Token::Text(key) if !negative => Step::Key(unescaped(key)),
+            Token::Int(digits) => match digits.parse::<i64>() {
+                Ok(index) => Step::Index(if negative { -index } else { index }),
+                Err(_) => return Err(self.expected("an index")),
+            },
+            _ => return Err(self.expected("a key or an index")),
+        };
+        self.advance()?;
+        self.require("]")?;
+        Ok(step)
+    }
+
+    /// A call of `name`, whose bracket comes next.
+    fn call(&mut self, name: &str, at: usize) -> Result<Operand, ReadError> {
+        let arguments = self.arguments()?;
+        self.called(name, arguments, at)
+    }
+
+    /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)
+    fn arguments(&mut self) -> Result<Arguments<'a>, ReadError> {
+        self.advance()?;
+        let mut arguments = Arguments { positional: Vec::new(), keywords: Vec::new() };
+        while self.token != Token::Op(")") {
+            self.argument(&mut arguments)?;
+            if !self.take(",")? {
+                break;
+            }
+        }
+        self.require(")")?;
+        Ok(arguments)
+    }
+
+    fn argument(&mut self, arguments: &mut Arguments<'a>) -> Result<(), ReadError> {
+        match self.token {
+            Token::Text(text) => {
+                self.advance()?;
+                arguments.positional.push(Operand::Text(unescaped(text)));
+            }
+            Token::Name(keyword) if self.keyword_follows(keyword) => {
+                self.advance()?;
+                self.advance()?;
+                let value = self.operand(Level::Conditional)?;
+                arguments.keywords.push((keyword, value));
+            }
+            _ => {
+                let value = self.operand(Level::Conditional)?;
+                arguments.positional.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn called(&mut self, name: &str, arguments: Arguments<'a>, at: usize) -> Result<Operand, ReadError> {
+        let Some((function, least, most)) = lookup(name) else {
+            return Err(self.error(at, format!("unknown function {}", clipped(name))));
+        };
+        let Arguments { positional, keywords } = arguments;
+        let known = |keyword: &str| match function {
+            Function::Symbol => true,
+            Function::Float => keyword == "precision",
+            _ => keyword == "evaluate",
+        };
+        if let Some((keyword, _)) = keywords.iter().find(|(k, _)| !known(k)) {
+            let message = format!("{} takes no argument named {}", clipped(name), clipped(keyword));
+            return Err(self.error(at, message));
+        }
+        let found = positional.len();
+        if found < least || found > most {
+            let wanted = match (least, most) {
+                (1, 1) => "1 argument".to_owned(),
+                (l, m) if l == m => format!("{l} arguments"),
+                (l, usize::MAX) => format!("{l} or more arguments"),
+                (l, m) => format!("{l} to {m} arguments"),
+            };
+            return Err(self.error(at, format!("{} takes {wanted}, found {found}", clipped(name))));
+        }
+        if function == Function::Symbol {
+            return self.declared_symbol(positional, &keywords, at);
+        }
+        match self.apply(function, positional, at)? {
+            Operand::Expr(e) => Ok(Operand::Expr(self.checked(e, at)?)),
+            other => Ok(other),
+        }
+    }
+
+    /// Whether the name that comes next is followed by a single `=`.
+    fn keyword_follows(&self, name: &str) -> bool {
+        let rest = self.text()[self.at + name.len()..].trim_start();
+        rest.starts_with('=') && !rest.starts_with("==")
+    }
+
+    fn declared_symbol(
+        &mut self,
+        args: Vec<Operand>,
+        keywords: &[(&str, Operand)],
+        at: usize,
+    ) -> Result<Operand, ReadError> {
+        let Some(Operand::Text(name)) = args.first() else {
+            return Err(self.error(at, "expected the symbol's name in quotes".to_owned()));
+        };
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return Err(self.error(at, format!("'{}' cannot name a symbol", clipped(name))));
+        }
+        let e = self.pool.symbol(name);
+        let truth = self.pool.bool(true);
+        let said = |keyword: &str| keywords.iter().any(|(k, v)| *k == keyword && *v == Operand::Expr(truth));
+        if let Some(symbol) = self.pool.as_symbol(e) {
+            let entry = self.assumptions.entry(symbol).or_insert(Assumption {
+                symbol,
+                integer: false,
+                positive: false,
+                nonnegative: false,
+            });
+            entry.integer |= said("integer");
+            entry.positive |= said("positive");
+            entry.nonnegative |= said("nonnegative");
+        }
+        Ok(Operand::Expr(e))
+    }
+
+    fn apply(&mut self, function: Function, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+        match function {
+            Function::Compare(op) => return self.chain(op, args, at),
+            Function::Extremum(func) => return self.extremum(func, args, at),
+            Function::Piecewise => return self.piecewise(args, at),
+            Function::Pair => return Ok(Operand::Tuple(args)),
+            Function::Infinity { negative } => return Ok(Operand::Infinity { negative }),
+            Function::Float => return self.float_call(args, at),
+            Function::Identity => return args.into_iter().next().ok_or_else(|| self.expected("an operand")),
+            _ => {}
+        }
+        let numbers = self.numbers(args, at)?;
+        let e = match (function, numbers.as_slice()) {
+            (Function::FloorDiv, &[a, b]) => {
+                self.divisor(b);
+                self.pool.floor_div(a, b)
+            }
+            (Function::CeilDiv, &[a, b]) => {
+                self.divisor(b);
+                self.pool.ceil_div(a, b)
+            }
+            (Function::Mod, &[a, b]) => {
+                self.divisor(b);
+                self.pool.modulo(a, b)
+            }
+            (Function::ModularIndexing, &[a, d, m]) => {
+                self.divisor(d);
+                self.divisor(m);
+                let quotient = self.pool.floor_div(a, d);
+                self.pool.modulo(quotient, m)
+            }
+            (Function::Abs, &[a]) => self.pool.abs(a),
+            (Function::Where, &[c, p, q]) => self.conditional_of(c, p, q),
+            (Function::And, all) => self.pool.and(all),
+            (Function::Or, all) => self.pool.or(all),
+            (Function::Not, &[a]) => self.pool.not(a),
+            (Function::Xor, all) => {
+                let mut odd = self.pool.bool(false);
+                for &e in all {
+                    let e = self.pool.truth(e);
+                    odd = self.pool.bitwise(Func::BitXor, odd, e);
+                }
+                odd
+            }
+            (Function::Add, []) => Expr::ZERO,
+            (Function::Mul, []) => Expr::ONE,
+            (Function::Add, all) => self.folded(all, at, Pool::add)?,
+            (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
+            (Function::Pow, &[a, n]) => return self.power(a, n, at),
+            (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
+            (Function::LeftShift, &[a, n]) => {
+                let factor = self.pool.pow(Expr::from(2), n);
+                self.pool.mul(a, factor)
+            }
+            (Function::RightShift, &[a, n]) => {
+                let divisor = self.pool.pow(Expr::from(2), n);
+                self.pool.floor_div(a, divisor)
+            }
+            (Function::Bitwise(func), &[a, b]) => self.pool.bitwise(func, a, b),
+            (Function::ToFloat, &[a]) => self.pool.to_float(a),
+            (Function::TrueDiv { float }, &[a, b]) => {
+                let (a, b) = if float { (self.pool.to_float(a), self.pool.to_float(b)) } else { (a, b) };
+                self.divisor(b);
+                self.pool.true_div(a, b)
+            }
+            (Function::FloatPow, &[a, n]) => self.pool.float_pow(a, n),
+            (Function::Rounding(func), &[a]) => self.pool.float_to_int(func, a),
+            (Function::Round, &[a]) => self.pool.float_to_int(Func::Round, a),
+            (Function::Round | Function::RoundDecimal, &[a, k]) => {
+                let a = self.pool.to_float(a);
+                self.pool.call(Func::RoundDecimal, &[a, k])
+            }
+            (Function::TruncToFloat, &[a]) => {
+                let a = self.pool.to_float(a);
+                self.pool.call(Func::TruncToFloat, &[a])
+            }
+            (Function::Real(func), &[a]) => self.pool.real_function(func, a),
+            (Function::DenseIndicator, all) if all.len() % 2 == 0 => {
+                let all: Vec<Expr> = all.iter().map(|&e| self.pool.as_integer(e)).collect();
+                self.pool.dense_indicator(&all)
+            }
+            (Function::DenseIndicator, _) => {
+                return Err(self.error(at, "expected as many strides as sizes".to_owned()));
+            }
+            (Function::Truth, &[a]) => self.pool.truth(a),
+            (Function::Integer, &[a]) if self.pool.as_int(a).is_some() => a,
+            (Function::Rational, &[a]) if self.pool.as_int(a).is_some() => a,
+            (Function::Rational, &[a, d]) => match (self.pool.as_int(a), self.pool.as_int(d)) {
+                (Some(_), Some(d)) if !d.is_zero() => self.pool.ratio(a, &d),
+                _ => return Err(self.error(at, "expected two integers, the second not 0".to_owned())),
+            },
+            _ => return Err(self.error(at, "expected an integer".to_owned())),
+        };
+        Ok(Operand::Expr(e))
+    }
+
+    /// The expressions of operands; a single list stands for its members.
+    fn numbers(&mut self, args: Vec<Operand>, at: usize) -> Result<Vec<Expr>, ReadError> {
+        let args = spread(args);
+        let mut numbers = Vec::with_capacity(args.len());
+        for operand in args {
+            numbers.push(self.number(operand, at)?);
+        }
+        Ok(numbers)
+    }
+
+    /// `Float('2.5')` or `float(s0)`.
+    fn float_call(&mut self, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+        match args.into_iter().next() {
+            Some(Operand::Text(text)) => match text.trim() {
+                "inf" | "+inf" | "oo" => Ok(Operand::Infinity { negative: false }),
+                "-inf" | "-oo" => Ok(Operand::Infinity { negative: true }),
+                digits => Ok(Operand::Expr(self.float(digits, at)?)),
+            },
+            Some(operand @ Operand::Infinity { .. }) => Ok(operand),
+            Some(operand) => {
+                let e = self.number(operand, at)?;
+                Ok(Operand::Expr(self.pool.to_float(e)))
+            }
+            None => Err(self.expected("an operand")),
+        }
+    }
+
+    /// `Lt(a, b, c)`: each operand compared with the next.
+    fn chain(&mut self, op: &'static str, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+        let mut links = Vec::with_capacity(args.len());
+        for pair in args.windows(2) {
+            links.push(self.compare(op, pair[0].clone(), at, pair[1].clone(), at)?);
+        }
+        Ok(Operand::Expr(match links.as_slice() {
+            [only] => *only,
+            links => self.pool.and(links),
+        }))
+    }
+
+    /// `a op b`, either of which may be infinite.
+    pub(super) fn compare(
+        &mut self,
+        op: &str,
+        a: Operand,
+        a_at: usize,
+        b: Operand,
+        b_at: usize,
+    ) -> Result<Expr, ReadError> {
+        let order = match (&a, &b) {
+            (Operand::Infinity { negative: p }, Operand::Infinity { negative: q }) => Some(q.cmp(p)),
+            (Operand::Infinity { negative }, Operand::Expr(e)) if self.pool.sort(*e) != Sort::Float => {
+                Some(if *negative { Ordering::Less } else { Ordering::Greater })
+            }
+            (Operand::Expr(e), Operand::Infinity { negative }) if self.pool.sort(*e) != Sort::Float => {
+                Some(if *negative { Ordering::Greater } else { Ordering::Less })
+            }
+            _ => None,
+        };
+        if let Some(order) = order {
+            let holds = match op {
+                "==" => order.is_eq(),
+                "<" => order.is_lt(),
+                "<=" => order.is_le(),
+                ">" => order.is_gt(),
+                ">=" => order.is_ge(),
+                _ => order.is_ne(),
+            };
+            return Ok(self.pool.bool(holds));
+        }
+        let (a, b) = (self.extended(a, a_at)?, self.extended(b, b_at)?);
+        Ok(match op {
+            "==" => self.pool.eq(a, b),
+            "<" => self.pool.lt(a, b),
+            "<=" => self.pool.le(a, b),
+            ">" => self.pool.gt(a, b),
+            ">=" => self.pool.ge(a, b),
+            _ => self.pool.ne(a, b),
+        })
+    }
+
+    /// The expression of an operand that meets a double, for which infinity is a number.
+    fn extended(&mut self, operand: Operand, at: usize) -> Result<Expr, ReadError> {
+        match operand {
+            Operand::Infinity { negative } => {
+                Ok(self.pool.float(if negative { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            operand => self.number(operand, at),
+        }
+    }
+
+    /// A minimum or maximum; infinite operands win or fall away.
+    fn extremum(&mut self, func: Func, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+        let args = spread(args);
+        let float = args.iter().any(|a| matches!(a, Operand::Expr(e) if self.pool.sort(*e) == Sort::Float));
+        let winner = Operand::Infinity { negative: func == Func::Min };
+        if !float && args.contains(&winner) {
+            return Ok(winner);
+        }
+        let mut numbers = Vec::with_capacity(args.len());
+        let mut infinite = None;
+        for operand in args {
+            match operand {
+                Operand::Infinity { .. } if !float => infinite = Some(operand),
+                operand => numbers.push(self.extended(operand, at)?),
+            }
+        }
+        match (numbers.is_empty(), infinite) {
+            (true, Some(infinite)) => Ok(infinite),
+            (true, None) => Err(self.error(at, "expected at least one operand".to_owned())),
+            (false, _) => Ok(Operand::Expr(self.pool.extremum(func, &numbers))),
+        }
+    }
+
+    /// `Piecewise((p, c), ..., (q, True))`: the value of the first condition that holds.
+    fn piecewise(&mut self, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+        let mut branches = Vec::with_capacity(args.len());
+        for branch in args {
+            match branch {
+                Operand::Tuple(pair) if pair.len() == 2 => {
+                    let pair = self.numbers(pair, at)?;
+                    let condition = self.pool.truth(pair[1]);
+                    branches.push((pair[0], condition));
+                }
+                _ => return Err(self.error(at, "expected pairs of a value and a condition".to_owned())),
+            }
+        }
+        match branches.pop() {
+            Some((last, condition)) if self.pool.as_bool(condition) == Some(true) => {
+                Ok(Operand::Expr(branches.into_iter().rev().fold(last, |q, (p, c)| self.pool.ite(c, p, q))))
+            }
+            _ => Err(self.error(at, "expected a last branch whose condition is True".to_owned())),
+        }
+    }
+}
+
+/// The members of a single list, or the operands themselves.
+fn spread(args: Vec<Operand>) -> Vec<Operand> {
+    match args.as_slice() {
+        [Operand::Tuple(members)] => members.clone(),
+        _ => args,
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a value of guard code comes from: `L['x'].size()[0]`.
+use std::fmt;
+
+/// One step from an input to a part of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    /// `['k']`.
+    Key(String),
+    /// `[0]`, negative from the end.
+    Index(i64),
+    /// `.name`.
+    Attribute(String),
+}
+
+/// What is asked of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Property {
+    /// `.size()[d]` or `.shape[d]`; a negative `d` counts from the last dimension.
+    Size(i64),
+    /// `.stride()[d]`; a negative `d` counts from the last dimension.
+    Stride(i64),
+    /// `.storage_offset()`.
+    StorageOffset,
+}
+
+/// An input, the steps to one of its leaves, and the property asked of it: `L['d']['k'][0].size()[1]` has root `d`, steps
+/// `['k']`, `[0]` and the size of dimension 1.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SourcePath {
+    /// The name of the input (`x` of `L['x']`, or of plain `x.shape[0]`).
+    pub root: String,
+    /// The way to the leaf.
+    pub steps: Vec<Step>,
+    /// What is asked of the leaf; nothing of one that is a number itself.
+    pub property: Option<Property>,
+}
+
+impl fmt::Display for SourcePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "L[{:?}]", self.root)?;
+        for step in &self.steps {
+            match step {
+                Step::Key(key) => write!(f, "[{key:?}]")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Attribute(name) => write!(f, ".{name}")?,
+            }
+        }
+        match self.property {
+            Some(Property::Size(d)) => write!(f, ".size()[{d}]"),
+            Some(Property::Stride(d)) => write!(f, ".stride()[{d}]"),
+            Some(Property::StorageOffset) => write!(f, ".storage_offset()"),
+            None => Ok(()),
+        }
+    }
+}

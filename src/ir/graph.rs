@@ -1,0 +1,289 @@
+//! Graphs: values in the order they are made, and the nodes that make them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use super::argument::Argument;
+use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::meta::Meta;
+use super::node::{Constant, Input, Node, Output, Target};
+use super::provenance::Provenance;
+
+/// A value of one graph. Values are numbered from 0 in the order they are made, inputs first, so that
+/// tables of values can be vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(u32);
+
+impl ValueId {
+    /// The number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What makes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The graph's input at this place.
+    Input(usize),
+    /// The graph's node at this place.
+    Node(usize),
+}
+
+/// A value of a graph.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// What is recorded of it.
+    pub meta: Meta,
+    /// What makes it.
+    pub origin: Origin,
+}
+
+/// An input of a graph.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GraphInput {
+    /// A value.
+    Value(ValueId),
+    /// A constant that was passed where the program takes an input.
+    Constant(Constant),
+}
+
+/// A graph in which every value is made once, before it is used.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    inputs: Vec<GraphInput>,
+    outputs: Vec<Argument>,
+    nodes: Vec<Node>,
+    values: IndexMap<Arc<str>, Value, FxBuildHasher>,
+    single_tensor_return: bool,
+}
+
+impl Graph {
+    /// The inputs, in order.
+    pub fn inputs(&self) -> &[GraphInput] {
+        &self.inputs
+    }
+
+    /// What the graph returns, in order.
+    pub fn outputs(&self) -> &[Argument] {
+        &self.outputs
+    }
+
+    /// The nodes, in order of execution.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Whether the graph returns one tensor rather than a tuple of one.
+    pub fn single_tensor_return(&self) -> bool {
+        self.single_tensor_return
+    }
+
+    /// How many values there are; they are numbered below this.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The value of this name.
+    pub fn find(&self, name: &str) -> Option<ValueId> {
+        self.values.get_index_of(name).and_then(|index| u32::try_from(index).ok()).map(ValueId)
+    }
+
+    /// A value's name.
+    ///
+    /// # Panics
+    /// When the value is of another, larger graph.
+    pub fn name(&self, value: ValueId) -> &Arc<str> {
+        self.values.get_index(value.index()).expect("a value of this graph").0
+    }
+
+    /// What is known of a value.
+    ///
+    /// # Panics
+    /// When the value is of another, larger graph.
+    pub fn value(&self, value: ValueId) -> &Value {
+        &self.values[value.index()]
+    }
+
+    /// What is recorded of a value.
+    ///
+    /// # Panics
+    /// When the value is of another, larger graph.
+    pub fn meta(&self, value: ValueId) -> &Meta {
+        &self.value(value).meta
+    }
+
+    /// The node that makes a value; `None` when it is an input.
+    ///
+    /// # Panics
+    /// When the value is of another, larger graph.
+    pub fn producer(&self, value: ValueId) -> Option<&Node> {
+        match self.value(value).origin {
+            Origin::Node(index) => self.nodes.get(index),
+            Origin::Input(_) => None,
+        }
+    }
+
+    /// All values with their names, in the order they are made.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = (ValueId, &Arc<str>, &Value)> {
+        self.values.iter().enumerate().map(|(index, (name, value))| (ValueId(index as u32), name, value))
+    }
+
+    /// The nodes of this graph and of all subgraphs, counted.
+    pub fn total_nodes(&self) -> usize {
+        let subgraphs = self.subgraphs().map(|(_, graph)| graph.total_nodes());
+        self.nodes.len() + subgraphs.sum::<usize>()
+    }
+
+    /// The graphs that nodes of this graph call, each with its node.
+    pub fn subgraphs(&self) -> impl Iterator<Item = (&Node, &Graph)> {
+        self.nodes.iter().flat_map(|node| {
+            node.inputs.iter().filter_map(move |input| match &input.arg {
+                Argument::Graph(subgraph) => Some((node, &subgraph.graph)),
+                _ => None,
+            })
+        })
+    }
+}
+
+/// Builds a graph front to back and refuses what is not well formed.
+#[derive(Debug, Default)]
+pub struct GraphBuilder {
+    graph: Graph,
+    node_names: rustc_hash::FxHashSet<Arc<str>>,
+}
+
+impl GraphBuilder {
+    /// An empty graph, with room for so many values.
+    pub fn with_capacity(values: usize) -> GraphBuilder {
+        let values = IndexMap::with_capacity_and_hasher(values, FxBuildHasher);
+        GraphBuilder { graph: Graph { values, ..Graph::default() }, ..GraphBuilder::default() }
+    }
+
+    /// The value of this name, if it is made already.
+    pub fn find(&self, name: &str) -> Option<ValueId> {
+        self.graph.find(name)
+    }
+
+    /// What is recorded of a value that is made already.
+    pub fn meta(&self, value: ValueId) -> Option<&Meta> {
+        self.graph.values.get_index(value.index()).map(|(_, value)| &value.meta)
+    }
+
+    /// Adds an input.
+    ///
+    /// # Errors
+    /// When an input of this name exists.
+    pub fn input(&mut self, name: Arc<str>, meta: Meta) -> ReadResult<ValueId> {
+        let origin = Origin::Input(self.graph.inputs.len());
+        let value = self.define(name, meta, origin)?;
+        self.graph.inputs.push(GraphInput::Value(value));
+        Ok(value)
+    }
+
+    /// Adds an input that is a constant.
+    pub fn constant_input(&mut self, constant: Constant) {
+        self.graph.inputs.push(GraphInput::Constant(constant));
+    }
+
+    /// Makes a value of the next node, which [`GraphBuilder::node`] then adds.
+    ///
+    /// # Errors
+    /// When a value of this name exists.
+    pub fn output_of_next_node(&mut self, name: Arc<str>, meta: Meta) -> ReadResult<ValueId> {
+        self.define(name, meta, Origin::Node(self.graph.nodes.len()))
+    }
+
+    /// Adds a node. Its outputs are those made since the last node.
+    ///
+    /// # Errors
+    /// When a node of this name exists.
+    pub fn node(&mut self, node: Node) -> ReadResult<()> {
+        if !self.node_names.insert(Arc::clone(&node.name)) {
+            let message = format!("a second node is called `{}`; names are unique in a graph", node.name);
+            return Err(ReadError::new(ReadErrorKind::Graph, message));
+        }
+        self.graph.nodes.push(node);
+        Ok(())
+    }
+
+    /// Ends the graph with what it returns.
+    pub fn finish(mut self, outputs: Vec<Argument>, single_tensor_return: bool) -> Graph {
+        self.graph.outputs = outputs;
+        self.graph.single_tensor_return = single_tensor_return;
+        self.graph
+    }
+
+    fn define(&mut self, name: Arc<str>, meta: Meta, origin: Origin) -> ReadResult<ValueId> {
+        let index = self.graph.values.len();
+        match self.graph.values.entry(name) {
+            indexmap::map::Entry::Occupied(entry) => {
+                let message =
+                    format!("a second value is called `{}`; names are unique in a graph", entry.key());
+                Err(ReadError::new(ReadErrorKind::Graph, message))
+            }
+            indexmap::map::Entry::Vacant(entry) => {
+                entry.insert(Value { meta, origin });
+                let id = u32::try_from(index).map_err(|_| {
+                    ReadError::new(ReadErrorKind::LimitExceeded, "more than 2^32 values in one graph")
+                })?;
+                Ok(ValueId(id))
+            }
+        }
+    }
+}
+
+/// The parts of a node that do not depend on the graph, for a shorter call of [`GraphBuilder::node`].
+impl Node {
+    /// A node without provenance.
+    pub fn new(name: Arc<str>, target: Target, inputs: Vec<Input>, outputs: Vec<Output>) -> Node {
+        Node { name, target, inputs, outputs, hop_single_tensor: None, provenance: Provenance::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::argument::Operand;
+    use crate::ir::meta::Sym;
+
+    fn sym() -> Meta {
+        Meta::SymInt(Sym::Literal(1))
+    }
+
+    #[test]
+    fn values_are_numbered_in_the_order_they_are_made() {
+        let mut builder = GraphBuilder::default();
+        let n = builder.input("n".into(), sym()).unwrap();
+        builder.constant_input(Constant::None);
+        let m = builder.output_of_next_node("m".into(), sym()).unwrap();
+        let double = Input {
+            name: "a".into(),
+            arg: Argument::SymInt(Operand::Value(n)),
+            passed_as: crate::ir::node::PassedAs::Positional,
+        };
+        let target = Target::parse("_operator.neg");
+        builder.node(Node::new("m".into(), target, vec![double], vec![Output::Value(m)])).unwrap();
+        let graph = builder.finish(vec![Argument::SymInt(Operand::Value(m))], false);
+        assert_eq!((n.index(), m.index(), graph.value_count()), (0, 1, 2));
+        assert_eq!(graph.find("m"), Some(m));
+        assert_eq!(graph.value(m).origin, Origin::Node(0));
+        assert_eq!(graph.producer(m).map(|node| &*node.name), Some("m"));
+        assert!(graph.producer(n).is_none());
+        assert_eq!(graph.inputs().len(), 2);
+    }
+
+    #[test]
+    fn a_name_given_twice_is_refused() {
+        let mut builder = GraphBuilder::default();
+        builder.input("x".into(), sym()).unwrap();
+        let error = builder.output_of_next_node("x".into(), sym()).unwrap_err();
+        assert_eq!(error.kind, ReadErrorKind::Graph);
+        assert_eq!(error.message, "a second value is called `x`; names are unique in a graph");
+        let node = || Node::new("add".into(), Target::parse("_operator.add"), Vec::new(), Vec::new());
+        builder.node(node()).unwrap();
+        assert_eq!(builder.node(node()).unwrap_err().kind, ReadErrorKind::Graph);
+    }
+}

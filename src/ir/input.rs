@@ -1,0 +1,282 @@
+//! The user's inputs: where each placeholder stands in the call, and the names that refer to it.
+
+use std::sync::Arc;
+
+use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::graph::GraphInput;
+use super::program::{ModuleSignature, Program};
+use super::pytree::{PathStep, TreeKey, TreeKind};
+use super::signature::InputSpec;
+
+/// An input that the user passes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserInput {
+    /// The placeholder's name: `inp_a`.
+    pub placeholder: Arc<str>,
+    /// The place among the graph's inputs.
+    pub index: usize,
+    /// The way from the call to the value, beginning with the parameter's name: `inp`, `['a']`.
+    pub path: Vec<PathStep>,
+    /// Other ways that programs and specifications may take: a parameter `args_0` may be the first of `*args`,
+    /// a keyword argument may belong to `**kwargs`, and strict mode calls all inputs `flat_args`.
+    pub aliases: Vec<Vec<PathStep>>,
+    /// The place in the call: `args[0]['a']`, `kwargs['k']`.
+    pub call_path: String,
+    /// The name, when it is passed by keyword.
+    pub keyword: Option<Arc<str>>,
+}
+
+/// Python text for a path into the inputs, as guards write it: `L['x'][0]`.
+pub fn source_text(path: &[PathStep]) -> String {
+    let step = |step: &PathStep| match step {
+        PathStep::Parameter(name) => PathStep::Key(TreeKey::Str(Arc::clone(name))).to_string(),
+        other => other.to_string(),
+    };
+    std::iter::once("L".to_owned()).chain(path.iter().map(step)).collect()
+}
+
+impl UserInput {
+    /// Every text by which guards may refer to this input, the likeliest first: `L['inp']['a']`.
+    pub fn sources(&self) -> impl Iterator<Item = String> {
+        std::iter::once(&self.path).chain(&self.aliases).map(|path| source_text(path))
+    }
+}
+
+impl Program {
+    /// The inputs that the user passes, constants among them, in the graph's order.
+    ///
+    /// # Errors
+    /// When the recorded structure of the arguments does not fit the graph's inputs.
+    pub fn user_inputs(&self) -> ReadResult<Vec<UserInput>> {
+        let specs = self.signature.inputs.iter().zip(self.graph.inputs()).enumerate();
+        let placeholders: Vec<(usize, Arc<str>)> = specs
+            .filter(|(_, (spec, _))| spec.is_user_input())
+            .map(|(index, (spec, input))| {
+                let name = match (spec, input) {
+                    (InputSpec::Constant { name, .. }, _) => Arc::clone(name),
+                    (_, GraphInput::Value(value)) => Arc::clone(self.graph.name(*value)),
+                    (_, GraphInput::Constant(_)) => format!("input_{index}").into(),
+                };
+                (index, name)
+            })
+            .collect();
+        let Some(signature) = self.call_signature() else {
+            return Ok(placeholders.into_iter().enumerate().map(plain).collect());
+        };
+        let leaves = leaves(signature, &GuardSources::find(&self.guards_code))?;
+        if leaves.len() != placeholders.len() {
+            let message = format!(
+                "the call's structure has {} values but the graph {} user inputs; expected as many",
+                leaves.len(),
+                placeholders.len()
+            );
+            return Err(pytree_error(message));
+        }
+        let flat_args: Arc<str> = FLAT_ARGS.into();
+        let inputs = placeholders.into_iter().zip(leaves).enumerate().map(
+            |(flat, ((index, placeholder), mut leaf))| {
+                leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
+                let Leaf { path, aliases, call_path, keyword } = leaf;
+                UserInput { placeholder, index, path, aliases, call_path, keyword }
+            },
+        );
+        Ok(inputs.collect())
+    }
+}
+
+/// An input of a program that does not record how it is called: a positional parameter.
+fn plain((position, (index, placeholder)): (usize, (usize, Arc<str>))) -> UserInput {
+    UserInput {
+        path: vec![PathStep::Parameter(Arc::clone(&placeholder))],
+        placeholder,
+        index,
+        aliases: Vec::new(),
+        call_path: format!("args[{position}]"),
+        keyword: None,
+    }
+}
+
+/// What strict mode calls the list of all inputs.
+const FLAT_ARGS: &str = "flat_args";
+
+/// A value of the call.
+struct Leaf {
+    path: Vec<PathStep>,
+    aliases: Vec<Vec<PathStep>>,
+    call_path: String,
+    keyword: Option<Arc<str>>,
+}
+
+fn pytree_error(message: String) -> ReadError {
+    ReadError::new(ReadErrorKind::Pytree, message)
+}
+
+fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<Vec<Leaf>> {
+    let (positional, keyword) = match signature.in_spec.children.as_slice() {
+        [positional, keyword] if matches!(keyword.kind, TreeKind::Dict(_)) => (positional, keyword),
+        _ => {
+            let message =
+                "the call's structure is no pair of positional arguments and a dictionary of others";
+            return Err(pytree_error(message.to_owned()));
+        }
+    };
+    let names = signature.forward_arg_names.as_deref().unwrap_or_default();
+    let names = &names[..names.len().min(positional.children.len())];
+    let varargs = VarArgs::find(names, guards);
+    let mut leaves = Vec::new();
+    for (position, argument) in positional.children.iter().enumerate() {
+        let name = names.get(position).cloned().unwrap_or_else(|| format!("arg_{position}").into());
+        let mut heads = vec![vec![PathStep::Parameter(name)]];
+        if let Some((varargs, nth)) =
+            varargs.as_ref().and_then(|varargs| Some((varargs, varargs.nth(position)?)))
+        {
+            heads.push(vec![PathStep::Parameter(Arc::clone(&varargs.name)), PathStep::Index(nth)]);
+            if varargs.certain {
+                heads.swap(0, 1);
+            }
+        }
+        for inner in argument.leaf_paths(&[]) {
+            let call_path = format!("args[{position}]{}", text(&inner));
+            leaves.push(Leaf::new(&heads, &inner, call_path, None));
+        }
+    }
+    let TreeKind::Dict(keys) = &keyword.kind else { return Ok(leaves) };
+    let keyword_names: Vec<Arc<str>> = keys.iter().map(key_name).collect();
+    for (index, (argument, name)) in keyword.children.iter().zip(&keyword_names).enumerate() {
+        let mut heads = vec![vec![PathStep::Parameter(Arc::clone(name))]];
+        // The name of `**kwargs` is recorded nowhere but in guards; a name there that is no argument's is it.
+        let known = |root: &str| {
+            names.iter().chain(&keyword_names).any(|name| **name == *root)
+                || varargs.as_ref().is_some_and(|varargs| *varargs.name == *root)
+                || root == FLAT_ARGS
+        };
+        for root in guards.roots.iter().filter(|root| !known(root)) {
+            let head = vec![PathStep::Parameter((*root).into()), keyword.step(index)];
+            let mentioned = guards.elements.contains(source_text(&head).as_str());
+            heads.insert(if mentioned { 0 } else { heads.len() }, head);
+        }
+        for inner in argument.leaf_paths(&[]) {
+            let call_path = format!("kwargs{}{}", keyword.step(index), text(&inner));
+            leaves.push(Leaf::new(&heads, &inner, call_path, Some(Arc::clone(name))));
+        }
+    }
+    Ok(leaves)
+}
+
+impl Leaf {
+    /// The leaf at `inner` below each of `heads`, the first of which is the likeliest.
+    fn new(
+        heads: &[Vec<PathStep>],
+        inner: &[PathStep],
+        call_path: String,
+        keyword: Option<Arc<str>>,
+    ) -> Leaf {
+        let mut paths = heads.iter().map(|head| [head.as_slice(), inner].concat());
+        let path = paths.next().unwrap_or_default();
+        Leaf { path, aliases: paths.collect(), call_path, keyword }
+    }
+}
+
+fn key_name(key: &TreeKey) -> Arc<str> {
+    match key {
+        TreeKey::Str(name) => Arc::clone(name),
+        TreeKey::Int(number) => number.to_string().into(),
+    }
+}
+
+fn text(path: &[PathStep]) -> String {
+    path.iter().map(PathStep::to_string).collect()
+}
+
+/// The parameter `*args`, if there may be one: programs record its elements as `args_0`, `args_1`, ..
+struct VarArgs {
+    name: Arc<str>,
+    /// The position of its first element.
+    start: usize,
+    /// Whether a guard names it, so that it is no guess.
+    certain: bool,
+}
+
+impl VarArgs {
+    fn find(names: &[Arc<str>], guards: &GuardSources<'_>) -> Option<VarArgs> {
+        let (name, last) = names.last()?.rsplit_once('_')?;
+        let start = (names.len() - 1).checked_sub(last.parse().ok()?)?;
+        let numbered = |(nth, full): (usize, &Arc<str>)| **full == format!("{name}_{nth}");
+        if !names[start..].iter().enumerate().all(numbered) {
+            return None;
+        }
+        Some(VarArgs { name: name.into(), start, certain: guards.roots.contains(name) })
+    }
+
+    fn nth(&self, position: usize) -> Option<usize> {
+        position.checked_sub(self.start)
+    }
+}
+
+/// What guards look up in `L`.
+#[derive(Default)]
+struct GuardSources<'a> {
+    /// The names: `kw` of `L['kw']['k']`, in order of appearance.
+    roots: FxIndexSet<&'a str>,
+    /// The elements of what they name: `L['kw']['k']`.
+    elements: FxIndexSet<&'a str>,
+}
+
+type FxIndexSet<T> = indexmap::IndexSet<T, rustc_hash::FxBuildHasher>;
+
+impl<'a> GuardSources<'a> {
+    fn find(guards: &'a [Arc<str>]) -> GuardSources<'a> {
+        let mut sources = GuardSources::default();
+        for guard in guards {
+            for (start, opening) in guard.match_indices("L['") {
+                let name = &guard[start + opening.len()..];
+                let Some((name, rest)) = name.split_once("']") else { continue };
+                sources.roots.insert(name);
+                if let Some(end) = rest.strip_prefix('[').and_then(|element| element.find(']')) {
+                    let length = guard.len() - start - rest.len() + "[".len() + end + "]".len();
+                    sources.elements.insert(&guard[start..start + length]);
+                }
+            }
+        }
+        sources
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_written_as_guards_write_them() {
+        let name = |name: &str| PathStep::Parameter(name.into());
+        for (path, text) in [
+            (vec![name("x")], "L['x']"),
+            (vec![name("d"), PathStep::Key(TreeKey::Str("k".into())), PathStep::Index(0)], "L['d']['k'][0]"),
+            (vec![name("n"), PathStep::Field("p".into())], "L['n'].p"),
+            (vec![name("d"), PathStep::Key(TreeKey::Int(3))], "L['d'][3]"),
+        ] {
+            assert_eq!(source_text(&path), text);
+        }
+    }
+
+    #[test]
+    fn numbered_names_at_the_end_may_be_varargs() {
+        let names = |list: &[&str]| list.iter().map(|&name| name.into()).collect::<Vec<Arc<str>>>();
+        for (list, expected) in [
+            (names(&["x", "args_0", "args_1"]), Some(("args", 1))),
+            (names(&["args_0"]), Some(("args", 0))),
+            (names(&["x", "args_1"]), None),
+            (names(&["args_0", "x"]), None),
+            (names(&["a_9999999999999999999999"]), None),
+            (names(&["x"]), None),
+            (names(&[]), None),
+        ] {
+            let found = VarArgs::find(&list, &GuardSources::default());
+            assert_eq!(found.as_ref().map(|found| (&*found.name, found.start)), expected, "{list:?}");
+        }
+        let guards = ["L['args'][0].size()[0] == 2".into()];
+        let sources = GuardSources::find(&guards);
+        assert_eq!(sources.elements.iter().copied().collect::<Vec<_>>(), ["L['args'][0]"]);
+        assert!(VarArgs::find(&names(&["args_0"]), &sources).unwrap().certain);
+    }
+}

@@ -1,0 +1,243 @@
+//! Nodes of a graph: calls of operators.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::argument::Argument;
+use super::graph::ValueId;
+use super::provenance::Provenance;
+
+/// What a node calls. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target(Arc<TargetKind>);
+
+/// The kinds of target.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TargetKind {
+    /// An overload of a registered operator: `torch.ops.aten.add.Tensor`.
+    Op {
+        /// The library: `aten`.
+        namespace: Box<str>,
+        /// The operator: `add`.
+        op: Box<str>,
+        /// The overload: `Tensor`, or `default`.
+        overload: Box<str>,
+    },
+    /// A higher-order operator, by its name: `cond`.
+    HigherOrder(Box<str>),
+    /// A function of Python on numbers or of torch on symbols: module and function.
+    Python {
+        /// `_operator`, `math`, `torch`, `builtins` or any other.
+        module: Box<str>,
+        /// `floordiv`, `trunc`, `sym_max`.
+        function: Box<str>,
+    },
+    /// An operator that a serialization extension writes: `#ns:op`.
+    Extension {
+        /// The extension.
+        namespace: Box<str>,
+        /// Its operator.
+        op: Box<str>,
+    },
+}
+
+impl Target {
+    /// Reads a target as programs write it. Python's `operator` module is taken for `_operator`. A text
+    /// of another form is a Python function without a module.
+    pub fn parse(text: &str) -> Target {
+        Target(Arc::new(Self::parse_kind(text)))
+    }
+
+    fn parse_kind(text: &str) -> TargetKind {
+        if let Some((namespace, op)) = text.strip_prefix('#').and_then(|rest| rest.split_once(':')) {
+            return TargetKind::Extension { namespace: namespace.into(), op: op.into() };
+        }
+        if let Some(path) = text.strip_prefix("torch.ops.") {
+            if let Some(name) = path.strip_prefix("higher_order.") {
+                return TargetKind::HigherOrder(name.into());
+            }
+            let mut parts = path.splitn(3, '.');
+            if let (Some(namespace), Some(op)) = (parts.next(), parts.next()) {
+                let overload = parts.next().unwrap_or("default");
+                return TargetKind::Op {
+                    namespace: namespace.into(),
+                    op: op.into(),
+                    overload: overload.into(),
+                };
+            }
+        }
+        let (module, function) = text.rsplit_once('.').unwrap_or(("", text));
+        let module = if module == "operator" { "_operator" } else { module };
+        TargetKind::Python { module: module.into(), function: function.into() }
+    }
+
+    /// The target by parts.
+    pub fn kind(&self) -> &TargetKind {
+        &self.0
+    }
+
+    /// Namespace, operator and overload, when it is an operator's overload.
+    pub fn op(&self) -> Option<(&str, &str, &str)> {
+        match self.kind() {
+            TargetKind::Op { namespace, op, overload } => Some((namespace, op, overload)),
+            _ => None,
+        }
+    }
+
+    /// The name, when it is a higher-order operator.
+    pub fn higher_order(&self) -> Option<&str> {
+        match self.kind() {
+            TargetKind::HigherOrder(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Module and function, when it is a Python function.
+    pub fn python(&self) -> Option<(&str, &str)> {
+        match self.kind() {
+            TargetKind::Python { module, function } => Some((module, function)),
+            _ => None,
+        }
+    }
+
+    /// The target as programs write it: `torch.ops.aten.add.Tensor`.
+    pub fn qualified_name(&self) -> String {
+        match self.kind() {
+            TargetKind::Op { .. } | TargetKind::HigherOrder(_) => format!("torch.ops.{self}"),
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    /// The short form: `aten.add.Tensor`, `higher_order.cond`, `_operator.floordiv`, `#ns:op`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            TargetKind::Op { namespace, op, overload } => write!(f, "{namespace}.{op}.{overload}"),
+            TargetKind::HigherOrder(name) => write!(f, "higher_order.{name}"),
+            TargetKind::Python { module, function } if module.is_empty() => f.write_str(function),
+            TargetKind::Python { module, function } => write!(f, "{module}.{function}"),
+            TargetKind::Extension { namespace, op } => write!(f, "#{namespace}:{op}"),
+        }
+    }
+}
+
+/// How an argument is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PassedAs {
+    /// Not recorded.
+    Unknown,
+    /// By position.
+    Positional,
+    /// By name.
+    Keyword,
+}
+
+/// An argument of a node.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// The parameter; empty for higher-order operators.
+    pub name: Arc<str>,
+    /// What is passed.
+    pub arg: Argument,
+    /// How it is passed.
+    pub passed_as: PassedAs,
+}
+
+/// What a node gives. A node that returns nothing has no outputs, one that returns a tuple several.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// One value.
+    Value(ValueId),
+    /// A list of values in one return; `None` where an element is absent.
+    List(Vec<Option<ValueId>>),
+    /// No value: Python's `None`.
+    None,
+    /// A constant, from a higher-order operator.
+    Constant(Constant),
+}
+
+/// A constant that is passed or returned where a value might be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Constant {
+    /// Python's `None`.
+    None,
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A string.
+    Str(Arc<str>),
+    /// A truth value.
+    Bool(bool),
+}
+
+/// A call of an operator.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The node's name, unique in its graph.
+    pub name: Arc<str>,
+    /// What is called.
+    pub target: Target,
+    /// The arguments, in the order of the call.
+    pub inputs: Vec<Input>,
+    /// What comes out.
+    pub outputs: Vec<Output>,
+    /// Of a higher-order operator: whether it returns one tensor rather than a tuple of one.
+    pub hop_single_tensor: Option<bool>,
+    /// Where the node comes from.
+    pub provenance: Provenance,
+}
+
+impl Node {
+    /// The argument for this parameter, if it is passed.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
+    }
+
+    /// Every value the node makes, in order.
+    pub fn output_values(&self) -> impl Iterator<Item = ValueId> {
+        self.outputs.iter().flat_map(Output::values)
+    }
+}
+
+impl Output {
+    /// The values of this output, in order.
+    pub fn values(&self) -> impl Iterator<Item = ValueId> {
+        let (one, many) = match self {
+            Output::Value(value) => (Some(*value), &[] as &[_]),
+            Output::List(values) => (None, values.as_slice()),
+            Output::None | Output::Constant(_) => (None, &[] as &[_]),
+        };
+        one.into_iter().chain(many.iter().copied().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_read_as_programs_write_them() {
+        for (text, short) in [
+            ("torch.ops.aten.add.Tensor", "aten.add.Tensor"),
+            ("torch.ops.aten.relu", "aten.relu.default"),
+            ("torch.ops.higher_order.cond", "higher_order.cond"),
+            ("_operator.floordiv", "_operator.floordiv"),
+            ("operator.floordiv", "_operator.floordiv"),
+            ("math.trunc", "math.trunc"),
+            ("torch.sym_max", "torch.sym_max"),
+            ("torch._functorch.predispatch._add_batch_dim", "torch._functorch.predispatch._add_batch_dim"),
+            ("#ns:op", "#ns:op"),
+            ("round", "round"),
+            ("", ""),
+            ("torch.ops.aten", "torch.ops.aten"),
+        ] {
+            assert_eq!(Target::parse(text).to_string(), short, "{text}");
+        }
+        assert_eq!(Target::parse("torch.ops.aten.add.Tensor").op(), Some(("aten", "add", "Tensor")));
+        assert_eq!(Target::parse("torch.ops.higher_order.scan").higher_order(), Some("scan"));
+        assert_eq!(Target::parse("math.trunc").python(), Some(("math", "trunc")));
+        assert_eq!(Target::parse("torch.ops.aten.relu").qualified_name(), "torch.ops.aten.relu.default");
+    }
+}

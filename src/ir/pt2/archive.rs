@@ -1,0 +1,185 @@
+//! The zip archive: finds and unpacks the entry that holds the program's JSON, and nothing else.
+//!
+//! Two layouts are read. In the newer one all entries lie in a folder whose name varies, with
+//! `archive_format`, `archive_version` and `models/<name>.json` in it; in the older one
+//! `version` and `serialized_exported_program.json` lie at the top. Weights are not read, pickles never.
+
+use std::io::{Cursor, Read};
+
+use zip::result::ZipError;
+
+use super::Limits;
+use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
+
+/// A program's JSON text and the name of its entry.
+#[derive(Debug)]
+pub(super) struct ModelEntry {
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// The versions of the archive's container (not of the schema) that are read.
+const ARCHIVE_VERSION: &str = "0";
+/// The major version of the schema that an old archive states in its `version` entry.
+const OLD_LAYOUT_MAJOR: &str = "8";
+/// The entry of the program in the old layout.
+const OLD_LAYOUT_MODEL: &str = "serialized_exported_program.json";
+/// Entries that state a version or format hold a few bytes.
+const MARKER_BYTES: u64 = 1024;
+/// Small texts compress to almost nothing; a ratio is only telling above this size.
+const RATIO_MATTERS_ABOVE: u64 = 1 << 20;
+
+type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
+
+/// Unpacks the program's JSON.
+pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry> {
+    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+    if archive.len() > limits.entries {
+        let message = format!("{} entries; at most {} are allowed", archive.len(), limits.entries);
+        return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
+    }
+    if archive.has_duplicate_names() {
+        let message = "two entries of the archive have the same name; names are unique in a .pt2";
+        return Err(ReadError::new(ReadErrorKind::DuplicateEntry, message));
+    }
+    let names = entry_names(&archive)?;
+    let Some(marker) = names.iter().find(|name| name.ends_with("/archive_format")) else {
+        return read_old_layout(&mut archive, &names, limits);
+    };
+    let root = marker.strip_suffix("archive_format").unwrap_or_default().to_owned();
+    expect_marker(&mut archive, marker, &["pt2"], ReadErrorKind::NotAProgram)?;
+    let version = format!("{root}archive_version");
+    if !names.contains(&version) {
+        let message = format!("the archive has no `{version}`; expected one that holds {ARCHIVE_VERSION}");
+        return Err(ReadError::new(ReadErrorKind::Version, message));
+    }
+    expect_marker(&mut archive, &version, &[ARCHIVE_VERSION], ReadErrorKind::Version)?;
+    let model = choose_model(&names, &root)?;
+    let bytes = read_entry(&mut archive, &model, limits.model_bytes, limits)?;
+    Ok(ModelEntry { name: model, bytes })
+}
+
+/// The names of all entries, none of which may lead out of the archive.
+fn entry_names(archive: &Archive<'_>) -> ReadResult<Vec<String>> {
+    let mut names = Vec::with_capacity(archive.len());
+    for name in archive.file_names() {
+        let name = name.map_err(|error| zip_error(&error))?.into_owned();
+        let climbs = name.split(['/', '\\']).any(|part| part == "..");
+        let absolute = name.starts_with(['/', '\\']) || name.as_bytes().get(1) == Some(&b':');
+        if climbs || absolute || name.contains('\0') {
+            let message =
+                format!("the entry name `{}` is absolute or leads out of the archive", name.escape_debug());
+            return Err(ReadError::new(ReadErrorKind::UnsafeEntryName, message));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits) -> ReadResult<ModelEntry> {
+    let has = |name: &str| names.iter().any(|known| known == name);
+    if !has("version") || !has(OLD_LAYOUT_MODEL) {
+        let message = "a zip archive that is no .pt2: it has neither `<folder>/archive_format` nor `version` with \
+                       `serialized_exported_program.json`";
+        return Err(ReadError::new(ReadErrorKind::NotAProgram, message));
+    }
+    let version = read_entry(archive, "version", MARKER_BYTES, limits)?;
+    let version = String::from_utf8_lossy(&version);
+    match version.trim().split_once('.') {
+        Some((OLD_LAYOUT_MAJOR, minor)) if minor.parse::<u32>().is_ok() => {}
+        _ => {
+            let message = format!("version `{}`; expected {OLD_LAYOUT_MAJOR}.<minor>", shown(&version));
+            return Err(ReadError::new(ReadErrorKind::Version, message).in_entry("version"));
+        }
+    }
+    let bytes = read_entry(archive, OLD_LAYOUT_MODEL, limits.model_bytes, limits)?;
+    Ok(ModelEntry { name: OLD_LAYOUT_MODEL.to_owned(), bytes })
+}
+
+/// The model called `model`, or the only one.
+fn choose_model(names: &[String], root: &str) -> ReadResult<String> {
+    let folder = format!("{root}models/");
+    let model_name = |entry: &String| entry.strip_prefix(&folder)?.strip_suffix(".json").map(str::to_owned);
+    let models: Vec<String> =
+        names.iter().filter_map(model_name).filter(|name| !name.contains('/')).collect();
+    let chosen = match models.as_slice() {
+        [] => {
+            let message = format!("the archive holds no program: there is no `{folder}<name>.json`");
+            return Err(ReadError::new(ReadErrorKind::NoModel, message));
+        }
+        [only] => only,
+        several => match several.iter().find(|name| *name == "model") {
+            Some(model) => model,
+            None => {
+                let listed: Vec<&str> = several.iter().take(10).map(String::as_str).collect();
+                let message = format!(
+                    "the archive holds {} programs ({}) and none is called `model`; expected one",
+                    several.len(),
+                    listed.join(", ")
+                );
+                return Err(ReadError::new(ReadErrorKind::SeveralModels, message));
+            }
+        },
+    };
+    Ok(format!("{folder}{chosen}.json"))
+}
+
+/// Checks that a small entry holds one of the expected texts.
+fn expect_marker(
+    archive: &mut Archive<'_>,
+    name: &str,
+    expected: &[&str],
+    kind: ReadErrorKind,
+) -> ReadResult<()> {
+    let bytes = read_entry(archive, name, MARKER_BYTES, &Limits::default())?;
+    let text = String::from_utf8_lossy(&bytes);
+    if expected.contains(&text.trim()) {
+        return Ok(());
+    }
+    let message = format!("`{}`; expected `{}`", shown(&text), expected.join("` or `"));
+    Err(ReadError::new(kind, message).in_entry(name))
+}
+
+/// Unpacks one entry of at most `max_bytes` and checks its checksum.
+fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Limits) -> ReadResult<Vec<u8>> {
+    let fail = |error: &ZipError| zip_error(error).in_entry(name);
+    let exceeded = |message: String| ReadError::new(ReadErrorKind::LimitExceeded, message).in_entry(name);
+    let entry = archive.by_name(name).map_err(|error| fail(&error))?;
+    let (size, packed) = (entry.size(), entry.compressed_size());
+    if size > max_bytes {
+        return Err(exceeded(format!("{size} bytes when unpacked; at most {max_bytes} are allowed")));
+    }
+    if size > RATIO_MATTERS_ABOVE && size / packed.max(1) > limits.compression_ratio {
+        let message = format!(
+            "{packed} bytes that unpack to {size}; a ratio of at most {} is allowed",
+            limits.compression_ratio
+        );
+        return Err(exceeded(message));
+    }
+    // The recorded size may lie: reserve no more than the archive can pay for, and read no more than allowed.
+    let likely = size.min(packed.saturating_mul(limits.compression_ratio)).min(max_bytes);
+    let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
+    entry.take(size + 1).read_to_end(&mut bytes).map_err(|error| {
+        ReadError::new(ReadErrorKind::DamagedArchive, format!("damaged: {error}")).in_entry(name)
+    })?;
+    if bytes.len() as u64 != size {
+        let message = format!("damaged: it holds not the {size} bytes that the archive records");
+        return Err(ReadError::new(ReadErrorKind::DamagedArchive, message).in_entry(name));
+    }
+    Ok(bytes)
+}
+
+fn zip_error(error: &ZipError) -> ReadError {
+    let kind = match error {
+        ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
+            ReadErrorKind::NotAProgram
+        }
+        _ => ReadErrorKind::DamagedArchive,
+    };
+    ReadError::new(kind, format!("the zip archive cannot be read: {error}"))
+}
+
+/// The beginning of a text, safe to print.
+fn shown(text: &str) -> String {
+    text.trim().chars().take(40).flat_map(char::escape_debug).collect()
+}

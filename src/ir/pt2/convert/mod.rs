@@ -1,0 +1,138 @@
+//! From the schema's JSON to the program: names become values, texts are shared, the whole is checked.
+
+mod graph;
+mod signature;
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::json::{self, Int};
+use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
+use crate::ir::meta::ExprTable;
+use crate::ir::node::Target;
+use crate::ir::program::{Bounds, Dialect, ModuleCall, ModuleSignature, Program};
+use crate::ir::pytree::{NamedTupleFields, TreeSpec};
+
+/// What all graphs of a program share.
+#[derive(Default)]
+struct Shared {
+    exprs: ExprTable,
+    texts: FxHashSet<Arc<str>>,
+    targets: FxHashMap<Box<str>, Target>,
+}
+
+impl Shared {
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&shared));
+        shared
+    }
+
+    fn target(&mut self, text: &str) -> Target {
+        if let Some(known) = self.targets.get(text) {
+            return known.clone();
+        }
+        let target = Target::parse(text);
+        self.targets.insert(text.into(), target.clone());
+        target
+    }
+}
+
+/// Builds the program.
+pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) -> ReadResult<Program> {
+    let module = &document.graph_module;
+    let mut shared = Shared::default();
+    let tokens = signature::token_names(&module.signature);
+    let graph = graph::convert(&module.graph, &mut shared, &tokens)
+        .map_err(|error| error.under(|| "graph_module.graph".to_owned()))?;
+    let signature = signature::convert(&module.signature, &graph)
+        .map_err(|error| error.under(|| "graph_module.signature".to_owned()))?;
+
+    let fields = module.treespec_namedtuple_fields.0.iter();
+    let fields = fields.map(|(name, tuple)| ((&**name).into(), texts(&tuple.field_names)));
+    let module_calls = module_calls(&module.module_call_graph, &fields.collect())?;
+    let ranges = document.range_constraints.0.iter().map(|(name, range)| {
+        let bounds =
+            Bounds { min: range.min_val.map(|Int(min)| min), max: range.max_val.map(|Int(max)| max) };
+        (name, bounds)
+    });
+    let range_constraints = unique(ranges, "range_constraints")?;
+    let warnings = warnings(&range_constraints);
+    Ok(Program {
+        graph,
+        signature,
+        exprs: shared.exprs,
+        range_constraints,
+        guards_code: texts(&document.guards_code),
+        dialect,
+        torch_version: document.torch_version.as_deref().unwrap_or("<=2.4").into(),
+        schema_version: (document.schema_version.major.0, document.schema_version.minor.0),
+        opset_version: unique(
+            document.opset_version.0.iter().map(|(name, Int(n))| (name, *n)),
+            "opset_version",
+        )?,
+        module_calls,
+        metadata: unique(
+            module.metadata.0.iter().map(|(key, text)| (key, Arc::from(&**text))),
+            "graph_module.metadata",
+        )?,
+        warnings,
+    })
+}
+
+fn warnings(ranges: &IndexMap<Arc<str>, Bounds>) -> Vec<String> {
+    let inverted = ranges
+        .iter()
+        .filter(|(_, bounds)| matches!((bounds.min, bounds.max), (Some(min), Some(max)) if min > max));
+    inverted
+        .map(|(name, _)| {
+            format!("no value is in the recorded range of `{name}`: its minimum is above its maximum")
+        })
+        .collect()
+}
+
+fn texts(list: &[json::Text<'_>]) -> Vec<Arc<str>> {
+    list.iter().map(|text| Arc::from(&**text)).collect()
+}
+
+/// A table in the document's order; a key that is given twice is an error.
+fn unique<'a, V>(
+    entries: impl Iterator<Item = (&'a json::Text<'a>, V)>,
+    path: &str,
+) -> ReadResult<IndexMap<Arc<str>, V>> {
+    let mut table = IndexMap::new();
+    for (key, value) in entries {
+        if table.insert(Arc::from(&**key), value).is_some() {
+            let message = format!("the key `{}` is given twice", &**key);
+            return Err(ReadError::new(ReadErrorKind::Schema, message).under(|| path.to_owned()));
+        }
+    }
+    Ok(table)
+}
+
+fn module_calls(
+    entries: &[json::ModuleCallEntry<'_>],
+    fields: &NamedTupleFields,
+) -> ReadResult<Vec<ModuleCall>> {
+    let mut calls = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let path = |name: &str| format!("graph_module.module_call_graph[{index}].signature.{name}");
+        let signature = match &entry.signature {
+            None => None,
+            Some(signature) => Some(ModuleSignature {
+                in_spec: TreeSpec::parse(&signature.in_spec, fields)
+                    .map_err(|error| error.under(|| path("in_spec")))?,
+                out_spec: TreeSpec::parse(&signature.out_spec, fields)
+                    .map_err(|error| error.under(|| path("out_spec")))?,
+                forward_arg_names: signature.forward_arg_names.as_deref().map(texts),
+            }),
+        };
+        calls.push(ModuleCall { fqn: Arc::from(&*entry.fqn), signature });
+    }
+    Ok(calls)
+}

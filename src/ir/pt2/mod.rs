@@ -1,0 +1,82 @@
+//! Reads `.pt2` files: the archive, its JSON, and the program in it.
+
+mod archive;
+mod convert;
+mod json;
+mod version;
+
+use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::program::Program;
+
+/// How much a file may ask of the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries of the archive.
+    pub entries: usize,
+    /// Bytes of the program's JSON.
+    pub model_bytes: u64,
+    /// Unpacked bytes for each packed one, of entries above a megabyte. Programs compress about fiftyfold.
+    pub compression_ratio: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 200_000, model_bytes: 512 << 20, compression_ratio: 400 }
+    }
+}
+
+/// How to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// How much a file may ask of the reader.
+    pub limits: Limits,
+    /// Whether programs of the Edge dialect are read.
+    pub edge: bool,
+}
+
+/// Reads a program from the bytes of a `.pt2` archive, or of its model's JSON alone.
+///
+/// # Errors
+/// When the bytes are neither, break off, exceed the limits, are of another version, or hold a
+/// program that is not well formed. The error says where.
+pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
+        Some(b'{') => {
+            if bytes.len() as u64 > options.limits.model_bytes {
+                let message =
+                    format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
+                return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
+            }
+            read_model(bytes, options)
+        }
+        Some(_) if bytes.starts_with(b"PK") => {
+            let model = archive::read_model(bytes, &options.limits)?;
+            read_model(&model.bytes, options).map_err(|error| error.in_entry(&model.name))
+        }
+        Some(_) => {
+            let message =
+                "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
+            Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
+        }
+    }
+}
+
+/// Reads a program from its JSON text.
+fn read_model(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
+    let document: json::ExportedProgram<'_> = json::parse(bytes).map_err(|error| {
+        // Another major version may have another shape: say that rather than where the shapes differ.
+        match json::parse::<json::VersionOnly>(bytes)
+            .map(|document| version::check_schema(document.schema_version))
+        {
+            Ok(Err(version)) => version,
+            _ => error,
+        }
+    })?;
+    version::check_schema(document.schema_version)?;
+    let dialect = version::dialect(&document, options)?;
+    convert::program(&document, dialect)
+}
+
+#[cfg(test)]
+mod tests;

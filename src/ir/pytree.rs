@@ -1,0 +1,316 @@
+//! Structures of containers, as torch's pytree module writes them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::error::{ReadError, ReadErrorKind, ReadResult};
+
+/// The structure of nested containers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeSpec {
+    /// What this node is.
+    pub kind: TreeKind,
+    /// Its elements, in order.
+    pub children: Vec<TreeSpec>,
+}
+
+/// What a node of a structure is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TreeKind {
+    /// A value; Python's `None` is one.
+    Leaf,
+    /// A tuple.
+    Tuple,
+    /// A list.
+    List,
+    /// A deque.
+    Deque,
+    /// A dictionary of any type, with its keys in order.
+    Dict(Vec<TreeKey>),
+    /// A named tuple with its type and the names of its fields.
+    NamedTuple {
+        /// The qualified name of the type.
+        class: Arc<str>,
+        /// The fields; empty when the program does not record them.
+        fields: Vec<Arc<str>>,
+    },
+    /// A registered container of another type.
+    Other {
+        /// The qualified name of the type.
+        class: Arc<str>,
+        /// What the container's registration adds, JSON text mostly.
+        context: Arc<str>,
+    },
+}
+
+/// A key of a dictionary.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TreeKey {
+    /// A string.
+    Str(Arc<str>),
+    /// An integer.
+    Int(i64),
+}
+
+/// A step from a container to an element.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PathStep {
+    /// From the call to an argument, by the parameter's name.
+    Parameter(Arc<str>),
+    /// To an element of a list, tuple or the like.
+    Index(usize),
+    /// To an element of a dictionary.
+    Key(TreeKey),
+    /// To a field of a named tuple.
+    Field(Arc<str>),
+}
+
+impl fmt::Display for PathStep {
+    /// As Python writes it: `x`, `[0]`, `['k']`, `.field`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathStep::Parameter(name) => f.write_str(name),
+            PathStep::Index(index) => write!(f, "[{index}]"),
+            PathStep::Key(TreeKey::Int(key)) => write!(f, "[{key}]"),
+            PathStep::Key(TreeKey::Str(key)) => write!(f, "[{}]", python_string(key)),
+            PathStep::Field(name) => write!(f, ".{name}"),
+        }
+    }
+}
+
+/// A string literal as Python's `repr` writes it, for texts without unprintable characters.
+pub fn python_string(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push(quote);
+    for char in text.chars() {
+        match char {
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            '\\' => literal.push_str("\\\\"),
+            char if char == quote => literal.extend(['\\', char]),
+            char => literal.push(char),
+        }
+    }
+    literal.push(quote);
+    literal
+}
+
+/// The fields of named tuples, by the type's qualified name.
+pub type NamedTupleFields = IndexMap<Arc<str>, Vec<Arc<str>>>;
+
+impl TreeSpec {
+    /// A single value.
+    pub const LEAF: TreeSpec = TreeSpec { kind: TreeKind::Leaf, children: Vec::new() };
+
+    /// Reads `[1, {"type": .., "context": .., "children_spec": [..]}]`, the form that programs hold.
+    ///
+    /// # Errors
+    /// When the text is no such JSON, of another version than 1, nested more than some 60 levels deep, or when a
+    /// dictionary has not as many keys as elements.
+    pub fn parse(text: &str, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> {
+        let (version, root): (u64, RawSpec) = serde_json::from_str(text)
+            .map_err(|error| pytree_error(format!("a tree specification cannot be read: {error}")))?;
+        if version != 1 {
+            return Err(pytree_error(format!(
+                "a tree specification of version {version}; expected version 1"
+            )));
+        }
+        build(root, named_tuples)
+    }
+
+    /// How many values the structure holds.
+    pub fn leaf_count(&self) -> usize {
+        match self.kind {
+            TreeKind::Leaf => 1,
+            _ => self.children.iter().map(TreeSpec::leaf_count).sum(),
+        }
+    }
+
+    /// The step from this container to its element at `index`.
+    pub fn step(&self, index: usize) -> PathStep {
+        match &self.kind {
+            TreeKind::Dict(keys) if index < keys.len() => PathStep::Key(keys[index].clone()),
+            TreeKind::NamedTuple { fields, .. } if index < fields.len() => {
+                PathStep::Field(Arc::clone(&fields[index]))
+            }
+            _ => PathStep::Index(index),
+        }
+    }
+
+    /// The path to each value, in order, each beginning with `prefix`.
+    pub fn leaf_paths(&self, prefix: &[PathStep]) -> Vec<Vec<PathStep>> {
+        let mut paths = Vec::new();
+        let mut path = prefix.to_vec();
+        self.collect_paths(&mut path, &mut paths);
+        paths
+    }
+
+    fn collect_paths(&self, path: &mut Vec<PathStep>, paths: &mut Vec<Vec<PathStep>>) {
+        if self.kind == TreeKind::Leaf {
+            paths.push(path.clone());
+        }
+        for (index, child) in self.children.iter().enumerate() {
+            path.push(self.step(index));
+            child.collect_paths(path, paths);
+            path.pop();
+        }
+    }
+}
+
+/// The JSON form; its nesting is bounded by the JSON reader.
+#[derive(Deserialize)]
+struct RawSpec {
+    #[serde(rename = "type")]
+    class: Option<String>,
+    context: Option<String>,
+    #[serde(rename = "children_spec")]
+    children: Vec<RawSpec>,
+}
+
+fn pytree_error(message: String) -> ReadError {
+    ReadError::new(ReadErrorKind::Pytree, message)
+}
+
+fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> {
+    let count = raw.children.len();
+    let context = raw.context.as_deref().unwrap_or("null");
+    let kind = match raw.class.as_deref() {
+        None if count > 0 => return Err(pytree_error("a leaf of a tree specification has elements".into())),
+        None => TreeKind::Leaf,
+        Some("builtins.tuple") => TreeKind::Tuple,
+        Some("builtins.list" | "torch.fx.immutable_collections.immutable_list") => TreeKind::List,
+        Some("collections.deque") => TreeKind::Deque,
+        Some(
+            class @ ("builtins.dict"
+            | "collections.OrderedDict"
+            | "collections.defaultdict"
+            | "torch.fx.immutable_collections.immutable_dict"),
+        ) => TreeKind::Dict(dict_keys(class, context, count)?),
+        Some("collections.namedtuple") => named_tuple(context, count, named_tuples)?,
+        Some(class) => TreeKind::Other { class: class.into(), context: context.into() },
+    };
+    let children =
+        raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
+    Ok(TreeSpec { kind, children })
+}
+
+/// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object.
+fn dict_keys(class: &str, context: &str, count: usize) -> ReadResult<Vec<TreeKey>> {
+    use serde_json::Value;
+    let malformed = || {
+        pytree_error(format!(
+            "the keys of a {class} are not a list of {count} strings or integers: {}",
+            context.chars().take(80).collect::<String>()
+        ))
+    };
+    let mut value: Value = serde_json::from_str(context).map_err(|_| malformed())?;
+    if let Some(keys) = value.get_mut("dict_context") {
+        value = keys.take();
+    }
+    let Value::Array(keys) = value else { return Err(malformed()) };
+    if keys.len() != count {
+        return Err(malformed());
+    }
+    let key = |key: Value| match key {
+        Value::String(text) => Ok(TreeKey::Str(text.into())),
+        Value::Number(number) => number.as_i64().map(TreeKey::Int).ok_or_else(malformed),
+        _ => Err(malformed()),
+    };
+    keys.into_iter().map(key).collect()
+}
+
+/// A named tuple; its context is the type's name, as JSON text or plain.
+fn named_tuple(context: &str, count: usize, named_tuples: &NamedTupleFields) -> ReadResult<TreeKind> {
+    let class = serde_json::from_str::<String>(context).unwrap_or_else(|_| context.to_owned());
+    let fields = named_tuples.get(class.as_str()).cloned().unwrap_or_default();
+    if !fields.is_empty() && fields.len() != count {
+        let message = format!("named tuple `{class}` has {count} elements but {} fields", fields.len());
+        return Err(pytree_error(message));
+    }
+    Ok(TreeKind::NamedTuple { class: class.into(), fields })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAF: &str = r#"{"type": null, "context": null, "children_spec": []}"#;
+
+    fn spec(class: &str, context: &str, children: &[&str]) -> String {
+        let context = serde_json::to_string(context).unwrap();
+        format!(r#"{{"type": "{class}", "context": {context}, "children_spec": [{}]}}"#, children.join(", "))
+    }
+
+    fn paths(root: &str) -> Vec<String> {
+        let fields = NamedTupleFields::from([("my.NT".into(), vec!["p".into(), "q".into()])]);
+        let tree = TreeSpec::parse(&format!("[1, {root}]"), &fields).unwrap();
+        let paths = tree.leaf_paths(&[PathStep::Parameter("x".into())]);
+        assert_eq!(paths.len(), tree.leaf_count());
+        paths.iter().map(|path| path.iter().map(PathStep::to_string).collect()).collect()
+    }
+
+    #[test]
+    fn containers_give_the_paths_that_python_writes() {
+        for (root, expected) in [
+            (LEAF.to_owned(), vec!["x"]),
+            (spec("builtins.list", "null", &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
+            (spec("builtins.dict", r#"["a", 7]"#, &[LEAF, LEAF]), vec!["x['a']", "x[7]"]),
+            (spec("builtins.dict", "[]", &[]), vec![]),
+            (spec("collections.namedtuple", "my.NT", &[LEAF, LEAF]), vec!["x.p", "x.q"]),
+            (spec("collections.namedtuple", "other.NT", &[LEAF]), vec!["x[0]"]),
+            (
+                spec(
+                    "collections.defaultdict",
+                    r#"{"default_factory_module": "builtins", "dict_context": ["k"]}"#,
+                    &[LEAF],
+                ),
+                vec!["x['k']"],
+            ),
+            (spec("torch.return_types.topk", "null", &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
+            (
+                spec("builtins.tuple", "null", &[LEAF, &spec("builtins.tuple", "null", &[LEAF])]),
+                vec!["x[0]", "x[1][0]"],
+            ),
+        ] {
+            assert_eq!(paths(&root), expected, "{root}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let deep = "[".repeat(1_000_000);
+        for (text, part) in [
+            ("", "cannot be read"),
+            ("[1]", "cannot be read"),
+            (deep.as_str(), "cannot be read"),
+            (&format!("[2, {LEAF}]"), "version 2"),
+            (&format!(r#"[1, {{"type": null, "context": null, "children_spec": [{LEAF}]}}]"#), "a leaf"),
+            (&format!("[1, {}]", spec("builtins.dict", r#"["a"]"#, &[])), "keys"),
+            (&format!("[1, {}]", spec("builtins.dict", "null", &[])), "keys"),
+            (&format!("[1, {}]", spec("builtins.dict", "[[1]]", &[LEAF])), "keys"),
+            (
+                &format!("[1, {}]", spec("collections.namedtuple", "my.NT", &[LEAF])),
+                "has 1 elements but 2 fields",
+            ),
+        ] {
+            let fields = NamedTupleFields::from([("my.NT".into(), vec!["p".into(), "q".into()])]);
+            let error = TreeSpec::parse(text, &fields).unwrap_err();
+            assert_eq!(error.kind, ReadErrorKind::Pytree);
+            assert!(error.message.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn string_literals_are_those_of_python() {
+        for (text, literal) in
+            [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")]
+        {
+            assert_eq!(python_string(text), literal);
+        }
+    }
+}

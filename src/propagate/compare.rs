@@ -1,0 +1,211 @@
+//! Comparing what is derived with what the program records.
+use super::interpreter::Interpreter;
+use super::recorded;
+use super::step::{Comparison, Mismatch};
+use crate::expr::{Expr, Symbol};
+use crate::fake::{Sizes, Tensor, Value};
+use crate::ir::{Graph, Meta, ValueId};
+use crate::shape_env::ShapeEnv;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+impl Interpreter<'_> {
+    /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
+    ///
+    /// Unbacked symbols that the step made are renamed to what the program calls them. Sizes that agree go on as
+    /// recorded, so that the program's own guards speak of them; those of other values go on as recorded too, after the
+    /// difference was noted.
+    pub(super) fn reconcile(
+        &mut self,
+        graph: &Graph,
+        fresh: &[Symbol],
+        made: Vec<(ValueId, Value)>,
+    ) -> Vec<(ValueId, Value)> {
+        let mut renamed: FxHashMap<Expr, Expr> = FxHashMap::default();
+        let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
+        for (id, derived) in made {
+            let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
+                Ok(value) => value,
+                Err(error) => {
+                    self.unreadable.push(error.to_string());
+                    derived.clone()
+                }
+            };
+            pairs.push((id, derived, record));
+        }
+        for (_, derived, recorded) in &pairs {
+            for (d, r) in parallel(derived, recorded) {
+                self.name_fresh(fresh, &mut renamed, d, r);
+            }
+        }
+        let mut values = Vec::with_capacity(pairs.len());
+        for (id, derived, _) in pairs {
+            let derived = rename(&mut self.env, derived, &renamed);
+            // Names given just now may have changed what the record means.
+            let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                .unwrap_or_else(|_| derived.clone());
+            let value = self.agree(graph.name(id), graph.meta(id), derived, record);
+            values.push((id, value));
+        }
+        values
+    }
+
+    /// Identifies a symbol made by this step, or one that only the record names, with the other side.
+    fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
+        let r = self.records.translate(&mut self.env, r);
+        let new = self.records.undeclared(&self.env, r);
+        let made: Vec<Symbol> = if fresh.is_empty() {
+            Vec::new()
+        } else {
+            let free = self.env.pool.free_symbols(&[d]);
+            free.into_iter().filter(|s| fresh.contains(s)).collect()
+        };
+        let made: Vec<Expr> = made.into_iter().map(|s| self.env.pool.symbol_expr(s)).collect();
+        let unnamed = |e: &Expr| !renamed.contains_key(e);
+        if made.as_slice() == [d] && unnamed(&d) {
+            for &symbol in &new {
+                self.records.declare_unbacked(&mut self.env, symbol);
+            }
+            self.env.carry_bounds(d, r);
+            renamed.insert(d, r);
+        } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
+            let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
+            self.records.bind(*symbol, d);
+        } else {
+            for &symbol in &new {
+                self.records.declare_unbacked(&mut self.env, symbol);
+            }
+            if let ([m], [n]) = (made.as_slice(), new.as_slice())
+                && unnamed(m)
+            {
+                let n = self.env.pool.symbol_expr(*n);
+                self.env.carry_bounds(*m, n);
+                renamed.insert(*m, n);
+            }
+        }
+    }
+
+    fn agree(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
+        match (derived, recorded) {
+            (Value::Tensor(d), Value::Tensor(r)) => {
+                let kept = self.agree_tensor(name, &d, &r);
+                Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
+            }
+            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_size(name, d, r).unwrap_or(r)),
+            (Value::Bool(d), Value::Bool(r)) => {
+                if d != r {
+                    let same = self.env.pool.eq(d, r);
+                    self.compare(name, same, d, r);
+                }
+                Value::Bool(r)
+            }
+            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.env.pool.truth(d)),
+            (Value::Bool(d), Value::Int(r)) => {
+                let d = self.env.pool.as_integer(d);
+                Value::Int(self.agree_size(name, d, r).unwrap_or(r))
+            }
+            // Doubles are compared by eye only: their expressions are not canonical.
+            (Value::Float(d), Value::Float(_)) => Value::Float(d),
+            (derived, Value::Opaque) => derived,
+            (Value::Opaque, recorded) => recorded,
+            (derived, recorded) => {
+                let message = derived.kind().to_string();
+                self.mismatch(name, meta.kind_name().to_string(), message);
+                recorded
+            }
+        }
+    }
+
+    fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
+        let same_dtype = derived.dtype == recorded.dtype || self.autocast;
+        if derived.rank() != recorded.rank() || !same_dtype {
+            let (r, d) = (self.describe(recorded), self.describe(derived));
+            self.mismatch(name, r, d);
+            return recorded.clone();
+        }
+        let mut sizes = Sizes::new();
+        let mut agreed = true;
+        for (&d, &r) in derived.sizes.iter().zip(&recorded.sizes) {
+            let size = self.agree_size(name, d, r);
+            agreed &= size.is_some();
+            sizes.push(size.unwrap_or(r));
+        }
+        if !agreed {
+            let (r, d) = (self.describe(recorded), self.describe(derived));
+            self.mismatch(name, r, d);
+            return recorded.clone();
+        }
+        Tensor { sizes, dtype: recorded.dtype, ..derived.clone() }
+    }
+
+    /// The size to go on with, or `None` when both differ at the hints or for sure.
+    fn agree_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
+        if derived == recorded {
+            return Some(derived);
+        }
+        let same = self.env.pool.eq(derived, recorded);
+        match self.env.statically(same) {
+            Some(true) => return Some(recorded),
+            Some(false) => return None,
+            None => {}
+        }
+        if self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+            return None;
+        }
+        self.compare(name, same, derived, recorded);
+        Some(recorded)
+    }
+
+    fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
+        if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
+            return;
+        }
+        let origin = self.origin;
+        self.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
+    }
+
+    fn mismatch(&mut self, name: &Arc<str>, recorded: String, derived: String) {
+        self.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
+    }
+
+    /// A tensor as reports write it: `float32[s0, 3]`.
+    pub(super) fn describe(&self, tensor: &Tensor) -> String {
+        let sizes: Vec<String> =
+            tensor.sizes.iter().map(|&e| crate::expr::text::print::expression(&self.env.pool, e)).collect();
+        format!("{}[{}]", tensor.dtype.short_name(), sizes.join(", "))
+    }
+}
+
+/// The sizes and numbers that two values of one form have in the same places.
+fn parallel(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
+    match (a, b) {
+        (Value::Tensor(x), Value::Tensor(y)) if x.rank() == y.rank() => {
+            x.sizes.iter().copied().zip(y.sizes.iter().copied()).collect()
+        }
+        (Value::Int(x) | Value::Bool(x), Value::Int(y) | Value::Bool(y))
+        | (Value::Float(x), Value::Float(y)) => {
+            vec![(*x, *y)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The value with expressions replaced.
+fn rename(env: &mut ShapeEnv, value: Value, renamed: &FxHashMap<Expr, Expr>) -> Value {
+    if renamed.is_empty() {
+        return value;
+    }
+    let mut replace = |e: Expr| env.pool.substitute(e, |part| renamed.get(&part).copied());
+    match value {
+        Value::Tensor(t) => {
+            let sizes = t.sizes.iter().map(|&e| replace(e)).collect();
+            let strides = t.strides.iter().map(|&e| replace(e)).collect();
+            let offset = replace(t.offset);
+            Tensor { sizes, strides, offset, ..(*t).clone() }.into()
+        }
+        Value::Int(e) => Value::Int(replace(e)),
+        Value::Float(e) => Value::Float(replace(e)),
+        Value::Bool(e) => Value::Bool(replace(e)),
+        other => other,
+    }
+}

@@ -1,0 +1,101 @@
+//! `map_impl(graph, xs, args)` and `scan(graph, init, xs, args)`: a graph for each slice along the first dimension.
+use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::step::FailureKind;
+use crate::expr::Expr;
+use crate::fake::{Cx, Sizes, Tensor, Value};
+use crate::ir::Node;
+
+impl Interpreter<'_> {
+    /// `map_impl`: results are stacked along a new first dimension.
+    pub(super) fn call_map(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+        let graphs = Self::graphs(node);
+        let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
+        let lists = self.operand_lists(frame, node);
+        let Some((xs, rest)) = lists.split_first() else {
+            return Err(self.malformed("map needs something to map over"));
+        };
+        let (slices, length) = self.slices(xs, "map.C1")?;
+        let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
+        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        Ok(results.into_iter().map(|value| self.stacked(value, length)).collect())
+    }
+
+    /// `scan`: the first results are the next carry, whose form has to stay; the others are stacked.
+    pub(super) fn call_scan(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+        let graphs = Self::graphs(node);
+        let [graph] = graphs.as_slice() else { return Err(self.malformed("scan needs one graph")) };
+        let lists = self.operand_lists(frame, node);
+        let [init, xs, rest @ ..] = lists.as_slice() else {
+            return Err(self.malformed("scan needs initial values and something to scan"));
+        };
+        let (slices, length) = self.slices(xs, "scan.C1")?;
+        let inputs = init.iter().cloned().chain(slices).chain(rest.iter().flatten().cloned()).collect();
+        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        let mut returned = Vec::with_capacity(results.len());
+        for (i, value) in results.into_iter().enumerate() {
+            match init.get(i) {
+                Some(before) => {
+                    if let (Value::Tensor(x), Value::Tensor(y)) = (before, &value) {
+                        self.same_form(x, y, i)?;
+                    }
+                    returned.push(value);
+                }
+                None => returned.push(self.stacked(value, length)),
+            }
+        }
+        Ok(returned)
+    }
+
+    fn operand_lists(&mut self, frame: &Frame, node: &Node) -> Vec<Vec<Value>> {
+        let unnamed: Vec<_> = node.inputs.iter().filter(|i| i.name.is_empty()).skip(1).collect();
+        unnamed.into_iter().map(|i| self.list(frame, &i.arg)).collect()
+    }
+
+    /// One slice of each tensor along its first dimension, and that dimension's common size.
+    fn slices(&mut self, xs: &[Value], clause: &'static str) -> Result<(Vec<Value>, Expr), CallError> {
+        let mut length = None;
+        let mut slices = Vec::with_capacity(xs.len());
+        for value in xs {
+            let Value::Tensor(t) = value else {
+                slices.push(value.clone());
+                continue;
+            };
+            let Some(&size) = t.sizes.first() else {
+                return Err(self.malformed("a 0-dimensional tensor has no slices"));
+            };
+            let common = *length.get_or_insert(size);
+            let result =
+                Cx::new(&mut self.env).require_eq(size, common, clause, "the first dimensions differ");
+            self.returned(result)?;
+            let (sizes, strides) = (Sizes::from(&t.sizes[1..]), Sizes::from(&t.strides[1..]));
+            slices.push(t.viewed(sizes, strides).into());
+        }
+        let length = length.ok_or_else(|| self.malformed("there is no tensor to take slices of"))?;
+        Ok((slices, length))
+    }
+
+    fn stacked(&mut self, value: Value, length: Expr) -> Value {
+        let Value::Tensor(t) = value else { return value };
+        let mut sizes: Sizes = Sizes::from_slice(&[length]);
+        sizes.extend(t.sizes.iter().copied());
+        let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+        Tensor { sizes, strides, offset: Expr::ZERO, ..(*t).clone() }.into()
+    }
+
+    fn same_form(&mut self, before: &Tensor, after: &Tensor, index: usize) -> Result<(), CallError> {
+        if before.rank() != after.rank() || before.dtype != after.dtype {
+            let message = format!(
+                "what is carried has to keep its form: value {index} goes from {} to {}",
+                self.describe(before),
+                self.describe(after)
+            );
+            return Err(self.failure(FailureKind::Invalid, message, Some("scan.C2"), None).into());
+        }
+        for (&a, &b) in before.sizes.iter().zip(&after.sizes) {
+            let result =
+                Cx::new(&mut self.env).require_eq(a, b, "scan.C2", "a carried tensor changes its size");
+            self.returned(result)?;
+        }
+        Ok(())
+    }
+}

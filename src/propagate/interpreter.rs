@@ -1,0 +1,344 @@
+//! The interpreter of graphs.
+use super::arguments;
+use super::recorded;
+use super::step::{Comparison, Failure, FailureKind, Mismatch, Step};
+use crate::expr::{Expr, Symbol};
+use crate::fake::{Cx, KernelError, Operators, Value, bind};
+use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Output, Program, TargetKind, ValueId};
+use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// What a run is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Compare every value with the record, and go on with the record after a failure.
+    Verify,
+    /// Stop at the first failure; look at the record only where an operator is not supported.
+    Evaluate,
+}
+
+/// A run that stopped.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// A step failed.
+    Failed(Box<Failure>),
+    /// The program's records cannot be read.
+    Unreadable(RecordedError),
+}
+
+impl From<RecordedError> for Stop {
+    fn from(error: RecordedError) -> Stop {
+        Stop::Unreadable(error)
+    }
+}
+
+/// The most graphs within graphs.
+const MAX_DEPTH: usize = 64;
+
+/// Runs a program on fake tensors.
+pub struct Interpreter<'p> {
+    /// The program.
+    pub program: &'p Program,
+    /// Symbols, facts, guards and runtime assertions.
+    pub env: ShapeEnv,
+    /// The program's records.
+    pub records: Records<'p>,
+    /// The steps so far, by [`Origin`].
+    pub steps: Vec<Step>,
+    /// Sizes derived in another way than recorded.
+    pub comparisons: Vec<Comparison>,
+    /// Values recorded wrongly.
+    pub mismatches: Vec<Mismatch>,
+    /// Steps whose operator has no kernel, with the reason.
+    pub unsupported: Vec<(Origin, String)>,
+    /// Steps that gave no result; at most one when evaluating.
+    pub failures: Vec<Failure>,
+    /// Records that could not be read.
+    pub unreadable: Vec<String>,
+    pub(super) mode: Mode,
+    pub(super) operators: &'p Operators,
+    pub(super) origin: Origin,
+    pub(super) compared: FxHashSet<Expr>,
+    /// Inside an autocast region dtypes go as recorded.
+    pub(super) autocast: bool,
+    scope: Vec<Arc<str>>,
+}
+
+/// The values of one graph.
+pub(super) struct Frame<'g> {
+    pub graph: &'g Graph,
+    values: Vec<Value>,
+}
+
+impl Frame<'_> {
+    pub(super) fn get(&self, id: ValueId) -> Value {
+        self.values.get(id.index()).cloned().unwrap_or(Value::Opaque)
+    }
+
+    fn set(&mut self, id: ValueId, value: Value) {
+        if let Some(slot) = self.values.get_mut(id.index()) {
+            *slot = value;
+        }
+    }
+}
+
+impl<'p> Interpreter<'p> {
+    /// An interpreter of `program` over an environment that knows its symbols.
+    pub fn new(
+        program: &'p Program,
+        env: ShapeEnv,
+        records: Records<'p>,
+        operators: &'p Operators,
+        mode: Mode,
+    ) -> Self {
+        Interpreter {
+            program,
+            env,
+            records,
+            steps: Vec::with_capacity(program.graph.nodes().len()),
+            comparisons: Vec::new(),
+            mismatches: Vec::new(),
+            unsupported: Vec::new(),
+            failures: Vec::new(),
+            unreadable: Vec::new(),
+            mode,
+            operators,
+            origin: Origin::default(),
+            compared: FxHashSet::default(),
+            autocast: false,
+            scope: Vec::new(),
+        }
+    }
+
+    /// Runs the program: the value of each of the graph's outputs. `inputs` has one value for each of the graph's inputs;
+    /// constants are taken from the graph.
+    ///
+    /// # Errors
+    /// When evaluating, the first failure; else only records that cannot be read.
+    pub fn run(&mut self, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
+        let program = self.program;
+        self.run_graph(&program.graph, inputs)
+    }
+
+    /// Runs a graph on values for its inputs.
+    pub(super) fn run_graph(&mut self, graph: &Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
+        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()] };
+        for (input, value) in graph.inputs().iter().zip(inputs) {
+            if let GraphInput::Value(id) = input {
+                frame.set(*id, value);
+            }
+        }
+        for node in graph.nodes() {
+            self.run_node(&mut frame, node)?;
+        }
+        let outputs = graph.outputs().iter().map(|argument| self.argument(&frame, argument)).collect();
+        Ok(outputs)
+    }
+
+    /// Runs a graph that a higher-order operator calls.
+    pub(super) fn run_subgraph(
+        &mut self,
+        name: &Arc<str>,
+        graph: &Graph,
+        inputs: Vec<Value>,
+    ) -> Result<Vec<Value>, Stop> {
+        if self.scope.len() >= MAX_DEPTH {
+            let message = format!("graphs are nested more than {MAX_DEPTH} deep");
+            return Err(self.failure(FailureKind::Malformed, message, None, None));
+        }
+        let origin = self.origin;
+        self.scope.push(name.clone());
+        let result = self.run_graph(graph, inputs);
+        self.scope.pop();
+        self.origin = origin;
+        self.env.set_origin(origin);
+        result
+    }
+
+    /// The value of an argument of a node in `frame`.
+    pub(super) fn argument(&mut self, frame: &Frame, argument: &Argument) -> Value {
+        arguments::value(&mut self.env, argument, &|id| frame.get(id))
+    }
+
+    fn run_node(&mut self, frame: &mut Frame, node: &Node) -> Result<(), Stop> {
+        self.begin_step(node);
+        let unbacked = self.env.unbacked().len();
+        match self.call(frame, node) {
+            Ok(returns) => {
+                let made = distribute(node, returns);
+                let made = if self.mode == Mode::Verify {
+                    let fresh: Vec<Symbol> = self.env.unbacked()[unbacked..].to_vec();
+                    self.reconcile(frame.graph, &fresh, made)
+                } else {
+                    made
+                };
+                for (id, value) in made {
+                    frame.set(id, value);
+                }
+                Ok(())
+            }
+            Err(CallError::Unsupported(reason)) => {
+                self.unsupported.push((self.origin, reason));
+                self.trust_record(frame, node)
+            }
+            Err(CallError::Stop(Stop::Failed(failure))) if self.mode == Mode::Verify => {
+                self.failures.push(*failure);
+                self.trust_record(frame, node)
+            }
+            Err(CallError::Stop(stop)) => Err(stop),
+        }
+    }
+
+    /// Gives the outputs of a node the values that the program records.
+    fn trust_record(&mut self, frame: &mut Frame, node: &Node) -> Result<(), Stop> {
+        for id in node.output_values().collect::<Vec<_>>() {
+            let value = recorded::value(&mut self.records, &mut self.env, frame.graph.meta(id))?;
+            if let Value::Tensor(t) = &value {
+                for &size in &t.sizes {
+                    for symbol in self.records.undeclared(&self.env, size) {
+                        self.records.declare_unbacked(&mut self.env, symbol);
+                    }
+                }
+            }
+            frame.set(id, value);
+        }
+        Ok(())
+    }
+
+    fn begin_step(&mut self, node: &Node) {
+        let location = node.provenance.location();
+        let name = if self.scope.is_empty() {
+            node.name.clone()
+        } else {
+            format!("{}.{}", self.scope.join("."), node.name).into()
+        };
+        self.origin = Origin(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
+        self.env.set_origin(self.origin);
+        self.steps.push(Step {
+            node: name,
+            op: node.target.to_string().into(),
+            location: location.as_ref().map(ToString::to_string),
+            code: location.as_ref().map(|l| l.code.to_string()).filter(|c| !c.is_empty()),
+        });
+    }
+
+    /// Calls what a node calls.
+    fn call(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+        match node.target.kind() {
+            TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name),
+            TargetKind::Python { module, function } => {
+                let args: Vec<Value> = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
+                if &**module == "torch._functorch.predispatch"
+                    && let Some(result) = self.call_vmap(function, &args)
+                {
+                    return result;
+                }
+                let op = self.steps[self.origin.0 as usize].op.clone();
+                let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
+                Ok(self.returned(result)?.into_vec())
+            }
+            TargetKind::Op { .. } | TargetKind::Extension { .. } => {
+                let op = self.steps[self.origin.0 as usize].op.clone();
+                let keywords: Vec<(Arc<str>, Value)> =
+                    node.inputs.iter().map(|i| (i.name.clone(), self.argument(frame, &i.arg))).collect();
+                self.call_operator(&op, keywords)
+            }
+        }
+    }
+
+    /// Calls an operator's overload with arguments by name; unnamed ones are positional.
+    pub(super) fn call_operator(
+        &mut self,
+        op: &str,
+        arguments: Vec<(Arc<str>, Value)>,
+    ) -> Result<Vec<Value>, CallError> {
+        let Some((schema, kernel)) = self.operators.find(op) else {
+            return Err(CallError::Unsupported(format!("there is no fake kernel for `{op}`")));
+        };
+        let (positional, keywords): (Vec<_>, Vec<_>) =
+            arguments.into_iter().partition(|(name, _)| name.is_empty());
+        let positional = positional.into_iter().map(|(_, value)| value);
+        let args = match bind(&mut self.env.pool, schema, positional, keywords) {
+            Ok(args) => args,
+            Err(error) => {
+                return Err(self.failure(FailureKind::Malformed, error.to_string(), None, None).into());
+            }
+        };
+        let result = kernel.call(&mut Cx::new(&mut self.env), &args);
+        Ok(self.returned(result)?.into_vec())
+    }
+
+    pub(super) fn returned<T>(&mut self, result: Result<T, KernelError>) -> Result<T, CallError> {
+        result.map_err(|error| match error {
+            KernelError::Unsupported(reason) => CallError::Unsupported(reason),
+            KernelError::Invalid { clause, message, condition } => {
+                self.failure(FailureKind::Invalid, message, Some(clause), condition).into()
+            }
+            KernelError::DataDependent { condition, message } => {
+                self.failure(FailureKind::DataDependent, message, None, Some(condition)).into()
+            }
+        })
+    }
+
+    /// A failure of the step at hand.
+    pub(super) fn failure(
+        &self,
+        kind: FailureKind,
+        message: String,
+        clause: Option<&'static str>,
+        condition: Option<Expr>,
+    ) -> Stop {
+        Stop::Failed(Box::new(Failure { origin: self.origin, kind, message, clause, condition }))
+    }
+}
+
+/// Why a call gave nothing.
+pub(super) enum CallError {
+    /// No kernel.
+    Unsupported(String),
+    /// A failure.
+    Stop(Stop),
+}
+
+impl From<Stop> for CallError {
+    fn from(stop: Stop) -> CallError {
+        CallError::Stop(stop)
+    }
+}
+
+/// Which value each output of a node gets.
+fn distribute(node: &Node, returns: Vec<Value>) -> Vec<(ValueId, Value)> {
+    let mut made = Vec::new();
+    // An operator with one list as its return may be recorded as one list or as that many outputs, and conversely.
+    let mut flat = returns.into_iter().flat_map(|value| match value {
+        Value::Tensors(items) => items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)).collect(),
+        other => vec![other],
+    });
+    for output in &node.outputs {
+        match output {
+            Output::Value(id) => made.extend(flat.next().map(|value| (*id, value))),
+            Output::List(ids) => {
+                for id in ids {
+                    let value = flat.next();
+                    made.extend(id.zip(value));
+                }
+            }
+            Output::None | Output::Constant(_) => {
+                flat.next();
+            }
+        }
+    }
+    made
+}
+
+/// A constant input as a value.
+pub fn constant_value(env: &mut ShapeEnv, constant: &Constant) -> Value {
+    match constant {
+        Constant::None => Value::None,
+        Constant::Int(v) => Value::Int(env.pool.int(*v)),
+        Constant::Float(v) => Value::Float(env.pool.float(*v)),
+        Constant::Str(s) => Value::Str(s.clone()),
+        Constant::Bool(b) => Value::Bool(env.pool.bool(*b)),
+    }
+}

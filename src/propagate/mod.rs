@@ -1,0 +1,14 @@
+//! Layer 6: runs an exported program on fake tensors.
+//!
+//! The [`Interpreter`] walks the graph, calls the fake kernel of each node, and compares what comes out with what the program
+//! records. Conditions that kernels meet gather in its [`ShapeEnv`](crate::shape_env::ShapeEnv) with the step that met them.
+//! With integer sizes the same walk answers what happens to inputs of given shapes.
+mod arguments;
+mod compare;
+mod hop;
+mod interpreter;
+pub mod recorded;
+mod step;
+
+pub use interpreter::{Interpreter, Mode, Stop, constant_value};
+pub use step::{Comparison, Failure, FailureKind, Mismatch, Step};
