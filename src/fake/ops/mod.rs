@@ -1,34 +1,39 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
-mod expand;
 mod binary;
-mod matmul;
-mod unary;
-mod permute;
-mod slice;
-mod split;
-mod view;
+mod combine;
 mod cumulative;
+mod expand;
 mod extremum;
+mod join;
+mod matmul;
+mod pad;
+mod permute;
 mod reduction;
+mod slice;
 mod softmax;
 mod sort;
+mod split;
+mod unary;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
-    ("expand", expand::KERNELS),
-    ("matmul", matmul::KERNELS),
-    ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
-    ("permute", permute::KERNELS),
-    ("slice", slice::KERNELS),
-    ("split", split::KERNELS),
-    ("view", view::KERNELS),
-    ("pointwise", pointwise::KERNELS),
-    ("reduction", reduction::KERNELS),
+    ("combine", combine::KERNELS),
+    ("cumulative", cumulative::KERNELS),
+    ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("join", join::KERNELS),
+    ("matmul", matmul::KERNELS),
+    ("pad", pad::KERNELS),
+    ("permute", permute::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
-    ("cumulative", cumulative::KERNELS),
+    ("split", split::KERNELS),
+    ("unary", unary::KERNELS),
+    ("view", view::KERNELS),
 ];

@@ -297,7 +297,7 @@ fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::atleast_nd`: dimensions of size 1 put in front up to `rank`; of three dimensions the last comes behind.
-fn at_least(cx: &mut Cx, x: &Tensor, rank: usize) -> Tensor {
+pub(super) fn at_least(cx: &mut Cx, x: &Tensor, rank: usize) -> Tensor {
     let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
     while result.rank() < rank {
         let dim = if result.rank() == 2 { 2 } else { 0 };
