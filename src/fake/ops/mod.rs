@@ -9,16 +9,24 @@ mod unary;
 mod permute;
 mod slice;
 mod view;
+mod combine;
 mod cumulative;
+mod expand;
 mod extremum;
+mod join;
+mod matmul;
+mod pad;
+mod permute;
 mod reduction;
+mod slice;
 mod softmax;
 mod sort;
+mod split;
+mod unary;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
-    ("matmul", matmul::KERNELS),
-    ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
     ("ternary", ternary::KERNELS),
@@ -26,8 +34,19 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
     ("reduction", reduction::KERNELS),
+    ("combine", combine::KERNELS),
+    ("cumulative", cumulative::KERNELS),
+    ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("join", join::KERNELS),
+    ("matmul", matmul::KERNELS),
+    ("pad", pad::KERNELS),
+    ("permute", permute::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
-    ("cumulative", cumulative::KERNELS),
+    ("split", split::KERNELS),
+    ("unary", unary::KERNELS),
+    ("view", view::KERNELS),
 ];
