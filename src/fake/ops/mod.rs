@@ -14,16 +14,11 @@ mod cumulative;
 mod expand;
 mod extremum;
 mod join;
-mod matmul;
 mod pad;
-mod permute;
 mod reduction;
-mod slice;
 mod softmax;
 mod sort;
 mod split;
-mod unary;
-mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -41,12 +36,8 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("join", join::KERNELS),
     ("matmul", matmul::KERNELS),
     ("pad", pad::KERNELS),
-    ("permute", permute::KERNELS),
-    ("reduction", reduction::KERNELS),
-    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
     ("split", split::KERNELS),
     ("unary", unary::KERNELS),
-    ("view", view::KERNELS),
 ];
