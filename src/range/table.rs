@@ -297,6 +297,20 @@ impl DomainTable {
                 (Func::NotPositive, &[p]) => {
                     Some(Abstract::Int(Domain::of_truth(transfer::not_positive(&self.known_domain(pool, p)))))
                 }
+                (Func::FloorDiv | Func::Mod, &[a, b]) => {
+                    let (x, y) = (self.known_domain(pool, a), self.known_domain(pool, b));
+                    let known = |e| self.known_domain(pool, e);
+                    let (domain, compared) = if *func == Func::FloorDiv {
+                        (transfer::floor_div(&x, &y)?, correlated::floor_div(pool, a, b, &known))
+                    } else {
+                        (transfer::modulo(&x, &y)?, correlated::modulo(pool, a, b, &known))
+                    };
+                    match compared {
+                        Some(range) => domain.meet(&range.into()),
+                        None => Some(domain),
+                    }
+                    .map(Abstract::Int)
+                }
                 _ => {
                     let operands: SmallVec<[Abstract; 2]> =
                         args.iter().map(|&a| self.known(pool, a)).collect();
