@@ -336,7 +336,7 @@ impl DomainTable {
         }
         if !self.forms.is_empty() {
             for &known in self.forms.get(&form_key(terms)).into_iter().flatten() {
-                if let Some(met) = self.from_form(pool, known, constant, terms) {
+                if let Some(met) = self.by_form(pool, known, constant, terms) {
                     domain = domain.meet(&met)?;
                 }
             }
@@ -348,7 +348,7 @@ impl DomainTable {
     }
 
     /// The domain of a sum whose terms are a multiple of those of `known`, a sum with a fact.
-    fn from_form(&self, pool: &Pool, known: Expr, constant: &Int, terms: &[(Expr, Int)]) -> Option<Domain> {
+    fn by_form(&self, pool: &Pool, known: Expr, constant: &Int, terms: &[(Expr, Int)]) -> Option<Domain> {
         let Some(Entry { value: Abstract::Int(domain), fact: true, .. }) = self.memo.get(&known) else {
             return None;
         };
