@@ -1,11 +1,15 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
 #![warn(missing_docs)]
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decide;
+pub mod egraph;
 pub mod expr;
 pub mod fake;
 pub mod ir;
 pub mod propagate;
 pub mod range;
+pub mod report;
 pub mod shape_env;
+pub mod spec;

@@ -1,11 +1,11 @@
 //! The interpreter of graphs.
 use super::arguments;
-use super::recorded::{Recorded, RecordedError};
+use super::recorded;
 use super::step::{Comparison, Failure, FailureKind, Mismatch, Step};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
 use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Output, Program, TargetKind, ValueId};
-use crate::shape_env::{Origin, ShapeEnv};
+use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub struct Interpreter<'p> {
     /// Symbols, facts, guards and runtime assertions.
     pub env: ShapeEnv,
     /// The program's records.
-    pub recorded: Recorded<'p>,
+    pub records: Records<'p>,
     /// The steps so far, by [`Origin`].
     pub steps: Vec<Step>,
     /// Sizes derived in another way than recorded.
@@ -88,14 +88,14 @@ impl<'p> Interpreter<'p> {
     pub fn new(
         program: &'p Program,
         env: ShapeEnv,
-        recorded: Recorded<'p>,
+        records: Records<'p>,
         operators: &'p Operators,
         mode: Mode,
     ) -> Self {
         Interpreter {
             program,
             env,
-            recorded,
+            records,
             steps: Vec::with_capacity(program.graph.nodes().len()),
             comparisons: Vec::new(),
             mismatches: Vec::new(),
@@ -193,11 +193,11 @@ impl<'p> Interpreter<'p> {
     /// Gives the outputs of a node the values that the program records.
     fn trust_record(&mut self, frame: &mut Frame, node: &Node) -> Result<(), Stop> {
         for id in node.output_values().collect::<Vec<_>>() {
-            let value = self.recorded.value(&mut self.env, frame.graph.meta(id))?;
+            let value = recorded::value(&mut self.records, &mut self.env, frame.graph.meta(id))?;
             if let Value::Tensor(t) = &value {
                 for &size in &t.sizes {
-                    for symbol in self.recorded.undeclared(&self.env, size) {
-                        self.recorded.declare_unbacked(&mut self.env, symbol);
+                    for symbol in self.records.undeclared(&self.env, size) {
+                        self.records.declare_unbacked(&mut self.env, symbol);
                     }
                 }
             }

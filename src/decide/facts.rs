@@ -1,0 +1,273 @@
+//! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+use super::program::Program;
+use super::search::{Constants, Found, Problem, assignment, conjuncts, machine_range};
+use super::verdict::{FactId, Premise, Witness};
+use crate::expr::{Expr, Int, Pool, Sort, Symbol};
+use crate::range::{Domain, DomainTable, ValueRange};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+/// The most satisfying assignments that are kept.
+const MAX_MODELS: usize = 24;
+/// How often the conditions are assumed again so that they learn from each other.
+const MAX_ROUNDS: usize = 4;
+
+/// Whether some assignment satisfies the facts.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Consistency {
+    /// Not asked yet, or not since the last change.
+    #[default]
+    Open,
+    /// Some assignment does: the first of the models.
+    Consistent,
+    /// None does.
+    Inconsistent(Vec<Premise>),
+    /// Neither was found.
+    Unsettled,
+}
+
+/// Ranges of symbols, assumptions and divisors that are not zero.
+///
+/// Assumptions may be added at any time. What has been found out about them (satisfying assignments, tightened ranges) is
+/// kept, so asking many questions of the same facts is cheap.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    ranges: IndexMap<Symbol, ValueRange, FxBuildHasher>,
+    /// Whether two declarations of one symbol share no value.
+    empty: bool,
+    given: Vec<Expr>,
+    /// The assumptions with nested conjunctions taken apart, and where each part comes from.
+    parts: Vec<(Expr, FactId)>,
+    nonzero: Vec<Expr>,
+    hints: IndexMap<Symbol, Int, FxBuildHasher>,
+    models: Vec<Witness>,
+    pub(super) consistency: Consistency,
+    table: DomainTable,
+    /// Whether the table may still learn from assuming the conditions again.
+    unsettled: bool,
+}
+
+impl Facts {
+    /// No facts.
+    pub fn new() -> Facts {
+        Facts::default()
+    }
+
+    /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
+    pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
+        let e = pool.symbol_expr(symbol);
+        let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
+        match known.meet(&range) {
+            Some(met) => *known = met,
+            None => self.empty = true,
+        }
+        if pool.sort(e) == Sort::Int {
+            // An empty domain is remembered by the table as its contradiction.
+            self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+        }
+        self.changed();
+    }
+
+    /// Assumes a condition and returns its number.
+    pub fn assume(&mut self, pool: &mut Pool, condition: Expr) -> FactId {
+        let id = FactId(self.given.len() as u32);
+        let condition = pool.truth(condition);
+        self.given.push(condition);
+        let mut parts = Vec::new();
+        conjuncts(pool, condition, &mut parts);
+        self.parts.extend(parts.into_iter().map(|p| (p, id)));
+        self.declare_free(pool, condition);
+        self.empty |= self.table.assume(pool, condition).is_err();
+        self.changed();
+        id
+    }
+
+    /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
+    /// cancelled do.
+    pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
+        if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
+            self.nonzero.push(divisor);
+            self.declare_free(pool, divisor);
+            let nonzero = pool.ne(divisor, Expr::ZERO);
+            self.empty |= self.table.assume(pool, nonzero).is_err();
+            self.changed();
+        }
+    }
+
+    /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
+    pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
+        self.settle(pool);
+        self.table.domain(pool, e)
+    }
+
+    /// The table of domains, with everything that the assumptions say about each other.
+    pub(super) fn table(&mut self, pool: &Pool) -> &mut DomainTable {
+        self.settle(pool);
+        &mut self.table
+    }
+
+    /// Whether ranges and congruences alone show that the facts contradict each other.
+    pub(super) fn is_empty(&mut self, pool: &Pool) -> bool {
+        self.settle(pool);
+        self.empty
+    }
+
+    fn settle(&mut self, pool: &Pool) {
+        if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 {
+            return;
+        }
+        for _ in 0..MAX_ROUNDS {
+            let mut changed = false;
+            for (condition, _) in &self.parts {
+                match self.table.assume(pool, *condition) {
+                    Ok(more) => changed |= more,
+                    Err(_) => {
+                        self.empty = true;
+                        return;
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
+    pub fn hint(&mut self, symbol: Symbol, value: Int) {
+        self.hints.insert(symbol, value);
+    }
+
+    /// The assumptions, in the order of their numbers.
+    pub fn conditions(&self) -> &[Expr] {
+        &self.given
+    }
+
+    /// The declared symbols with their inclusive bounds.
+    pub fn ranges(&self) -> impl Iterator<Item = (Symbol, Option<&Int>, Option<&Int>)> {
+        self.ranges.iter().map(|(s, r)| (*s, r.lo.finite(), r.hi.finite()))
+    }
+
+    /// The divisors that are excluded from being zero beside those in assumptions.
+    pub fn nonzero(&self) -> &[Expr] {
+        &self.nonzero
+    }
+
+    /// The conjuncts of all assumptions with the assumption each comes from.
+    pub(super) fn parts(&self) -> &[(Expr, FactId)] {
+        &self.parts
+    }
+
+    /// The bounds of the declared ranges as conditions.
+    pub(super) fn range_conditions(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut out = Vec::with_capacity(2 * self.ranges.len());
+        for (symbol, low, high) in self.ranges() {
+            let e = pool.symbol_expr(symbol);
+            if let Some(low) = low {
+                let low = pool.int(low.clone());
+                out.push(pool.le(low, e));
+            }
+            if let Some(high) = high {
+                let high = pool.int(high.clone());
+                out.push(pool.le(e, high));
+            }
+        }
+        out
+    }
+
+    /// Satisfying assignments found so far.
+    pub(super) fn models(&self) -> &[Witness] {
+        &self.models
+    }
+
+    /// Everything that was assumed, as premises.
+    pub(super) fn all_premises(&self) -> Vec<Premise> {
+        let facts = (0..self.given.len()).map(|i| Premise::Fact(FactId(i as u32)));
+        let lower =
+            self.ranges.iter().filter(|(_, r)| r.lo.finite().is_some()).map(|(s, _)| Premise::Lower(*s));
+        let upper =
+            self.ranges.iter().filter(|(_, r)| r.hi.finite().is_some()).map(|(s, _)| Premise::Upper(*s));
+        facts.chain(lower).chain(upper).collect()
+    }
+
+    /// Symbols that were never declared are unbounded.
+    pub(super) fn declare_free(&mut self, pool: &Pool, e: Expr) {
+        for symbol in pool.free_symbols(&[e]) {
+            self.ranges.entry(symbol).or_insert_with(ValueRange::all);
+        }
+    }
+
+    /// Keeps an assignment that has been replayed.
+    pub(super) fn remember(&mut self, model: Witness) {
+        self.consistency = Consistency::Consistent;
+        if self.models.len() < MAX_MODELS && !self.models.contains(&model) {
+            self.models.push(model);
+        }
+    }
+
+    /// Searches for an assignment that satisfies the facts and `extra`; returns the points left of the budget too.
+    pub(super) fn search(&self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
+        let mut program = Program::default();
+        let mut exact = true;
+        let mut ranges = Vec::with_capacity(self.ranges.len());
+        for (symbol, low, high) in self.ranges() {
+            program.slot(symbol);
+            let (range, kept) = machine_range(low, high);
+            exact &= kept;
+            ranges.push(range);
+        }
+        let mut conditions: Vec<Expr> = self.parts.iter().map(|(e, _)| *e).collect();
+        // Small conditions first: they fail sooner.
+        conditions.sort_by_key(|&c| c.id());
+        extra.iter().for_each(|&e| conjuncts(pool, e, &mut conditions));
+        self.nonzero.iter().for_each(|&d| program.exclude_zero(pool, d));
+        conditions.iter().for_each(|&c| program.check(pool, c));
+        ranges.resize(program.symbols().len(), (None, None));
+        let mut roots = conditions.clone();
+        roots.extend(self.nonzero.iter().copied());
+        let constants = Constants::of(pool, &roots);
+        let mut seeds: Vec<Vec<i128>> = Vec::new();
+        if !self.hints.is_empty() {
+            let at = |s: &Symbol| self.hints.get(s).and_then(super::program::to_i128);
+            let low = |i: usize| ranges[i].0.unwrap_or_default();
+            seeds.push(program.symbols().iter().enumerate().map(|(i, s)| at(s).unwrap_or(low(i))).collect());
+        }
+        for model in &self.models {
+            let value =
+                |s: &Symbol| model.iter().find(|(t, _)| t == s).and_then(|(_, v)| super::program::to_i128(v));
+            seeds.extend(program.symbols().iter().map(value).collect::<Option<Vec<i128>>>());
+        }
+        let problem = Problem {
+            pool,
+            program: &program,
+            conditions: &conditions,
+            ranges: &ranges,
+            exact,
+            seeds: &seeds,
+            constants: &constants,
+        };
+        let (found, left) = problem.solve(points);
+        let outcome = match found {
+            Found::Point(point) => Search::Candidate(assignment(&program, &point)),
+            Found::Exhausted => Search::None,
+            Found::Nothing => Search::Open,
+        };
+        (outcome, left)
+    }
+
+    fn changed(&mut self) {
+        self.models.clear();
+        self.consistency = Consistency::Open;
+        self.unsettled = true;
+    }
+}
+
+/// What a search over the facts came to.
+pub(super) enum Search {
+    /// An assignment to replay.
+    Candidate(Witness),
+    /// There is none: all were tried.
+    None,
+    /// None was found.
+    Open,
+}

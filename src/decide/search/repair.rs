@@ -1,0 +1,146 @@
+//! Local search: an assignment that fails is moved, one symbol at a time, towards satisfying what it violates.
+use super::super::program::Outcome;
+use super::violation::Wish;
+use super::{Dice, Run};
+
+/// Steps before a new start.
+const MAX_STEPS: usize = 40;
+/// Obstacles looked at in one step.
+const MAX_OBSTACLES: usize = 4;
+
+struct State {
+    point: Vec<i128>,
+    regs: Vec<i128>,
+    /// The sum of the distances of all checks.
+    distance: u32,
+}
+
+/// Restarts from random points and the seeds until the budget is spent.
+pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], dice: &mut Dice) -> Option<Option<Vec<i128>>> {
+    let problem = run.problem;
+    let program = problem.program;
+    let wishes: Vec<Wish> = problem.conditions.iter().map(|&c| Wish::of(problem.pool, program, c)).collect();
+    for round in 0.. {
+        let point: Vec<i128> = match problem.seeds.get(round / 2) {
+            Some(seed) if round % 2 == 0 => seed.clone(),
+            _ => values.iter().map(|v| v[dice.early(v.len())]).collect(),
+        };
+        let Some(mut state) = evaluate(run, &wishes, point)? else { continue };
+        for _ in 0..MAX_STEPS {
+            if state.distance == 0 {
+                return Some(Some(state.point));
+            }
+            let moves = moves(run, &wishes, values, &state, dice)?;
+            let mut best: Option<State> = None;
+            for (slot, v) in moves {
+                let mut point = state.point.clone();
+                point[slot] = v;
+                if let Some(next) = evaluate(run, &wishes, point)?
+                    && best.as_ref().is_none_or(|b| next.distance < b.distance)
+                {
+                    best = Some(next);
+                }
+            }
+            match best {
+                // A step that gains nothing is taken now and then, to leave a hollow.
+                Some(next) if next.distance < state.distance || dice.below(3) == 0 => state = next,
+                _ => break,
+            }
+        }
+    }
+    Some(None)
+}
+
+/// The state at a point; `Some(None)` where the point is excluded or too large.
+fn evaluate(run: &mut Run, wishes: &[Wish], point: Vec<i128>) -> Option<Option<State>> {
+    run.left = run.left.checked_sub(1)?;
+    let mut regs = std::mem::take(&mut run.regs);
+    let outcome = run.problem.program.run_all(&point, &mut regs);
+    if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
+        run.regs = regs;
+        return Some(None);
+    }
+    let distance = wishes.iter().map(|w| w.distance(&regs)).sum();
+    run.regs = vec![0; regs.len()];
+    Some(Some(State { point, regs, distance }))
+}
+
+/// New values for single symbols that might remove an obstacle of a violated wish.
+fn moves(
+    run: &mut Run,
+    wishes: &[Wish],
+    values: &[Vec<i128>],
+    state: &State,
+    dice: &mut Dice,
+) -> Option<Vec<(usize, i128)>> {
+    let violated: Vec<&Wish> = wishes.iter().filter(|w| w.distance(&state.regs) > 0).collect();
+    let mut moves = Vec::new();
+    if violated.is_empty() {
+        return Some(moves);
+    }
+    let mut obstacles = Vec::new();
+    violated[dice.below(violated.len())].obstacles(&state.regs, &mut obstacles);
+    while obstacles.len() > MAX_OBSTACLES {
+        obstacles.swap_remove(dice.below(obstacles.len()));
+    }
+    let constants = run.problem.constants;
+    for slot in 0..state.point.len() {
+        let v = state.point[slot];
+        let mut offer = |x: i128| {
+            if x != v && run.in_range(slot, x) && !moves.contains(&(slot, x)) {
+                moves.push((slot, x));
+            }
+        };
+        offer(v + 1);
+        offer(v - 1);
+        for _ in 0..2 {
+            offer(values[slot][dice.early(values[slot].len())]);
+        }
+        if !constants.steps.is_empty() {
+            let step = constants.steps[dice.early(constants.steps.len())];
+            for x in [v.checked_add(step), v.checked_sub(step)].into_iter().flatten() {
+                offer(x);
+            }
+            offer(v - v.rem_euclid(step));
+            if let Some(x) = (v - v.rem_euclid(step)).checked_add(step) {
+                offer(x);
+            }
+        }
+        let other = state.point[dice.below(state.point.len())];
+        for x in
+            [Some(other), other.checked_add(1), v.checked_mul(2), v.checked_mul(other)].into_iter().flatten()
+        {
+            offer(x);
+        }
+    }
+    // Where one symbol's unit step changes the obstacle evenly, the value at which it vanishes is known.
+    for &obstacle in &obstacles {
+        let here = state.regs[obstacle];
+        for slot in 0..state.point.len() {
+            for step in [1, constants.steps.first().copied().unwrap_or(2)] {
+                let mut point = state.point.clone();
+                point[slot] += step;
+                run.left = run.left.checked_sub(1)?;
+                let mut regs = std::mem::take(&mut run.regs);
+                let outcome = run.problem.program.run_all(&point, &mut regs);
+                let there = regs[obstacle];
+                run.regs = regs;
+                if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
+                    continue;
+                }
+                let Some(slope) = there.checked_sub(here).filter(|&d| d != 0) else { continue };
+                let Some(scaled) = here.checked_mul(step) else { continue };
+                let change = -scaled.div_euclid(slope);
+                for x in [change, change - 1, change + 1] {
+                    if let Some(x) = state.point[slot].checked_add(x)
+                        && run.in_range(slot, x)
+                        && !moves.contains(&(slot, x))
+                    {
+                        moves.push((slot, x));
+                    }
+                }
+            }
+        }
+    }
+    Some(moves)
+}

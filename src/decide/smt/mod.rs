@@ -1,0 +1,113 @@
+//! Z3 as the last resort: is a conjunction satisfiable?
+//!
+//! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
+//! resource counter, never by the clock (libz3 4.8.12 may deadlock with a timeout set), and every check runs in a context
+//! of its own, so that an answer does not depend on the questions before it.
+mod encode;
+
+use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
+use encode::Encoder;
+use z3::{Config, Params, SatResult, Solver};
+
+/// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
+const MAX_NONLINEAR: u64 = 60;
+/// The highest degree of a monomial that is asked.
+const MAX_DEGREE: u32 = 8;
+/// The most bits of a number in a nonlinear query.
+const MAX_NONLINEAR_BITS: u64 = 256;
+/// The most bits of a number at all.
+const MAX_BITS: u64 = 4096;
+
+/// A conjunction to check.
+pub struct Question<'a> {
+    /// The symbols with inclusive bounds.
+    pub ranges: &'a [(Symbol, Option<Int>, Option<Int>)],
+    /// Conditions that are all to hold.
+    pub conditions: &'a [Expr],
+    /// Divisors that are not to be 0, beside those that occur in the conditions.
+    pub nonzero: &'a [Expr],
+    /// The resource limit.
+    pub rlimit: u32,
+}
+
+/// What Z3 says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Response {
+    /// No assignment exists.
+    Unsatisfiable,
+    /// A candidate assignment of the symbols, not yet replayed.
+    Candidate(Vec<(Symbol, Int)>),
+    /// Neither, and why.
+    Unknown(String),
+}
+
+/// Asks Z3 once.
+pub fn check(pool: &Pool, question: &Question) -> Response {
+    if let Some(reason) = too_hard(pool, question) {
+        return Response::Unknown(reason);
+    }
+    z3::with_z3_config(&Config::new(), || ask(pool, question))
+}
+
+fn ask(pool: &Pool, question: &Question) -> Response {
+    let solver = Solver::new();
+    let mut params = Params::new();
+    params.set_u32("random_seed", 42);
+    params.set_u32("rlimit", question.rlimit);
+    solver.set_params(&params);
+    let mut encoder = Encoder::new(pool);
+    for (symbol, low, high) in question.ranges {
+        encoder.declare(*symbol, low.as_ref(), high.as_ref());
+    }
+    for &condition in question.conditions {
+        encoder.require(condition);
+    }
+    for &divisor in question.nonzero {
+        encoder.require_nonzero(divisor);
+    }
+    for assertion in encoder.assertions() {
+        solver.assert(assertion);
+    }
+    match solver.check() {
+        SatResult::Unsat => Response::Unsatisfiable,
+        SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
+            Some(reason) => format!("Z3 gave up at rlimit {}: {reason}", question.rlimit),
+            None => format!("Z3 gave up at rlimit {}", question.rlimit),
+        }),
+        SatResult::Sat => match solver.get_model().and_then(|model| encoder.values(&model)) {
+            Some(values) => Response::Candidate(values),
+            None => Response::Unknown("Z3's model is no integer assignment".to_string()),
+        },
+    }
+}
+
+/// Why a question is not put to Z3 at all.
+fn too_hard(pool: &Pool, question: &Question) -> Option<String> {
+    let (mut nonlinear, mut degree, mut bits) = (0, 0, 0);
+    let mut roots = question.conditions.to_vec();
+    roots.extend_from_slice(question.nonzero);
+    for e in pool.reachable(&roots) {
+        match pool.node(e) {
+            Some(Node::Int(v)) => bits = bits.max(v.bits()),
+            Some(Node::Sum { constant, terms }) => {
+                bits = terms.iter().fold(bits.max(constant.bits()), |b, (_, c)| b.max(c.bits()));
+            }
+            Some(Node::Product(factors)) => {
+                nonlinear += 1;
+                degree = degree.max(factors.iter().fold(0u32, |d, (_, p)| d.saturating_add(*p)));
+            }
+            Some(Node::Call(Func::FloorDiv | Func::Mod, args)) if !pool.is_constant(args[1]) => {
+                nonlinear += 1
+            }
+            _ => {}
+        }
+    }
+    if nonlinear > MAX_NONLINEAR {
+        return Some(format!("{nonlinear} nonlinear terms are more than are put to Z3 ({MAX_NONLINEAR})"));
+    }
+    if degree > MAX_DEGREE {
+        return Some(format!("degree {degree} is more than is put to Z3 ({MAX_DEGREE})"));
+    }
+    let limit = if nonlinear > 0 { MAX_NONLINEAR_BITS } else { MAX_BITS };
+    (bits > limit).then(|| format!("numbers of {bits} bits are more than are put to Z3 ({limit})"))
+}

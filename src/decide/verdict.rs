@@ -1,0 +1,145 @@
+//! What deciding a goal answers: a verdict, the rung that reached it, and what was tried on the way.
+use crate::expr::{Expr, Int, Symbol};
+use std::fmt;
+
+/// The number of an assumption of [`super::Facts`], in the order in which they were made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FactId(pub u32);
+
+/// One thing that a proof used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Premise {
+    /// An assumption.
+    Fact(FactId),
+    /// The lower bound of a symbol's declared range.
+    Lower(Symbol),
+    /// The upper bound of a symbol's declared range.
+    Upper(Symbol),
+    /// That a divisor is not 0.
+    Nonzero(Expr),
+}
+
+/// An assignment of integers to symbols that the exact evaluator has replayed.
+pub type Witness = Vec<(Symbol, Int)>;
+
+/// The answer to "do the facts imply the goal?".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Every assignment that the facts admit satisfies the goal, and there is one.
+    Implied {
+        /// Premises that suffice.
+        because: Vec<Premise>,
+    },
+    /// Some assignment that the facts admit falsifies the goal.
+    Refuted {
+        /// Such an assignment.
+        witness: Witness,
+    },
+    /// No assignment satisfies the facts.
+    Inconsistent {
+        /// Premises that already contradict each other.
+        because: Vec<Premise>,
+    },
+    /// Not settled within the budget.
+    Unknown {
+        /// What ran out, or why nothing applies.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// Whether the goal follows.
+    pub fn is_implied(&self) -> bool {
+        matches!(self, Verdict::Implied { .. })
+    }
+
+    /// Whether nothing was settled.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Verdict::Unknown { .. })
+    }
+}
+
+/// A step of the ladder, cheapest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rung {
+    /// Canonical form under the facts' equalities.
+    NormalForm,
+    /// Value ranges and congruences.
+    Range,
+    /// Equality saturation.
+    EGraph,
+    /// Linear integer reasoning with case splits.
+    Linear,
+    /// Search for an assignment.
+    Search,
+    /// Z3.
+    Smt,
+}
+
+impl Rung {
+    /// The name used in reports: `normal-form`, `range`, `egraph`, `linear`, `search` or `smt`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::NormalForm => "normal-form",
+            Rung::Range => "range",
+            Rung::EGraph => "egraph",
+            Rung::Linear => "linear",
+            Rung::Search => "search",
+            Rung::Smt => "smt",
+        }
+    }
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What one rung came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// The rung.
+    pub rung: Rung,
+    /// What it found, in words.
+    pub outcome: String,
+}
+
+/// A verdict with its history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rung that settled it, or the last one tried.
+    pub decided_by: Rung,
+    /// The rungs tried, in order.
+    pub trace: Vec<Attempt>,
+}
+
+/// How much work a decision may take. All limits count work, none measures time, so that answers are reproducible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Assignments that the search may evaluate.
+    pub points: u32,
+    /// Branches that linear reasoning may open.
+    pub branches: u32,
+    /// Pivots that linear reasoning may make over all branches.
+    pub pivots: u32,
+    /// Iterations of equality saturation; 0 leaves that rung out.
+    pub iterations: u32,
+    /// Z3's resource limit (`rlimit`); 0 leaves that rung out.
+    pub rlimit: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { points: 60_000, branches: 400, pivots: 6_000, iterations: 4, rlimit: 3_000_000 }
+    }
+}
+
+impl Budget {
+    /// A budget for questions asked very often: cheap rungs only.
+    pub fn small() -> Budget {
+        Budget { points: 2_000, branches: 30, pivots: 600, iterations: 0, rlimit: 0 }
+    }
+}
