@@ -11,12 +11,14 @@ mod context;
 mod domain;
 mod elementwise;
 mod error;
+mod inplace;
 mod kinds;
 mod operators;
 pub mod ops;
 mod promote;
 mod reduce;
 mod registry;
+mod scalar;
 mod stride;
 mod tensor;
 mod value;
@@ -29,10 +31,6 @@ pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
 pub use promote::{Category, default_dtype_for};
 pub use registry::{Kernel, Registry};
+pub use scalar::python_function;
 pub use tensor::{Sizes, Tensor};
 pub use value::{Scalar, Value, Values};
-
-/// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-pub fn python_function(_: &mut Cx, function: &str, _: &[Value]) -> KernelResult {
-    Err(KernelError::Unsupported(format!("`{function}` is not supported")))
-}

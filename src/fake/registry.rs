@@ -2,6 +2,8 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
+use super::inplace;
+use super::operators::FakeKernel;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -19,6 +21,16 @@ pub(super) use kernels;
 /// The kernels by overload.
 pub struct Registry {
     kernels: FxHashMap<&'static str, Kernel>,
+    in_place: FxHashMap<String, InPlace>,
+}
+
+/// The kernel of an in-place overload.
+struct InPlace(Kernel);
+
+impl FakeKernel for InPlace {
+    fn call(&self, cx: &mut Cx, args: &Args) -> KernelResult {
+        inplace::call(self.0, cx, args)
+    }
 }
 
 impl Registry {
@@ -26,15 +38,27 @@ impl Registry {
     pub fn builtin() -> &'static Registry {
         static BUILTIN: OnceLock<Registry> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let kernels =
+            let kernels: FxHashMap<&str, Kernel> =
                 super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter().copied()).collect();
-            Registry { kernels }
+            let in_place = kernels.iter().filter_map(|(op, kernel)| {
+                let (name, overload) = op.rsplit_once('.')?;
+                Some((format!("{name}_.{overload}"), InPlace(*kernel)))
+            });
+            Registry { in_place: in_place.collect(), kernels }
         })
     }
 
     /// The kernel of an overload, named as in `aten.add.Tensor`.
     pub fn get(&self, op: &str) -> Option<&Kernel> {
         self.kernels.get(op)
+    }
+
+    /// The kernel of an overload, that of an in-place overload being made of the functional one's.
+    pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
+        match self.kernels.get(op) {
+            Some(kernel) => Some(kernel),
+            None => self.in_place.get(op).map(|kernel| kernel as &dyn FakeKernel),
+        }
     }
 
     /// The overloads that have a kernel, sorted.

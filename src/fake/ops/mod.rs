@@ -2,23 +2,27 @@
 use super::registry::Kernel;
 
 mod activation;
+mod attention;
 mod binary;
-mod matmul;
-mod ternary;
-mod unary;
-mod permute;
-mod slice;
-mod view;
 mod combine;
 mod cumulative;
+mod embedding;
 mod expand;
 mod extremum;
 mod join;
+mod matmul;
+mod norm;
 mod pad;
+mod permute;
 mod reduction;
+mod slice;
 mod softmax;
 mod sort;
 mod split;
+mod symbolic;
+mod ternary;
+mod unary;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -40,4 +44,8 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("sort", sort::KERNELS),
     ("split", split::KERNELS),
     ("unary", unary::KERNELS),
+    ("attention", attention::KERNELS),
+    ("embedding", embedding::KERNELS),
+    ("norm", norm::KERNELS),
+    ("symbolic", symbolic::KERNELS),
 ];
