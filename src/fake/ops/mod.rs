@@ -2,18 +2,23 @@
 use super::registry::Kernel;
 
 mod activation;
+mod asserts;
 mod binary;
-mod matmul;
-mod ternary;
-mod unary;
-mod permute;
-mod slice;
-mod view;
+mod cast;
+mod creation;
 mod cumulative;
 mod extremum;
+mod matmul;
+mod permute;
+mod random;
 mod reduction;
+mod sequence;
+mod slice;
 mod softmax;
 mod sort;
+mod ternary;
+mod unary;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -22,6 +27,11 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
     ("ternary", ternary::KERNELS),
+    ("cast", cast::KERNELS),
+    ("creation", creation::KERNELS),
+    ("sequence", sequence::KERNELS),
+    ("random", random::KERNELS),
+    ("asserts", asserts::KERNELS),
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
