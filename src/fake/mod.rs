@@ -7,6 +7,7 @@
 mod args;
 mod bind;
 mod broadcast;
+mod c10;
 mod context;
 mod domain;
 mod elementwise;

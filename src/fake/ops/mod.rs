@@ -5,6 +5,10 @@ mod activation;
 mod attention;
 mod binary;
 mod combine;
+mod asserts;
+mod binary;
+mod cast;
+mod creation;
 mod cumulative;
 mod embedding;
 mod expand;
@@ -20,6 +24,14 @@ mod softmax;
 mod sort;
 mod split;
 mod symbolic;
+mod matmul;
+mod permute;
+mod random;
+mod reduction;
+mod sequence;
+mod slice;
+mod softmax;
+mod sort;
 mod ternary;
 mod unary;
 mod view;
@@ -29,6 +41,11 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
     ("ternary", ternary::KERNELS),
+    ("cast", cast::KERNELS),
+    ("creation", creation::KERNELS),
+    ("sequence", sequence::KERNELS),
+    ("random", random::KERNELS),
+    ("asserts", asserts::KERNELS),
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
