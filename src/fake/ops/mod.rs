@@ -4,17 +4,22 @@ use super::registry::Kernel;
 mod binary;
 mod combine;
 mod cumulative;
+mod diagonal;
 mod expand;
 mod extremum;
+mod fold;
 mod join;
 mod matmul;
 mod pad;
 mod permute;
+mod prims_view;
+mod rearrange;
 mod reduction;
 mod slice;
 mod softmax;
 mod sort;
 mod split;
+mod strided;
 mod unary;
 mod view;
 
@@ -23,17 +28,22 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("binary", binary::KERNELS),
     ("combine", combine::KERNELS),
     ("cumulative", cumulative::KERNELS),
+    ("diagonal", diagonal::KERNELS),
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("fold", fold::KERNELS),
     ("join", join::KERNELS),
     ("matmul", matmul::KERNELS),
     ("pad", pad::KERNELS),
     ("permute", permute::KERNELS),
+    ("prims_view", prims_view::KERNELS),
+    ("rearrange", rearrange::KERNELS),
     ("reduction", reduction::KERNELS),
     ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
     ("split", split::KERNELS),
+    ("strided", strided::KERNELS),
     ("unary", unary::KERNELS),
     ("view", view::KERNELS),
 ];
