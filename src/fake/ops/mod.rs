@@ -11,13 +11,17 @@ mod cast;
 mod creation;
 mod cumulative;
 mod embedding;
+mod diagonal;
 mod expand;
 mod extremum;
+mod fold;
 mod join;
 mod matmul;
 mod norm;
 mod pad;
 mod permute;
+mod prims_view;
+mod rearrange;
 mod reduction;
 mod slice;
 mod softmax;
@@ -33,6 +37,7 @@ mod slice;
 mod softmax;
 mod sort;
 mod ternary;
+mod strided;
 mod unary;
 mod view;
 
@@ -52,14 +57,22 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("reduction", reduction::KERNELS),
     ("combine", combine::KERNELS),
     ("cumulative", cumulative::KERNELS),
+    ("diagonal", diagonal::KERNELS),
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("fold", fold::KERNELS),
     ("join", join::KERNELS),
     ("matmul", matmul::KERNELS),
     ("pad", pad::KERNELS),
+    ("permute", permute::KERNELS),
+    ("prims_view", prims_view::KERNELS),
+    ("rearrange", rearrange::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
     ("split", split::KERNELS),
+    ("strided", strided::KERNELS),
     ("unary", unary::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),

@@ -25,12 +25,12 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.replication_pad1d.default", |cx, args| mirrored(cx, args, 1, Mode::Replicate)),
     ("aten.replication_pad2d.default", |cx, args| mirrored(cx, args, 2, Mode::Replicate)),
     ("aten.replication_pad3d.default", |cx, args| mirrored(cx, args, 3, Mode::Replicate)),
-    ("aten.reflection_pad1d_backward.default", |cx, args| gradient(cx, args, 1)),
-    ("aten.reflection_pad2d_backward.default", |cx, args| gradient(cx, args, 2)),
-    ("aten.reflection_pad3d_backward.default", |cx, args| gradient(cx, args, 3)),
-    ("aten.replication_pad1d_backward.default", |cx, args| gradient(cx, args, 1)),
-    ("aten.replication_pad2d_backward.default", |cx, args| gradient(cx, args, 2)),
-    ("aten.replication_pad3d_backward.default", |cx, args| gradient(cx, args, 3)),
+    ("aten.reflection_pad1d_backward.default", |cx, args| gradient(cx, args, 1, Mode::Reflect)),
+    ("aten.reflection_pad2d_backward.default", |cx, args| gradient(cx, args, 2, Mode::Reflect)),
+    ("aten.reflection_pad3d_backward.default", |cx, args| gradient(cx, args, 3, Mode::Reflect)),
+    ("aten.replication_pad1d_backward.default", |cx, args| gradient(cx, args, 1, Mode::Replicate)),
+    ("aten.replication_pad2d_backward.default", |cx, args| gradient(cx, args, 2, Mode::Replicate)),
+    ("aten.replication_pad3d_backward.default", |cx, args| gradient(cx, args, 3, Mode::Replicate)),
 ];
 
 /// What padding by elements of the tensor takes them from.
@@ -188,12 +188,7 @@ fn padded_sizes(
         cx.require(some, "pad.C8", |_| format!("dimension {at} is empty"))?;
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
         if mode == Mode::Reflect {
-            for side in [before, behind] {
-                let enough = cx.lt(side, size);
-                cx.require(enough, "pad.C9", |cx| {
-                    format!("the padding {} is not less than the size {}", cx.show(side), cx.show(size))
-                })?;
-            }
+            require_enough(cx, size, [before, behind])?;
         }
         let grown = cx.add(size, before);
         sizes[at] = cx.add(grown, behind);
@@ -203,11 +198,23 @@ fn padded_sizes(
     Ok(sizes)
 }
 
+/// (C9) Reflection needs more elements than it adds on a side.
+fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), KernelError> {
+    for side in sides {
+        let enough = cx.lt(side, size);
+        cx.require(enough, "pad.C9", |cx| {
+            format!("the padding {} is not less than the size {}", cx.show(side), cx.show(size))
+        })?;
+    }
+    Ok(())
+}
+
 /// `aten::reflection_pad{1,2,3}d_backward(Tensor grad_output, Tensor self, SymInt[] padding) -> Tensor` and
 /// `aten::replication_pad{1,2,3}d_backward`: shaped like `self`.
 ///
-/// (C11) The padded sizes of `self` are those of the gradient, the channels included.
-fn gradient(cx: &mut Cx, args: &Args, dims: usize) -> KernelResult {
+/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C9) of reflection holds where the
+/// kernel checks it: along 1 dimension.
+fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (grad, x, pad) = (args.tensor("grad_output")?, args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;
     cx.check(grad.rank() == x.rank(), "pad.C11", |_| {
@@ -215,6 +222,9 @@ fn gradient(cx: &mut Cx, args: &Args, dims: usize) -> KernelResult {
     })?;
     for at in x.rank() - dims - 1..x.rank() {
         let (before, behind) = around(pad, at, x.rank()).unwrap_or((Expr::ZERO, Expr::ZERO));
+        if mode == Mode::Reflect && dims == 1 {
+            require_enough(cx, x.sizes[at], [before, behind])?;
+        }
         let grown = cx.add(x.sizes[at], before);
         let grown = cx.add(grown, behind);
         cx.require_eq(grown, grad.sizes[at], "pad.C11", "the gradient has another size")?;
