@@ -86,7 +86,9 @@ fn modules_use_lower_layers_only() {
     let mut wrong = Vec::new();
     for path in rust_files("src") {
         let name = relative(&path);
-        let Some(module) = name.strip_prefix("src/").and_then(|rest| rest.split(['/', '.']).next()) else { continue };
+        let Some(module) = name.strip_prefix("src/").and_then(|rest| rest.split(['/', '.']).next()) else {
+            continue;
+        };
         if matches!(module, "lib" | "main") {
             continue;
         }
@@ -135,6 +137,10 @@ fn files_are_short_and_begin_with_a_header() {
 fn no_module_has_a_name_without_meaning() {
     for path in rust_files("src") {
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
-        assert!(!matches!(stem, "utils" | "util" | "helpers" | "common" | "misc" | "manager"), "{}", relative(&path));
+        assert!(
+            !matches!(stem, "utils" | "util" | "helpers" | "common" | "misc" | "manager"),
+            "{}",
+            relative(&path)
+        );
     }
 }

@@ -85,7 +85,8 @@ fn a_truncated_archive() {
 fn a_zip_bomb() {
     let mut bytes = Vec::new();
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(&mut bytes));
-    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
     archive.start_file("m/archive_format", options).expect("an entry");
     archive.write_all(b"pt2").expect("bytes");
     archive.start_file("m/archive_version", options).expect("an entry");
@@ -193,7 +194,12 @@ fn specs_that_are_none() {
 #[test]
 fn lines_that_cannot_be_read_do_not_end_the_stream() {
     let input = "nonsense\n[1]\n{\"id\": 7}\n\n{\"id\": 8, \"op\": \"aten.mm.default\", \"args\": [{\"tensor\": 3}]}\n";
-    let output = Command::cargo_bin("sizewise").expect("the program").arg("infer").write_stdin(input).output().expect("a run");
+    let output = Command::cargo_bin("sizewise")
+        .expect("the program")
+        .arg("infer")
+        .write_stdin(input)
+        .output()
+        .expect("a run");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");

@@ -111,7 +111,9 @@ impl Cx<'_> {
             return Ok(());
         }
         if domain.is_doubtful(dtype) {
-            return Err(KernelError::Unsupported(format!("{clause}: it is not known whether {dtype} is accepted")));
+            return Err(KernelError::Unsupported(format!(
+                "{clause}: it is not known whether {dtype} is accepted"
+            )));
         }
         Err(KernelError::invalid(clause, format!("the operator does not compute in {dtype}")))
     }

@@ -85,7 +85,11 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when they live on different devices.
-    pub fn common_device(&mut self, operands: &[&Tensor], clause: &'static str) -> Result<Device, KernelError> {
+    pub fn common_device(
+        &mut self,
+        operands: &[&Tensor],
+        clause: &'static str,
+    ) -> Result<Device, KernelError> {
         let follows = |t: &Tensor| t.sizes.is_empty() && &*t.device.kind == "cpu";
         let lead = operands.iter().find(|t| !follows(t)).or(operands.first());
         let device = lead.map_or_else(Device::cpu, |t| t.device.clone());

@@ -197,14 +197,21 @@ fn descend<'s>(
     for (depth, step) in steps.iter().enumerate() {
         let mismatch = || {
             let shown: String = steps[..=depth].iter().map(ToString::to_string).collect();
-            SpecError::new(path, format!("the spec's structure has nothing at `{shown}`: it must mirror the inputs"))
+            SpecError::new(
+                path,
+                format!("the spec's structure has nothing at `{shown}`: it must mirror the inputs"),
+            )
         };
         at = match (at, step) {
             (Json::Null, _) => return Ok(&NULL),
             (Json::Array(items), PathStep::Index(i)) => items.get(*i).ok_or_else(mismatch)?,
             (Json::Object(items), PathStep::Key(TreeKey::Str(k))) => items.get(&**k).unwrap_or(&NULL),
-            (Json::Object(items), PathStep::Key(TreeKey::Int(k))) => items.get(&k.to_string()).unwrap_or(&NULL),
-            (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => items.get(&**name).unwrap_or(&NULL),
+            (Json::Object(items), PathStep::Key(TreeKey::Int(k))) => {
+                items.get(&k.to_string()).unwrap_or(&NULL)
+            }
+            (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => {
+                items.get(&**name).unwrap_or(&NULL)
+            }
             // Named tuples and other classes may be written as lists, in the order of their fields.
             (Json::Array(items), PathStep::Field(_) | PathStep::Key(_)) => {
                 let position = sibling_position(contract, first, &steps[..depth], step);

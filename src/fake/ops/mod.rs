@@ -2,20 +2,25 @@
 use super::registry::Kernel;
 
 mod binary;
-mod matmul;
-mod unary;
-mod permute;
-mod slice;
-mod view;
 mod cumulative;
+mod distance;
+mod einsum;
+mod einsum_equation;
 mod extremum;
+mod matmul;
+mod permute;
 mod reduction;
+mod slice;
 mod softmax;
 mod sort;
+mod unary;
+mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
+    ("distance", distance::KERNELS),
+    ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
     ("permute", permute::KERNELS),

@@ -95,7 +95,11 @@ fn positive(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::square(Tensor self) -> Tensor`: `self ** 2`, so that `bool` becomes `int64`.
 fn square(cx: &mut Cx, args: &Args) -> KernelResult {
     let two = crate::fake::Scalar::Int(cx.int(2));
-    cx.pointwise(&[Operand::Tensor(args.tensor("self")?), Operand::Scalar(two)], Domain::ORDINARY, Out::Common)
+    cx.pointwise(
+        &[Operand::Tensor(args.tensor("self")?), Operand::Scalar(two)],
+        Domain::ORDINARY,
+        Out::Common,
+    )
 }
 
 /// `aten::mvlgamma(Tensor self, int p) -> Tensor`.
