@@ -22,6 +22,13 @@ mod pad;
 mod permute;
 mod prims_view;
 mod rearrange;
+mod cumulative;
+mod distance;
+mod einsum;
+mod einsum_equation;
+mod extremum;
+mod matmul;
+mod permute;
 mod reduction;
 mod slice;
 mod softmax;
@@ -43,6 +50,10 @@ mod view;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
+    ("matmul", matmul::KERNELS),
+    ("distance", distance::KERNELS),
+    ("einsum", einsum::KERNELS),
+    ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
     ("ternary", ternary::KERNELS),
