@@ -7,6 +7,7 @@
 mod args;
 mod bind;
 mod broadcast;
+mod compose;
 mod context;
 mod error;
 mod kinds;

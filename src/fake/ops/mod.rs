@@ -3,11 +3,14 @@ use super::registry::Kernel;
 
 mod cumulative;
 mod extremum;
+mod loss;
+mod loss_backward;
 mod matmul;
 mod pointwise;
 mod reduction;
 mod softmax;
 mod sort;
+mod vector_norm;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
@@ -18,4 +21,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
     ("cumulative", cumulative::KERNELS),
+    ("loss", loss::KERNELS),
+    ("loss_backward", loss_backward::KERNELS),
+    ("vector_norm", vector_norm::KERNELS),
 ];
