@@ -5,6 +5,9 @@ mod cumulative;
 mod extremum;
 mod loss;
 mod loss_backward;
+mod loss_class;
+mod loss_distance;
+mod loss_margin;
 mod matmul;
 mod pointwise;
 mod reduction;
@@ -23,5 +26,8 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("cumulative", cumulative::KERNELS),
     ("loss", loss::KERNELS),
     ("loss_backward", loss_backward::KERNELS),
+    ("loss_class", loss_class::KERNELS),
+    ("loss_distance", loss_distance::KERNELS),
+    ("loss_margin", loss_margin::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
