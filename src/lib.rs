@@ -4,6 +4,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decide;
+pub mod egraph;
 pub mod expr;
 pub mod fake;
 pub mod ir;

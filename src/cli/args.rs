@@ -20,6 +20,8 @@ pub enum Command {
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.
     Infer(Jsonl),
+    /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
+    Entail(Jsonl),
 }
 
 /// Options of the commands that answer JSON lines.

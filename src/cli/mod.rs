@@ -5,20 +5,23 @@
 mod args;
 mod argument;
 mod check;
+mod entail;
 mod eval;
 mod files;
 mod infer;
 mod jsonl;
+mod query;
 
+use args::{Command, Options};
 use clap::Parser;
 use std::process::ExitCode;
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
-    let options = args::Options::parse();
-    match options.command {
-        args::Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
-        args::Command::Check(options) => check::run(&options),
-        args::Command::Eval(options) => eval::run(&options),
+    match Options::parse().command {
+        Command::Check(options) => check::run(&options),
+        Command::Eval(options) => eval::run(&options),
+        Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
+        Command::Entail(options) => jsonl::run(options.jobs, &entail::answer),
     }
 }

@@ -158,6 +158,23 @@ impl Facts {
         &self.parts
     }
 
+    /// The bounds of the declared ranges as conditions.
+    pub(super) fn range_conditions(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut out = Vec::with_capacity(2 * self.ranges.len());
+        for (symbol, low, high) in self.ranges() {
+            let e = pool.symbol_expr(symbol);
+            if let Some(low) = low {
+                let low = pool.int(low.clone());
+                out.push(pool.le(low, e));
+            }
+            if let Some(high) = high {
+                let high = pool.int(high.clone());
+                out.push(pool.le(e, high));
+            }
+        }
+        out
+    }
+
     /// Satisfying assignments found so far.
     pub(super) fn models(&self) -> &[Witness] {
         &self.models

@@ -1,9 +1,14 @@
 //! The ladder: rungs in order of cost, until one settles the question.
 use super::facts::{Consistency, Facts, Search};
+use super::linear::{self, Effort};
+use super::reduce::Reduced;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Pool};
+use crate::expr::{Expr, Func, Int, Pool};
 use crate::range::DomainTable;
+
+/// Assignments tried before linear reasoning.
+const QUICK_POINTS: u32 = 1_500;
 
 /// Decides whether the facts imply `goal`.
 ///
@@ -52,6 +57,13 @@ fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     contradiction
 }
 
+/// What linear reasoning says about the facts and something else.
+enum Linear {
+    Closed,
+    Candidate(Witness),
+    Open,
+}
+
 struct Climb<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
@@ -83,6 +95,22 @@ impl Climb<'_> {
             return self.implied(self.facts.all_premises(), Rung::Range);
         }
         let negation = self.pool.not(self.goal);
+        let (found, left) = self.facts.search(self.pool, &[negation], self.points.min(QUICK_POINTS));
+        self.points = left;
+        match found {
+            Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
+                return (Verdict::Refuted { witness }, Rung::Search);
+            }
+            Search::None => return self.implied(self.facts.all_premises(), Rung::Search),
+            _ => {}
+        }
+        match self.linear(&[negation]) {
+            Linear::Closed => return self.implied(self.facts.all_premises(), Rung::Linear),
+            Linear::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
+                return (Verdict::Refuted { witness }, Rung::Linear);
+            }
+            _ => self.note(Rung::Linear, "neither a contradiction nor a solution of the linear relaxation"),
+        }
         let (found, left) = self.facts.search(self.pool, &[negation], self.points);
         self.points = left;
         match found {
@@ -95,6 +123,50 @@ impl Climb<'_> {
         self.smt(negation)
     }
 
+    /// Linear reasoning on the facts with `extra`.
+    fn linear(&mut self, extra: &[Expr]) -> Linear {
+        let mut conditions = self.facts.range_conditions(self.pool);
+        conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
+        for d in self.divisors() {
+            conditions.push(self.pool.ne(d, Expr::ZERO));
+        }
+        conditions.extend_from_slice(extra);
+        let mut reduced = Reduced::new(self.pool, &conditions);
+        let mut effort = Effort { branches: self.budget.branches, pivots: self.budget.pivots };
+        match linear::refute(self.pool, &mut reduced, &mut effort) {
+            linear::Outcome::Closed => Linear::Closed,
+            linear::Outcome::Open => Linear::Open,
+            linear::Outcome::Candidate(mut values) => {
+                if reduced.extend(self.pool, &mut values).is_none() {
+                    return Linear::Open;
+                }
+                let free = |low: Option<&Int>, high: Option<&Int>| low.or(high).cloned().unwrap_or_default();
+                let witness = self
+                    .facts
+                    .ranges()
+                    .map(|(s, low, high)| (s, values.get(&s).cloned().unwrap_or_else(|| free(low, high))))
+                    .collect();
+                Linear::Candidate(witness)
+            }
+        }
+    }
+
+    /// Divisors that are not to be zero: those excluded by the facts, and the goal's own.
+    fn divisors(&self) -> Vec<Expr> {
+        let mut nonzero = self.facts.nonzero().to_vec();
+        let mut roots = self.facts.conditions().to_vec();
+        roots.push(self.goal);
+        for e in self.pool.reachable(&roots) {
+            if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e) {
+                nonzero.push(args[1]);
+            }
+        }
+        nonzero.retain(|&d| !self.pool.as_int(d).is_some_and(|d| !d.is_zero()));
+        nonzero.sort_unstable();
+        nonzero.dedup();
+        nonzero
+    }
+
     /// A known satisfying assignment at which the goal is false.
     fn failing_model(&self) -> Option<Witness> {
         self.facts.models().iter().find(|m| replays(self.pool, self.facts, Some(self.goal), m)).cloned()
@@ -104,14 +176,22 @@ impl Climb<'_> {
     fn inconsistent(&mut self) -> Option<Vec<Premise>> {
         if let Consistency::Open = self.facts.consistency {
             self.facts.consistency = Consistency::Unsettled;
-            match self.facts.search(self.pool, &[], self.budget.points).0 {
+            match self.facts.search(self.pool, &[], self.budget.points.min(QUICK_POINTS)).0 {
                 Search::Candidate(model) if replays(self.pool, self.facts, None, &model) => {
                     self.facts.remember(model);
                 }
                 Search::None => {
                     self.facts.consistency = Consistency::Inconsistent(self.facts.all_premises());
                 }
-                _ => self.satisfy_by_smt(),
+                _ => match self.linear(&[]) {
+                    Linear::Closed => {
+                        self.facts.consistency = Consistency::Inconsistent(self.facts.all_premises());
+                    }
+                    Linear::Candidate(model) if replays(self.pool, self.facts, None, &model) => {
+                        self.facts.remember(model);
+                    }
+                    _ => self.satisfy_by_smt(),
+                },
             }
         }
         match &self.facts.consistency {
@@ -176,14 +256,7 @@ impl Climb<'_> {
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
-        // Divisors of the goal count even where its negation has lost them.
-        let mut nonzero = self.facts.nonzero().to_vec();
-        for e in self.pool.reachable(&[self.goal]) {
-            if let Some((crate::expr::Func::FloorDiv | crate::expr::Func::Mod, args)) = self.pool.as_call(e) {
-                nonzero.push(args[1]);
-            }
-        }
-        nonzero.retain(|&d| !self.pool.as_int(d).is_some_and(|d| !d.is_zero()));
+        let nonzero = self.divisors();
         let mut last = Response::Unknown("Z3 was not asked".to_string());
         for share in [16, 1] {
             let rlimit = self.budget.rlimit / share;

@@ -5,7 +5,9 @@
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod facts;
 mod ladder;
+mod linear;
 mod program;
+mod reduce;
 mod replay;
 mod search;
 #[cfg(feature = "smt")]

@@ -9,6 +9,8 @@ mod bind;
 mod broadcast;
 mod compose;
 mod context;
+mod domain;
+mod elementwise;
 mod error;
 mod kinds;
 mod operators;
@@ -19,6 +21,7 @@ mod registry;
 mod stride;
 mod tensor;
 mod value;
+mod view;
 
 pub use args::Args;
 pub use bind::{BindError, bind};

@@ -8,6 +8,14 @@ use std::sync::OnceLock;
 /// A fake kernel.
 pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
 
+/// A family's kernels: each function is followed by the overloads that it serves.
+macro_rules! kernels {
+    ($($kernel:expr => $($overload:literal),+;)*) => {
+        &[$($(($overload, $kernel)),+),*]
+    };
+}
+pub(super) use kernels;
+
 /// The kernels by overload.
 pub struct Registry {
     kernels: FxHashMap<&'static str, Kernel>,

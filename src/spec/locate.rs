@@ -166,16 +166,16 @@ fn find<'s>(contract: &Contract, spec: &'s Spec, input: &ProgramInput) -> Result
         let Some((first, steps)) = input.input.path.split_first() else { return Ok(&NULL) };
         let at = parameters.iter().position(|p| *p == first).unwrap_or(usize::MAX);
         return match entries.get(at) {
-            Some(entry) => descend(entry, steps, &input.path()),
+            Some(entry) => descend(contract, entry, first, steps, &input.path()),
             None => Ok(&NULL),
         };
     }
     let Json::Object(entries) = &spec.tree else { return Ok(&NULL) };
     for path in std::iter::once(&input.input.path).chain(&input.input.aliases) {
-        if let Some((PathStep::Parameter(name), steps)) = path.split_first()
+        if let Some((first @ PathStep::Parameter(name), steps)) = path.split_first()
             && let Some(entry) = entries.get(&**name)
         {
-            return descend(entry, steps, &input.path());
+            return descend(contract, entry, first, steps, &input.path());
         }
     }
     if let Some(entry) = entries.get(&*input.input.placeholder) {
@@ -184,7 +184,14 @@ fn find<'s>(contract: &Contract, spec: &'s Spec, input: &ProgramInput) -> Result
     Ok(&NULL)
 }
 
-fn descend<'s>(entry: &'s Json, steps: &[PathStep], path: &str) -> Result<&'s Json, SpecError> {
+/// The entry below `entry` along `steps`, which lead from the parameter `first` to a leaf.
+fn descend<'s>(
+    contract: &Contract,
+    entry: &'s Json,
+    first: &PathStep,
+    steps: &[PathStep],
+    path: &str,
+) -> Result<&'s Json, SpecError> {
     static NULL: Json = Json::Null;
     let mut at = entry;
     for (depth, step) in steps.iter().enumerate() {
@@ -205,9 +212,29 @@ fn descend<'s>(entry: &'s Json, steps: &[PathStep], path: &str) -> Result<&'s Js
             (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => {
                 items.get(&**name).unwrap_or(&NULL)
             }
-            (Json::Array(items), PathStep::Field(_) | PathStep::Key(_)) if items.len() == 1 => &items[0],
+            // Named tuples and other classes may be written as lists, in the order of their fields.
+            (Json::Array(items), PathStep::Field(_) | PathStep::Key(_)) => {
+                let position = sibling_position(contract, first, &steps[..depth], step);
+                items.get(position).ok_or_else(mismatch)?
+            }
             _ => return Err(mismatch()),
         };
     }
     Ok(at)
+}
+
+/// The position of `step` among the steps that inputs take from the same container.
+fn sibling_position(contract: &Contract, first: &PathStep, container: &[PathStep], step: &PathStep) -> usize {
+    let mut siblings: Vec<&PathStep> = Vec::new();
+    for input in &contract.inputs {
+        if let Some((head, rest)) = input.input.path.split_first()
+            && head == first
+            && rest.starts_with(container)
+            && let Some(sibling) = rest.get(container.len())
+            && !siblings.contains(&sibling)
+        {
+            siblings.push(sibling);
+        }
+    }
+    siblings.iter().position(|s| *s == step).unwrap_or(usize::MAX)
 }

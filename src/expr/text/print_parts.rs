@@ -164,6 +164,9 @@ impl Printer<'_> {
                 };
                 Piece::atom(format!("{name}({})", texts.join(", ")))
             }
+            (Func::Pow, &[_, n]) if self.pool.as_int(n).is_some_and(|k| k.is_negative()) => {
+                named("PowByNatural")
+            }
             (Func::Pow, &[a, n]) => self.power(a, n),
             (Func::FloatPow, &[a, n]) if !sympy => self.power(a, n),
             (Func::Ite, &[c, p, q]) if !sympy => Piece {

@@ -43,6 +43,8 @@ fn comparisons_have_positive_terms_and_the_constant_on_the_right() {
         ("a*b > 100", "a*b >= 101"),
         ("24*s0 >= 31", "s0 >= 2"),
         ("a > 1 and b < 2 or not c == 3", "((a >= 2) & (b <= 1)) | Ne(c, 3)"),
+        ("s0 < 2.5", "s0 <= 2"),
+        ("s0 == 2.5", "False"),
         ("zf0 < 2.5", "zf0 < 2.5"),
         ("not zf0 < 2.5", "~(zf0 < 2.5)"),
         ("zf0 != 1.0", "Ne(zf0, 1.0)"),
@@ -72,6 +74,7 @@ fn sums_go_by_degree_and_name() {
         ("2**s0", "2**s0"),
         ("(s0 + 1)**s1", "(s0 + 1)**s1"),
         ("(-2)**s1", "(-2)**s1"),
+        ("s0 << -2", "s0*PowByNatural(2, -2)"),
         ("s0**100", "s0**100"),
         ("s0**200000", "s0**200000"),
         ("(s0 + 1)**100", "(s0 + 1)**100"),
@@ -156,7 +159,7 @@ fn symbols_by_the_names_of_the_user() {
 fn deep_expressions_are_written_or_refused_but_never_overflow() {
     let mut pool = Pool::new();
     let mut deep = pool.symbol("s0");
-    for i in 0..1500 {
+    for i in 0..500 {
         let other = pool.symbol(&format!("s{}", i % 7));
         let next = pool.modulo(other, deep);
         deep = pool.max(next, Expr::from(2));

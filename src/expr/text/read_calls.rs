@@ -283,6 +283,7 @@ impl<'a> Reader<'a, '_> {
             (Function::Add, all) => self.folded(all, at, Pool::add)?,
             (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
             (Function::Pow, &[a, n]) => return self.power(a, n, at),
+            (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
             (Function::LeftShift, &[a, n]) => {
                 let factor = self.pool.pow(Expr::from(2), n);
                 self.pool.mul(a, factor)

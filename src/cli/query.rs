@@ -1,0 +1,157 @@
+//! What the commands on expressions have in common: symbols with ranges, assumptions, and their texts.
+use super::jsonl::Refusal;
+use crate::decide::{Facts, Premise};
+use crate::expr::{Expr, Int, Pool, Symbol, print, read};
+use crate::range::ValueRange;
+use serde_json::{Map, Value};
+
+/// The facts of a request, with the texts they were given in.
+pub struct Query {
+    /// Ranges, assumptions and divisors.
+    pub facts: Facts,
+    /// The expressions of the list of assumptions, in order.
+    pub given: Vec<Expr>,
+    /// Their texts.
+    pub texts: Vec<String>,
+    /// The symbols as declared.
+    symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
+    divisors: Vec<Expr>,
+    /// Ranges that hold nothing, as text.
+    empty: Vec<String>,
+}
+
+impl Query {
+    /// Reads `symbols` and the list of conditions under `key`, which may be missing.
+    pub fn read(pool: &mut Pool, request: &Map<String, Value>, key: &str) -> Result<Query, Refusal> {
+        let mut query = Query {
+            facts: Facts::new(),
+            given: Vec::new(),
+            texts: Vec::new(),
+            symbols: Vec::new(),
+            divisors: Vec::new(),
+            empty: Vec::new(),
+        };
+        match request.get("symbols") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(symbols)) => {
+                for (name, range) in symbols {
+                    query.declare(pool, name, range)?;
+                }
+            }
+            Some(_) => return Err(Refusal::invalid("expected an object of `symbols`")),
+        }
+        match request.get(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(items)) => {
+                for item in items {
+                    let Value::String(text) = item else {
+                        return Err(Refusal::invalid(format!("expected a list of texts as `{key}`")));
+                    };
+                    let e = query.parse(pool, text, key)?;
+                    query.given.push(e);
+                    query.texts.push(text.clone());
+                }
+            }
+            Some(_) => return Err(Refusal::invalid(format!("expected a list of texts as `{key}`"))),
+        }
+        Ok(query)
+    }
+
+    /// Reads the expression under `key`.
+    pub fn expression(
+        &mut self,
+        pool: &mut Pool,
+        request: &Map<String, Value>,
+        key: &str,
+    ) -> Result<Expr, Refusal> {
+        match request.get(key) {
+            Some(Value::String(text)) => self.parse(pool, text, key),
+            _ => Err(Refusal::invalid(format!("expected an expression as `{key}`"))),
+        }
+    }
+
+    /// Turns what was read into facts; `assume` says whether the conditions are assumptions.
+    pub fn finish(&mut self, pool: &mut Pool, assume: bool) {
+        for (symbol, low, high) in self.symbols.clone() {
+            if let Some(range) = ValueRange::between_options(low, high) {
+                self.facts.declare(pool, symbol, range);
+            }
+        }
+        for divisor in std::mem::take(&mut self.divisors) {
+            self.facts.exclude_zero(pool, divisor);
+        }
+        if assume {
+            for condition in self.given.clone() {
+                self.facts.assume(pool, condition);
+            }
+        }
+        if !self.empty.is_empty() {
+            let never = pool.bool(false);
+            self.facts.assume(pool, never);
+        }
+    }
+
+    fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {
+        let read =
+            read::closed(pool, text).map_err(|e| Refusal::invalid(format!("`{key}`: {e} in {text:?}")))?;
+        self.divisors.extend(read.divisors);
+        Ok(read.expr)
+    }
+
+    fn declare(&mut self, pool: &mut Pool, name: &str, range: &Value) -> Result<(), Refusal> {
+        let e = pool.symbol(name);
+        let Some(symbol) = pool.as_symbol(e) else {
+            return Err(Refusal::invalid(format!("{name:?} is no symbol")));
+        };
+        let bound = |key: &str| match range.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Number(n)) => n
+                .to_string()
+                .parse::<Int>()
+                .map(Some)
+                .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {n}"))),
+            Some(other) => Err(Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {other}"))),
+        };
+        let (low, high) = (bound("min")?, bound("max")?);
+        if let (Some(l), Some(h)) = (&low, &high)
+            && l > h
+        {
+            self.empty.push(format!("{l} <= {name} <= {h}"));
+        }
+        if let Some(hint) = bound("hint")? {
+            self.facts.hint(symbol, hint);
+        }
+        self.symbols.push((symbol, low, high));
+        Ok(())
+    }
+
+    /// A premise as text: an assumption as it was given, a bound as `2 <= s0`, a divisor as `Ne(s0, 0)`.
+    pub fn premise(&self, pool: &Pool, premise: Premise) -> Value {
+        let bounds = |s: Symbol| self.symbols.iter().find(|(t, ..)| *t == s);
+        let shown = |v: Option<&Int>| v.map_or_else(|| "?".to_string(), Int::to_string);
+        match premise {
+            Premise::Fact(id) => {
+                let text = self.texts.get(id.0 as usize).cloned();
+                text.unwrap_or_else(|| self.empty.join(" and "))
+            }
+            Premise::Lower(s) => {
+                format!("{} <= {}", shown(bounds(s).and_then(|b| b.1.as_ref())), pool.symbol_name(s))
+            }
+            Premise::Upper(s) => {
+                format!("{} <= {}", pool.symbol_name(s), shown(bounds(s).and_then(|b| b.2.as_ref())))
+            }
+            Premise::Nonzero(e) => format!("Ne({}, 0)", print::expression(pool, e)),
+        }
+        .into()
+    }
+
+    /// An assignment as a JSON object.
+    pub fn assignment(&self, pool: &Pool, witness: &[(Symbol, Int)]) -> Value {
+        let number = |v: &Int| serde_json::from_str(&v.to_string()).unwrap_or(Value::Null);
+        witness
+            .iter()
+            .map(|(s, v)| (pool.symbol_name(*s).to_string(), number(v)))
+            .collect::<Map<_, _>>()
+            .into()
+    }
+}

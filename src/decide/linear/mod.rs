@@ -1,0 +1,458 @@
+//! Linear integer reasoning over atoms, with case splits.
+//!
+//! A conjunction is shown to have no solution: literals become bounds of linear forms over monomials taken as variables
+//! ([`forms`]), the definitions of quotients, minima and products become further constraints ([`lemmas`]), the table of
+//! domains runs everything through intervals and congruences, and the simplex method looks for a rational solution
+//! ([`simplex`]). Where there is one, it either is a solution of the conjunction (the caller replays it), or shows where to
+//! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
+mod forms;
+mod lemmas;
+mod rational;
+mod simplex;
+
+use super::reduce::Reduced;
+use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
+use crate::range::DomainTable;
+use forms::{Conflict, Forms, Relation};
+use num_rational::BigRational;
+use rational::Small;
+use rustc_hash::{FxHashMap, FxHashSet};
+use simplex::{Feasibility, System};
+
+/// Splits below one another.
+const MAX_DEPTH: u32 = 14;
+/// Disjunctions of more cases are not split.
+const MAX_CASES: usize = 12;
+/// Larger systems are not put to the simplex method.
+const MAX_CELLS: usize = 20_000;
+
+/// What came of a conjunction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// It has no solution.
+    Closed,
+    /// A candidate: values of the reduced problem's symbols that satisfy its conditions.
+    Candidate(FxHashMap<Symbol, Int>),
+    /// Neither was shown.
+    Open,
+}
+
+/// Work still allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Branches that may be opened.
+    pub branches: u32,
+    /// Pivots that may be made.
+    pub pivots: u32,
+}
+
+/// Looks for a contradiction or a solution of a reduced problem.
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort) -> Outcome {
+    if problem.contradiction {
+        return Outcome::Closed;
+    }
+    let conditions = problem.conditions.clone();
+    let mut done = FxHashSet::default();
+    let mut literals = conditions.clone();
+    // Definitions bring products, products bring no atoms: two rounds see everything.
+    for _ in 0..2 {
+        let more = lemmas::definitions(pool, &mut problem.table, &literals, &mut done);
+        literals.extend(more);
+    }
+    let products = lemmas::products(pool, &literals);
+    if !products.is_empty() {
+        let more = lemmas::multiplied(pool, &mut problem.table, &literals, &products);
+        literals.extend(more);
+    }
+    let symbols = problem.ranges(pool).into_iter().map(|(s, _)| s).collect();
+    let mut solver = Solver {
+        pool,
+        table: &mut problem.table,
+        conditions,
+        products,
+        symbols,
+        effort,
+        fresh: 0,
+        candidates: 0,
+    };
+    solver.branch(Branch::default(), literals, 0)
+}
+
+/// A branch of the search.
+#[derive(Clone, Default)]
+struct Branch {
+    forms: Forms,
+    /// Disjunctions that none of the branch's literals settles.
+    clauses: Vec<Vec<Expr>>,
+}
+
+struct Solver<'a> {
+    pool: &'a mut Pool,
+    table: &'a mut DomainTable,
+    /// The problem's own conditions, which a solution has to satisfy.
+    conditions: Vec<Expr>,
+    products: Vec<(Expr, Expr, Expr)>,
+    symbols: Vec<Symbol>,
+    effort: &'a mut Effort,
+    fresh: usize,
+    candidates: u32,
+}
+
+/// A rational solution, by variable: the floor of its value and whether that is the value.
+type Vertex = FxHashMap<Expr, (Int, bool)>;
+
+enum Split {
+    /// Alternatives of which one holds.
+    Cases(Vec<Expr>),
+    /// `p <= 0` or `p >= 1`.
+    At(Poly),
+}
+
+impl Solver<'_> {
+    fn branch(&mut self, node: Branch, literals: Vec<Expr>, depth: u32) -> Outcome {
+        let mark = self.table.mark();
+        let outcome = self.examine(node, literals, depth);
+        self.table.undo(mark);
+        outcome
+    }
+
+    fn examine(&mut self, mut node: Branch, literals: Vec<Expr>, depth: u32) -> Outcome {
+        if self.add(&mut node, literals).is_err() || self.settle_clauses(&mut node).is_err() {
+            return Outcome::Closed;
+        }
+        let vertex = match self.relax(&mut node) {
+            Err(Conflict) => return Outcome::Closed,
+            Ok(vertex) => vertex,
+        };
+        if let Some(vertex) = &vertex
+            && let Some(values) = self.candidate(&node, vertex)
+        {
+            return Outcome::Candidate(values);
+        }
+        if depth >= MAX_DEPTH {
+            return Outcome::Open;
+        }
+        let cases: Vec<Vec<Expr>> = match self.choose(&mut node, vertex.as_ref()) {
+            None => return Outcome::Open,
+            Some(Split::Cases(cases)) => cases.into_iter().map(|c| vec![c]).collect(),
+            Some(Split::At(p)) => {
+                let p = self.pool.from_poly(&p);
+                vec![vec![self.pool.le(p, Expr::ZERO)], vec![self.pool.lt(Expr::ZERO, p)]]
+            }
+        };
+        for case in cases {
+            match self.effort.branches.checked_sub(1) {
+                Some(left) => self.effort.branches = left,
+                None => return Outcome::Open,
+            }
+            match self.branch(node.clone(), case, depth + 1) {
+                Outcome::Closed => {}
+                other => return other,
+            }
+        }
+        Outcome::Closed
+    }
+
+    fn add(&mut self, node: &mut Branch, literals: Vec<Expr>) -> Result<(), Conflict> {
+        let mut waiting = literals;
+        waiting.reverse();
+        while let Some(e) = waiting.pop() {
+            match self.pool.as_bool(e) {
+                Some(true) => continue,
+                Some(false) => return Err(Conflict),
+                None => {}
+            }
+            self.table.assume(self.pool, e).map_err(|_| Conflict)?;
+            let (relation, p) = match self.pool.as_call(e) {
+                Some((Func::And, parts)) => {
+                    waiting.extend_from_slice(parts);
+                    continue;
+                }
+                Some((Func::Or, parts)) => {
+                    node.clauses.push(parts.to_vec());
+                    continue;
+                }
+                Some((Func::IsZero, args)) => (Relation::Eq, args[0]),
+                Some((Func::NotPositive, args)) => (Relation::Le, args[0]),
+                Some((Func::Not, args)) => match self.pool.as_func(args[0], Func::IsZero) {
+                    Some(args) => (Relation::Ne, args[0]),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            self.constrain(node, relation, &self.pool.poly(p))?;
+        }
+        Ok(())
+    }
+
+    fn constrain(&mut self, node: &mut Branch, relation: Relation, poly: &Poly) -> Result<(), Conflict> {
+        let (pool, fresh) = (&mut *self.pool, &mut self.fresh);
+        node.forms.add(relation, poly, &mut || {
+            *fresh += 1;
+            pool.symbol_of_sort(&format!("%%{fresh}"), Sort::Int)
+        })
+    }
+
+    /// Drops cases that the table excludes and disjunctions that it settles; a single case left is a literal.
+    fn settle_clauses(&mut self, node: &mut Branch) -> Result<(), Conflict> {
+        loop {
+            let mut units = Vec::new();
+            let clauses = std::mem::take(&mut node.clauses);
+            for mut clause in clauses {
+                let mut holds = false;
+                clause.retain(|&case| match self.table.decide(self.pool, case) {
+                    Some(true) => {
+                        holds = true;
+                        true
+                    }
+                    Some(false) => false,
+                    None => true,
+                });
+                match clause.as_slice() {
+                    // A case that holds by the table may carry more than the table keeps, but nothing new.
+                    _ if holds => {}
+                    [] => return Err(Conflict),
+                    [only] => units.push(*only),
+                    _ => node.clauses.push(clause),
+                }
+            }
+            if units.is_empty() {
+                return Ok(());
+            }
+            self.add(node, units)?;
+        }
+    }
+
+    /// Compares forms with the table's intervals and looks for a rational solution.
+    fn relax(&mut self, node: &mut Branch) -> Result<Option<Vertex>, Conflict> {
+        // Variables that the table knows the value of become constants.
+        let mut variables: Vec<Expr> =
+            node.forms.iter().flat_map(|(terms, _)| terms.iter().map(|(m, _)| *m)).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        for &v in &variables {
+            if let Some(value) = self.table.domain(self.pool, v).as_point() {
+                let poly = Poly { constant: -value, terms: [(v, Int::ONE)].into_iter().collect() };
+                self.constrain(node, Relation::Eq, &poly)?;
+            }
+        }
+        let mut rows: Vec<(Poly, simplex::Limits)> = Vec::new();
+        for (terms, known) in node.forms.iter() {
+            let poly = Poly { constant: Int::ZERO, terms: terms.clone() };
+            rows.push((poly, (known.low.clone(), known.high.clone())));
+        }
+        for product in &self.products {
+            for p in lemmas::envelopes(self.pool, self.table, product) {
+                let p = node.forms.reduce(&p);
+                if p.terms.is_empty() {
+                    if p.constant.is_negative() {
+                        return Err(Conflict);
+                    }
+                    continue;
+                }
+                let least = -&p.constant;
+                rows.push((Poly { constant: Int::ZERO, terms: p.terms }, (Some(least), None)));
+            }
+        }
+        // Solved variables keep the bounds that the table has for them.
+        for (&v, value) in node.forms.solved() {
+            let range = self.table.domain(self.pool, v).range;
+            let (low, high) = (range.lo.finite(), range.hi.finite());
+            if low.is_some() || high.is_some() {
+                let value = node.forms.reduce(value);
+                let shift = |b: &Int| b - &value.constant;
+                let limits = (low.map(shift), high.map(shift));
+                if value.terms.is_empty() {
+                    let outside = limits.0.is_some_and(|l| l.is_positive())
+                        || limits.1.is_some_and(|h| h.is_negative());
+                    if outside {
+                        return Err(Conflict);
+                    }
+                    continue;
+                }
+                rows.push((Poly { constant: Int::ZERO, terms: value.terms }, limits));
+            }
+        }
+        self.simplex(rows)
+    }
+
+    fn simplex(&mut self, rows: Vec<(Poly, simplex::Limits)>) -> Result<Option<Vertex>, Conflict> {
+        let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
+        let mut names = Vec::new();
+        let mut system = System::default();
+        for (poly, limits) in rows {
+            let mut terms = Vec::with_capacity(poly.terms.len());
+            for (m, c) in &poly.terms {
+                let next = names.len();
+                let column = *index.entry(*m).or_insert(next);
+                if column == next {
+                    names.push(*m);
+                    let range = self.table.domain(self.pool, *m).range;
+                    system.variables.push((range.lo.finite().cloned(), range.hi.finite().cloned()));
+                }
+                terms.push((column, c.clone()));
+            }
+            match terms.as_slice() {
+                [(column, c)] => {
+                    let own = &mut system.variables[*column];
+                    let (mut low, mut high) = limits;
+                    if c.is_negative() {
+                        std::mem::swap(&mut low, &mut high);
+                    }
+                    let down = |b: &Int| b.floor_div(c).unwrap_or_default();
+                    let up = |b: &Int| -(-b).floor_div(c).unwrap_or_default();
+                    if let Some(l) = low.as_ref().map(up) {
+                        own.0 = Some(own.0.take().map_or(l.clone(), |o| o.max(l)));
+                    }
+                    if let Some(h) = high.as_ref().map(down) {
+                        own.1 = Some(own.1.take().map_or(h.clone(), |o| o.min(h)));
+                    }
+                }
+                _ if limits.0.is_none() && limits.1.is_none() => {}
+                _ => system.rows.push((terms, limits)),
+            }
+        }
+        if system.variables.len() * system.rows.len() > MAX_CELLS {
+            return Ok(None);
+        }
+        let mut found = system.check::<Small>(&mut self.effort.pivots);
+        if found == Feasibility::Open {
+            found = system.check::<BigRational>(&mut self.effort.pivots);
+        }
+        match found {
+            Feasibility::Infeasible => Err(Conflict),
+            Feasibility::Open => Ok(None),
+            Feasibility::Feasible(values) => Ok(Some(names.into_iter().zip(values).collect())),
+        }
+    }
+
+    /// The values of the problem's symbols at a vertex, if they satisfy its conditions.
+    fn candidate(&mut self, node: &Branch, vertex: &Vertex) -> Option<FxHashMap<Symbol, Int>> {
+        self.candidates += 1;
+        if self.candidates > 24 {
+            return None;
+        }
+        let mut values: FxHashMap<Symbol, Int> = FxHashMap::default();
+        for s in self.symbols.clone() {
+            let e = self.pool.symbol_expr(s);
+            let poly = Poly { constant: Int::ZERO, terms: [(e, Int::ONE)].into_iter().collect() };
+            values.insert(s, self.value(node, vertex, &poly)?.0);
+        }
+        let mut evaluator = Evaluator::new(self.pool, |s| values.get(&s).cloned().map(Value::Int));
+        if self.conditions.iter().all(|&c| evaluator.truth(c) == Ok(true)) {
+            return Some(values);
+        }
+        None
+    }
+
+    /// The value of a polynomial at a vertex, rounded down, and whether every variable in it has an integer value. Variables that the
+    /// vertex lacks are free within the table's bounds.
+    fn value(&mut self, node: &Branch, vertex: &Vertex, poly: &Poly) -> Option<(Int, bool)> {
+        let reduced = node.forms.reduce(poly);
+        let (mut total, mut exact) = (reduced.constant.clone(), true);
+        for (m, c) in &reduced.terms {
+            let v = match vertex.get(m) {
+                Some((v, whole)) => {
+                    exact &= whole;
+                    v.clone()
+                }
+                None => {
+                    let range = self.table.domain(self.pool, *m).range;
+                    match (range.lo.finite(), range.hi.finite()) {
+                        (Some(l), _) => l.clone(),
+                        (None, Some(h)) if h.is_negative() => h.clone(),
+                        _ => Int::ZERO,
+                    }
+                }
+            };
+            total = &total + &(&v * c);
+        }
+        Some((total, exact))
+    }
+
+    /// Where to split.
+    fn choose(&mut self, node: &mut Branch, vertex: Option<&Vertex>) -> Option<Split> {
+        let smallest = (0..node.clauses.len()).min_by_key(|&i| node.clauses[i].len());
+        if let Some(i) = smallest
+            && node.clauses[i].len() <= 2
+        {
+            return Some(Split::Cases(node.clauses.swap_remove(i)));
+        }
+        let vertex = vertex?;
+        // A form at a value that it does not have.
+        let mut holes: Vec<Poly> = Vec::new();
+        for (terms, known) in node.forms.iter() {
+            for hole in &known.holes {
+                holes.push(Poly { constant: -hole, terms: terms.clone() });
+            }
+        }
+        for p in holes {
+            if let Some((v, true)) = self.value(node, vertex, &p)
+                && v.is_zero()
+            {
+                let mut below = p;
+                below.constant = &below.constant + &Int::ONE;
+                return Some(Split::At(below));
+            }
+        }
+        if let Some(i) = smallest
+            && node.clauses[i].len() <= MAX_CASES
+        {
+            return Some(Split::Cases(node.clauses.swap_remove(i)));
+        }
+        // A fraction: the variable with the narrowest range first.
+        let mut best: Option<(Int, Expr, Int)> = None;
+        for (&m, (floor, whole)) in vertex {
+            if *whole || matches!(self.pool.node(m), Some(Node::Product(_))) {
+                continue;
+            }
+            let range = self.table.domain(self.pool, m).range;
+            let width = match (range.lo.finite(), range.hi.finite()) {
+                (Some(l), Some(h)) => h - l,
+                _ => Int::from(1i64 << 40),
+            };
+            if best.as_ref().is_none_or(|(w, e, _)| (&width, m) < (w, *e)) {
+                best = Some((width, m, floor.clone()));
+            }
+        }
+        if let Some((_, m, floor)) = best {
+            let p = Poly { constant: -floor, terms: [(m, Int::ONE)].into_iter().collect() };
+            return Some(Split::At(p));
+        }
+        self.crooked_product(node, vertex)
+    }
+
+    /// Splits a factor of a product whose value is not the product of the factors' values.
+    fn crooked_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<Split> {
+        let at = |solver: &mut Self, e: Expr| {
+            let poly = Poly { constant: Int::ZERO, terms: [(e, Int::ONE)].into_iter().collect() };
+            solver.value(node, vertex, &poly).map(|(v, _)| v)
+        };
+        let products = self.products.clone();
+        let mut best: Option<(Int, Expr, Int)> = None;
+        for (m, x, y) in products {
+            let (m, vx, vy) = (at(self, m)?, at(self, x)?, at(self, y)?);
+            if m == &vx * &vy {
+                continue;
+            }
+            for (e, v) in [(x, vx), (y, vy)] {
+                let range = self.table.domain(self.pool, e).range;
+                if range.as_point().is_some() || matches!(self.pool.node(e), Some(Node::Product(_))) {
+                    continue;
+                }
+                let (low, high) = (range.lo.finite(), range.hi.finite());
+                let width = match (low, high) {
+                    (Some(l), Some(h)) => h - l,
+                    _ => Int::from(1i64 << 40),
+                };
+                // Cut at the value, so that it becomes an end of both halves where products are exact.
+                let cut = if high == Some(&v) { &v - &Int::ONE } else { v };
+                if best.as_ref().is_none_or(|(w, other, _)| (&width, e) < (w, *other)) {
+                    best = Some((width, e, cut));
+                }
+            }
+        }
+        let (_, e, cut) = best?;
+        Some(Split::At(Poly { constant: -cut, terms: [(e, Int::ONE)].into_iter().collect() }))
+    }
+}

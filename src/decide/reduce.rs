@@ -1,0 +1,468 @@
+//! An equivalent problem in fewer and better symbols.
+//!
+//! Equations are solved for a symbol and put into everything else; `s = 3*t/8`-like ones by integer elimination. A symbol
+//! under divisions by constants is split into quotient and remainder (`s = 8*k + r`, `0 <= r < 8`), which turns most floor
+//! divisions into linear terms. Common factors that cannot be 0 are cancelled. Equations that define an atom or a product
+//! rewrite it elsewhere. What remains are literals and disjunctions without remainders.
+//!
+//! No step loses a solution, so a contradiction of what remains is one of the problem. A step may let solutions in (a bound
+//! that made a simplification possible can go with it), so an assignment of what remains, completed by [`Reduced::extend`], is
+//! a candidate to replay.
+use super::search::conjuncts;
+use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
+use crate::range::{DomainTable, ValueRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The most replacements of one problem.
+const MAX_STEPS: usize = 60;
+/// The most bits of the modulus by which a symbol is split.
+const MAX_MODULUS_BITS: u64 = 200;
+/// Problems with more nodes than this are left as they are.
+const MAX_NODES: usize = 3_000;
+
+/// A conjunction with what was replaced to get there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reduced {
+    /// Literals and disjunctions; all have to hold.
+    pub conditions: Vec<Expr>,
+    /// Symbols replaced, with their values in terms of the symbols that are left.
+    pub replaced: Vec<(Symbol, Expr)>,
+    /// What the conditions say about the values of expressions.
+    pub table: DomainTable,
+    /// Whether the conditions contradict each other.
+    pub contradiction: bool,
+    /// Symbols made on the way.
+    fresh: usize,
+}
+
+impl Reduced {
+    /// Reduces a conjunction. Bounds of symbols have to be among the conditions.
+    pub fn new(pool: &mut Pool, conditions: &[Expr]) -> Reduced {
+        let mut reduced = Reduced::default();
+        for &c in conditions {
+            conjuncts(pool, c, &mut reduced.conditions);
+        }
+        reduced.learn(pool);
+        if pool.reachable(&reduced.conditions).len() > MAX_NODES {
+            return reduced;
+        }
+        let mut used: FxHashSet<Expr> = FxHashSet::default();
+        for _ in 0..MAX_STEPS {
+            if reduced.contradiction {
+                break;
+            }
+            if !(reduced.cancel(pool)
+                || reduced.solve_one(pool)
+                || reduced.split_one(pool)
+                || reduced.fold(pool)
+                || reduced.rewrite_one(pool, &mut used))
+            {
+                break;
+            }
+        }
+        reduced.expand_remainders(pool);
+        reduced.learn(pool);
+        reduced
+    }
+
+    /// The values of the symbols that were replaced, added to an assignment of the others.
+    pub fn extend(&self, pool: &Pool, values: &mut FxHashMap<Symbol, Int>) -> Option<()> {
+        let mut found = Vec::with_capacity(self.replaced.len());
+        {
+            let known = &*values;
+            let mut evaluator = Evaluator::new(pool, |s| known.get(&s).cloned().map(Value::Int));
+            for &(symbol, value) in &self.replaced {
+                found.push((symbol, evaluator.int(value).ok()?));
+            }
+        }
+        values.extend(found);
+        Some(())
+    }
+
+    /// Tidies the conditions and tells the table about them.
+    fn learn(&mut self, pool: &mut Pool) {
+        self.tidy(pool);
+        self.table = DomainTable::new();
+        for _ in 0..4 {
+            let mut changed = false;
+            for &c in &self.conditions {
+                match self.table.assume(pool, c) {
+                    Ok(more) => changed |= more,
+                    Err(_) => {
+                        self.contradiction = true;
+                        return;
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn tidy(&mut self, pool: &mut Pool) {
+        let mut flat = Vec::with_capacity(self.conditions.len());
+        for &c in &self.conditions {
+            conjuncts(pool, c, &mut flat);
+        }
+        let mut seen = FxHashSet::default();
+        flat.retain(|&c| pool.as_bool(c) != Some(true) && seen.insert(c));
+        self.contradiction |= flat.iter().any(|&c| pool.as_bool(c) == Some(false));
+        self.conditions = flat;
+    }
+
+    /// Rewrites all conditions but the one at `except`, and the values of what was replaced.
+    fn substitute(&mut self, pool: &mut Pool, replace: &FxHashMap<Expr, Expr>, except: Option<usize>) {
+        let mut memo = FxHashMap::default();
+        let rule = |e: Expr| replace.get(&e).copied();
+        for (i, c) in self.conditions.iter_mut().enumerate() {
+            if Some(i) != except {
+                *c = pool.substitute_memo(*c, &rule, &mut memo);
+            }
+        }
+        for (_, value) in &mut self.replaced {
+            *value = pool.substitute_memo(*value, &rule, &mut memo);
+        }
+    }
+
+    fn replace_symbol(&mut self, pool: &mut Pool, symbol: Expr, value: Expr) {
+        let replace = FxHashMap::from_iter([(symbol, value)]);
+        self.substitute(pool, &replace, None);
+        if let Some(s) = pool.as_symbol(symbol) {
+            self.replaced.push((s, value));
+        }
+        self.learn(pool);
+    }
+
+    fn fresh(&mut self, pool: &mut Pool) -> Expr {
+        self.fresh += 1;
+        pool.symbol_of_sort(&format!("%{}", self.fresh), Sort::Int)
+    }
+
+    /// Divides the terms of an equation or inequality by a common factor that has one sign or, in an equation, is not 0.
+    fn cancel(&mut self, pool: &mut Pool) -> bool {
+        let mut changed = false;
+        for i in 0..self.conditions.len() {
+            let c = self.conditions[i];
+            let (negated, inner) = match pool.as_func(c, Func::Not) {
+                Some(&[inner]) => (true, inner),
+                _ => (false, c),
+            };
+            let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(inner) else {
+                continue;
+            };
+            let poly = pool.poly(p);
+            // Of a single term, the factors are what the condition is about.
+            if !poly.constant.is_zero() || poly.terms.len() < 2 {
+                continue;
+            }
+            let mut common = pool.monomial(poly.terms[0].0);
+            for (m, _) in &poly.terms[1..] {
+                let factors = pool.monomial(*m);
+                common.retain(|(atom, power)| {
+                    factors.iter().find(|(f, _)| f == atom).is_some_and(|(_, p)| {
+                        *power = (*power).min(*p);
+                        true
+                    })
+                });
+            }
+            let mut divisor = Vec::new();
+            for (atom, power) in common {
+                let domain = self.table.domain(pool, atom);
+                let useful = match func {
+                    Func::IsZero => !domain.contains_zero(),
+                    _ => domain.range.lo.signum() > 0,
+                };
+                if useful {
+                    divisor.push((atom, power));
+                }
+            }
+            if divisor.is_empty() {
+                continue;
+            }
+            let divisor = pool.from_monomial(&divisor);
+            let Some(quotient) = pool.exact_division(&poly, &pool.poly(divisor)) else { continue };
+            let quotient = pool.from_poly(&quotient);
+            let mut reduced = match func {
+                Func::IsZero => pool.eq(quotient, Expr::ZERO),
+                _ => pool.le(quotient, Expr::ZERO),
+            };
+            if negated {
+                reduced = pool.not(reduced);
+            }
+            if reduced != c {
+                self.conditions[i] = reduced;
+                changed = true;
+            }
+        }
+        if changed {
+            self.learn(pool);
+        }
+        changed
+    }
+
+    /// Solves one equation for a symbol.
+    fn solve_one(&mut self, pool: &mut Pool) -> bool {
+        for i in 0..self.conditions.len() {
+            let Some(&[p]) = pool.as_func(self.conditions[i], Func::IsZero) else { continue };
+            let poly = pool.poly(p);
+            let symbols: Vec<usize> =
+                (0..poly.terms.len()).filter(|&j| pool.as_symbol(poly.terms[j].0).is_some()).collect();
+            let plain = symbols.len() == poly.terms.len();
+            let mut best: Option<usize> = None;
+            for &j in &symbols {
+                let (symbol, coefficient) = &poly.terms[j];
+                let alone = || {
+                    let others: Vec<Expr> = poly
+                        .terms
+                        .iter()
+                        .enumerate()
+                        .filter(|(k, _)| *k != j)
+                        .map(|(_, (m, _))| *m)
+                        .collect();
+                    !pool.reachable(&others).contains(symbol)
+                };
+                // A common factor was divided out by construction, so the least coefficient makes progress.
+                let better = best.is_none_or(|b| coefficient.abs() <= poly.terms[b].1.abs());
+                if better && (coefficient.abs().is_one() || plain) && alone() {
+                    best = Some(j);
+                }
+            }
+            let Some(best) = best else { continue };
+            let (symbol, coefficient) = poly.terms[best].clone();
+            // a*s + Σ c·m + c0 = 0. With a = ±1 solved; else s = k - Σ floor(c/a)·m - floor(c0/a) makes all other coefficients smaller.
+            let exact = coefficient.abs().is_one();
+            let Some(quotient) = poly.constant.floor_div(&coefficient) else { continue };
+            let mut value = Poly::constant(-quotient);
+            for (j, (m, c)) in poly.terms.iter().enumerate() {
+                if j != best
+                    && let Some(q) = c.floor_div(&coefficient)
+                    && !q.is_zero()
+                {
+                    let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
+                    value = value.add_scaled(&term, &-q);
+                }
+            }
+            let mut value = pool.from_poly(&value);
+            if !exact {
+                let k = self.fresh(pool);
+                value = pool.add(value, k);
+            }
+            self.replace_symbol(pool, symbol, value);
+            return true;
+        }
+        false
+    }
+
+    /// Splits one symbol under divisions by constants into quotient and remainder.
+    fn split_one(&mut self, pool: &mut Pool) -> bool {
+        let mut moduli: Vec<(Expr, Int)> = Vec::new();
+        for e in pool.reachable(&self.conditions) {
+            let Some((Func::FloorDiv | Func::Mod, &[a, d])) = pool.as_call(e) else { continue };
+            let Some(d) = pool.as_int(d).filter(|d| !d.is_zero()) else { continue };
+            let poly = pool.poly(a);
+            for (m, c) in &poly.terms {
+                // What the multiples of the symbol have to be split by to come out of the division.
+                let step = d.floor_div(&c.gcd(&d)).unwrap_or_default().abs();
+                if pool.as_symbol(*m).is_none() || step <= Int::ONE {
+                    continue;
+                }
+                match moduli.iter_mut().find(|(s, _)| s == m) {
+                    Some((_, modulus)) => {
+                        let lcm = modulus.lcm(&step);
+                        if lcm.bits() <= MAX_MODULUS_BITS {
+                            *modulus = lcm;
+                        }
+                    }
+                    None => moduli.push((*m, step)),
+                }
+            }
+        }
+        for (symbol, modulus) in moduli {
+            let domain = self.table.domain(pool, symbol);
+            // A remainder is as small as it gets.
+            if domain.range.lo.signum() >= 0 && domain.range.hi.finite().is_some_and(|h| *h < modulus) {
+                continue;
+            }
+            let (k, r) = (self.fresh(pool), self.fresh(pool));
+            let scale = pool.int(modulus.clone());
+            let scaled = pool.mul(scale, k);
+            let value = pool.add(scaled, r);
+            let low = pool.le(Expr::ZERO, r);
+            let high = pool.lt(r, scale);
+            self.conditions.push(low);
+            self.conditions.push(high);
+            self.replace_symbol(pool, symbol, value);
+            return true;
+        }
+        false
+    }
+
+    /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
+    fn fold(&mut self, pool: &mut Pool) -> bool {
+        let mut replace = FxHashMap::default();
+        let mut solved = None;
+        for e in pool.reachable(&self.conditions) {
+            if pool.sort(e) != Sort::Int || pool.is_constant(e) {
+                continue;
+            }
+            let domain = self.table.domain(pool, e);
+            let new = match (domain.as_point(), pool.node(e)) {
+                (Some(v), Some(Node::Symbol(_))) => {
+                    solved.get_or_insert((e, v.clone()));
+                    continue;
+                }
+                (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
+                // The value of an atom is known under conditions that must not be lost with it.
+                (Some(_), _) => continue,
+                (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
+                    let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
+                    self.settled_extremum(pool, func == Some(Func::Min), &args)
+                }
+                (None, Some(Node::Call(Func::Mod, args))) => {
+                    let (a, d) = (args[0], args[1]);
+                    match (self.table.domain(pool, a), pool.as_int(d)) {
+                        (inner, Some(d)) => {
+                            let end = |b: Option<&Int>| b.and_then(|v| v.floor_div(&d));
+                            match (end(inner.range.lo.finite()), end(inner.range.hi.finite())) {
+                                (Some(x), Some(y)) if x == y => {
+                                    let offset = pool.int(&x * &d);
+                                    let remainder = pool.sub(a, offset);
+                                    let (zero, d) = (Expr::ZERO, pool.int(d));
+                                    let inside = if pool.as_int(d).is_some_and(|d| d.is_positive()) {
+                                        [pool.le(zero, remainder), pool.lt(remainder, d)]
+                                    } else {
+                                        [pool.le(remainder, zero), pool.lt(d, remainder)]
+                                    };
+                                    self.conditions.extend(inside);
+                                    Some(remainder)
+                                }
+                                _ => None,
+                            }
+                        }
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            if let Some(new) = new {
+                replace.insert(e, new);
+            }
+        }
+        if let Some((symbol, v)) = solved {
+            let value = pool.int(v);
+            self.replace_symbol(pool, symbol, value);
+            // The fact that made it a single value has become trivial only if it followed from it.
+            return true;
+        }
+        if replace.is_empty() {
+            return false;
+        }
+        self.substitute(pool, &replace, None);
+        self.learn(pool);
+        true
+    }
+
+    /// A minimum or maximum without operands that another one beats everywhere.
+    fn settled_extremum(&mut self, pool: &mut Pool, least: bool, args: &[Expr]) -> Option<Expr> {
+        let mut kept: Vec<Expr> = args.to_vec();
+        let mut i = 0;
+        while i < kept.len() {
+            let beaten = kept.clone().into_iter().enumerate().find_map(|(j, other)| {
+                let difference = if least { pool.sub(kept[i], other) } else { pool.sub(other, kept[i]) };
+                (j != i && self.table.domain(pool, difference).range.lo.signum() >= 0).then_some(difference)
+            });
+            match beaten {
+                Some(difference) => {
+                    kept.remove(i);
+                    let ordered = pool.le(Expr::ZERO, difference);
+                    self.conditions.push(ordered);
+                }
+                None => i += 1,
+            }
+        }
+        (kept.len() < args.len() && !kept.is_empty())
+            .then(|| pool.extremum(if least { Func::Min } else { Func::Max }, &kept))
+    }
+
+    /// Uses one equation with a lone atom or product to rewrite it in the other conditions.
+    fn rewrite_one(&mut self, pool: &mut Pool, used: &mut FxHashSet<Expr>) -> bool {
+        for i in 0..self.conditions.len() {
+            let condition = self.conditions[i];
+            let Some(&[p]) = pool.as_func(condition, Func::IsZero) else { continue };
+            if !used.insert(condition) {
+                continue;
+            }
+            let poly = pool.poly(p);
+            // The newest monomial is usually the most complicated one.
+            for (j, (m, c)) in poly.terms.iter().enumerate().rev() {
+                if !c.abs().is_one() || pool.as_symbol(*m).is_some() {
+                    continue;
+                }
+                let rest: Vec<Expr> =
+                    poly.terms.iter().enumerate().filter(|(k, _)| *k != j).map(|(_, (m, _))| *m).collect();
+                let factors = pool.monomial(*m);
+                let inside = pool.reachable(&rest);
+                if factors.iter().all(|(atom, _)| inside.contains(atom)) {
+                    continue;
+                }
+                let term = Poly { constant: Int::ZERO, terms: [(*m, c.clone())].into_iter().collect() };
+                let value = poly.add_scaled(&term, &Int::from(-1)).scaled(&-c);
+                let value = pool.from_poly(&value);
+                let monomial = pool.poly(*m);
+                let mut replace = FxHashMap::from_iter([(*m, value)]);
+                let others: Vec<Expr> =
+                    self.conditions.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, c)| *c).collect();
+                for e in pool.reachable(&others) {
+                    if e != *m
+                        && matches!(pool.node(e), Some(Node::Product(_)))
+                        && let Some(quotient) = pool.exact_division(&pool.poly(e), &monomial)
+                    {
+                        let quotient = pool.from_poly(&quotient);
+                        let product = pool.mul(quotient, value);
+                        replace.insert(e, product);
+                    }
+                }
+                let before = self.conditions.clone();
+                self.substitute(pool, &replace, Some(i));
+                if self.conditions != before {
+                    self.learn(pool);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// `a % b` as `a - b*(a//b)` everywhere.
+    fn expand_remainders(&mut self, pool: &mut Pool) {
+        let mut memo = FxHashMap::default();
+        for e in pool.reachable(&self.conditions) {
+            if let Some(&[a, b]) = pool.as_func(e, Func::Mod) {
+                let a = pool.substitute_memo(a, &|_| None, &mut memo);
+                let b = pool.substitute_memo(b, &|_| None, &mut memo);
+                let quotient = pool.floor_div(a, b);
+                let multiple = pool.mul(b, quotient);
+                let remainder = pool.sub(a, multiple);
+                memo.insert(e, remainder);
+            }
+        }
+        if !memo.is_empty() {
+            for c in &mut self.conditions {
+                *c = pool.substitute_memo(*c, &|_| None, &mut memo);
+            }
+        }
+    }
+
+    /// The ranges that the table gives the symbols of the conditions.
+    pub fn ranges(&mut self, pool: &Pool) -> Vec<(Symbol, ValueRange)> {
+        let symbols = pool.free_symbols(&self.conditions);
+        let mut ranges = Vec::with_capacity(symbols.len());
+        for e in pool.reachable(&self.conditions) {
+            if let Some(s) = pool.as_symbol(e) {
+                ranges.push((s, self.table.domain(pool, e).range));
+            }
+        }
+        ranges
+    }
+}
