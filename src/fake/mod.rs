@@ -8,6 +8,7 @@ mod args;
 mod bind;
 mod broadcast;
 mod c10;
+mod compose;
 mod context;
 mod demand;
 mod domain;

@@ -1,19 +1,23 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod cumulative;
+mod extremum;
+mod loss;
+mod loss_backward;
+mod loss_class;
+mod loss_distance;
+mod loss_margin;
 mod activation;
 mod attention;
 mod binary;
 mod combine;
 mod asserts;
-mod binary;
 mod cast;
 mod creation;
-mod cumulative;
 mod embedding;
 mod diagonal;
 mod expand;
-mod extremum;
 mod fold;
 mod join;
 mod matmul;
@@ -22,27 +26,18 @@ mod pad;
 mod permute;
 mod prims_view;
 mod rearrange;
-mod cumulative;
 mod distance;
 mod einsum;
 mod einsum_equation;
-mod extremum;
-mod matmul;
-mod permute;
 mod reduction;
 mod slice;
 mod softmax;
 mod sort;
+mod vector_norm;
 mod split;
 mod symbolic;
-mod matmul;
-mod permute;
 mod random;
-mod reduction;
 mod sequence;
-mod slice;
-mod softmax;
-mod sort;
 mod ternary;
 mod strided;
 mod unary;
@@ -73,18 +68,19 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("extremum", extremum::KERNELS),
     ("fold", fold::KERNELS),
     ("join", join::KERNELS),
-    ("matmul", matmul::KERNELS),
     ("pad", pad::KERNELS),
-    ("permute", permute::KERNELS),
     ("prims_view", prims_view::KERNELS),
     ("rearrange", rearrange::KERNELS),
-    ("reduction", reduction::KERNELS),
-    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
+    ("loss", loss::KERNELS),
+    ("loss_backward", loss_backward::KERNELS),
+    ("loss_class", loss_class::KERNELS),
+    ("loss_distance", loss_distance::KERNELS),
+    ("loss_margin", loss_margin::KERNELS),
+    ("vector_norm", vector_norm::KERNELS),
     ("split", split::KERNELS),
     ("strided", strided::KERNELS),
-    ("unary", unary::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
     ("norm", norm::KERNELS),
