@@ -313,7 +313,32 @@ impl Reduced {
                     continue;
                 }
                 (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
-                // The value of an atom is known under conditions that must not be lost with it.
+                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
+                    let (value, a, d) = (v.clone(), args[0], args[1]);
+                    self.fixed_quotient(pool, &value, a, d)
+                }
+                (_, Some(Node::Call(Func::Ite, args))) => {
+                    let (c, p, q) = (args[0], args[1], args[2]);
+                    self.table.decide(pool, c).map(|holds| {
+                        let settled = if holds { c } else { pool.not(c) };
+                        self.conditions.push(settled);
+                        if holds { p } else { q }
+                    })
+                }
+                (_, Some(Node::Call(Func::Abs, args))) => {
+                    let a = args[0];
+                    let range = self.table.domain(pool, a).range;
+                    if range.lo.signum() >= 0 {
+                        self.conditions.push(pool.le(Expr::ZERO, a));
+                        Some(a)
+                    } else if range.hi.signum() <= 0 {
+                        self.conditions.push(pool.le(a, Expr::ZERO));
+                        Some(pool.neg(a))
+                    } else {
+                        None
+                    }
+                }
+                // The value of another atom is known under conditions that must not be lost with it.
                 (Some(_), _) => continue,
                 (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
                     let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
@@ -361,6 +386,16 @@ impl Reduced {
         self.substitute(pool, &replace, None);
         self.learn(pool);
         true
+    }
+
+    /// The quotient of known value by a constant, with what that says about the dividend made a condition.
+    fn fixed_quotient(&mut self, pool: &mut Pool, value: &Int, a: Expr, d: Expr) -> Option<Expr> {
+        let divisor = pool.as_int(d).filter(Int::is_positive)?;
+        let least = value * &divisor;
+        let (least, next) = (pool.int(least.clone()), pool.int(&least + &divisor));
+        let inside = [pool.le(least, a), pool.lt(a, next)];
+        self.conditions.extend(inside);
+        Some(pool.int(value.clone()))
     }
 
     /// A minimum or maximum without operands that another one beats everywhere.
