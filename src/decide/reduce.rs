@@ -60,7 +60,9 @@ impl Reduced {
                 break;
             }
         }
-        reduced.expand_remainders(pool);
+        // A quotient that the first pass makes is seen by the second.
+        reduced.expand(pool);
+        reduced.expand(pool);
         reduced.learn(pool);
         reduced
     }
@@ -469,17 +471,23 @@ impl Reduced {
         false
     }
 
-    /// `a % b` as `a - b*(a//b)` everywhere.
-    fn expand_remainders(&mut self, pool: &mut Pool) {
+    /// `a % b` as `a - b*(a//b)` everywhere, and coefficients below constant divisors brought near 0: `(16*x)//3` is
+    /// `5*x + x//3`.
+    fn expand(&mut self, pool: &mut Pool) {
         let mut memo = FxHashMap::default();
         for e in pool.reachable(&self.conditions) {
-            if let Some(&[a, b]) = pool.as_func(e, Func::Mod) {
-                let a = pool.substitute_memo(a, &|_| None, &mut memo);
-                let b = pool.substitute_memo(b, &|_| None, &mut memo);
-                let quotient = pool.floor_div(a, b);
+            let Some((func @ (Func::Mod | Func::FloorDiv), &[a, b])) = pool.as_call(e) else { continue };
+            let a = pool.substitute_memo(a, &|_| None, &mut memo);
+            let b = pool.substitute_memo(b, &|_| None, &mut memo);
+            let quotient = near_quotient(pool, a, b);
+            let expanded = if func == Func::Mod {
                 let multiple = pool.mul(b, quotient);
-                let remainder = pool.sub(a, multiple);
-                memo.insert(e, remainder);
+                pool.sub(a, multiple)
+            } else {
+                quotient
+            };
+            if expanded != e {
+                memo.insert(e, expanded);
             }
         }
         if !memo.is_empty() {
@@ -500,4 +508,24 @@ impl Reduced {
         }
         ranges
     }
+}
+
+/// `a // b`, with whole multiples of a constant divisor taken out of each coefficient.
+fn near_quotient(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
+    let Some(d) = pool.as_int(b).filter(Int::is_positive) else { return pool.floor_div(a, b) };
+    let mut poly = pool.poly(a);
+    let mut whole = Poly::default();
+    for (m, c) in &mut poly.terms {
+        // The nearest multiple: halves go down.
+        let q = (&*c + c).floor_div(&d).unwrap_or_default();
+        let q = (&q + &Int::ONE).floor_div(&Int::from(2)).unwrap_or_default();
+        *c = &*c - &(&q * &d);
+        let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
+        whole = whole.add_scaled(&term, &q);
+    }
+    poly.terms.retain(|(_, c)| !c.is_zero());
+    let rest = pool.from_poly(&poly);
+    let divided = pool.floor_div(rest, b);
+    let whole = pool.from_poly(&whole);
+    pool.add(whole, divided)
 }

@@ -301,7 +301,11 @@ impl Solver<'_> {
                 }
             }
         }
-        self.simplex(&shrunk).ok().flatten()
+        let r = self.simplex(&shrunk);
+        if std::env::var("DBG").is_ok() {
+            eprintln!("inner {r:?}");
+        }
+        r.ok().flatten()
     }
 
     fn simplex(&mut self, rows: &[Row]) -> Result<Option<Vertex>, Conflict> {
