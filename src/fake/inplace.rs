@@ -2,14 +2,14 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::{KernelError, KernelResult};
-use super::promote::Category;
+use super::compose::can_cast;
 use super::registry::Kernel;
 use super::value::Value;
 use smallvec::smallvec;
 
 /// Runs a functional kernel for its in-place overload: the written tensor keeps its form.
 ///
-/// (C1) The result has the shape of the written tensor. (C2) Its numbers are of no higher category.
+/// (C1) The result has the shape of the written tensor. (C2) Its dtype can be cast to that of the written tensor.
 ///
 /// # Errors
 /// Those of the kernel, and [`KernelError::Invalid`] for a violated clause.
@@ -25,7 +25,7 @@ pub fn call(kernel: Kernel, cx: &mut Cx, args: &Args) -> KernelResult {
         for (&size, &kept) in result.sizes.iter().zip(&written.sizes) {
             cx.require_eq(size, kept, "inplace.C1", "the result does not fit the written tensor")?;
         }
-        cx.check(Category::of(result.dtype) <= Category::of(written.dtype), "inplace.C2", |_| {
+        cx.check(can_cast(result.dtype, written.dtype), "inplace.C2", |_| {
             format!("a result of {} cannot be written to {}", result.dtype, written.dtype)
         })?;
     }
