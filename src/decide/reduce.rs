@@ -17,6 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_STEPS: usize = 60;
 /// The most bits of the modulus by which a symbol is split.
 const MAX_MODULUS_BITS: u64 = 200;
+/// The most symbols that are split by what is no constant.
+const MAX_SYMBOLIC_SPLITS: u32 = 6;
 /// Problems with more nodes than this are left as they are.
 const MAX_NODES: usize = 3_000;
 
@@ -33,6 +35,8 @@ pub(super) struct Reduced {
     pub contradiction: bool,
     /// Symbols made on the way.
     fresh: usize,
+    /// Symbols split by other symbols.
+    splits: u32,
 }
 
 impl Reduced {
@@ -55,7 +59,8 @@ impl Reduced {
                 || reduced.solve_one(pool)
                 || reduced.split_one(pool)
                 || reduced.fold(pool)
-                || reduced.rewrite_one(pool, &mut used))
+                || reduced.rewrite_one(pool, &mut used)
+                || reduced.split_by_symbol(pool))
             {
                 break;
             }
@@ -300,6 +305,46 @@ impl Reduced {
         false
     }
 
+    /// Splits a symbol under a division by something positive that is no constant: `a = b*k + r`, `0 <= r < b`.
+    fn split_by_symbol(&mut self, pool: &mut Pool) -> bool {
+        if self.splits >= MAX_SYMBOLIC_SPLITS {
+            return false;
+        }
+        // Oldest first: inner divisions before those around them.
+        for e in pool.reachable(&self.conditions) {
+            let Some((Func::FloorDiv | Func::Mod, &[a, b])) = pool.as_call(e) else { continue };
+            if pool.is_constant(b) || self.table.domain(pool, b).range.lo.signum() <= 0 {
+                continue;
+            }
+            let poly = pool.poly(a);
+            let Some((symbol, sign)) = poly.terms.iter().rev().find_map(|(m, c)| {
+                let others = poly.terms.iter().map(|(o, _)| *o).filter(|o| o != m);
+                let roots: Vec<Expr> = others.chain([b]).collect();
+                (pool.as_symbol(*m).is_some() && c.abs().is_one() && !pool.reachable(&roots).contains(m))
+                    .then(|| (*m, c.clone()))
+            }) else {
+                continue;
+            };
+            self.splits += 1;
+            let (k, r) = (self.fresh(pool), self.fresh(pool));
+            let multiple = pool.mul(b, k);
+            let new = pool.add(multiple, r);
+            // a = sign*symbol + rest, so symbol = sign*(b*k + r - rest).
+            let own = Poly { constant: Int::ZERO, terms: [(symbol, sign.clone())].into_iter().collect() };
+            let rest = poly.add_scaled(&own, &Int::from(-1));
+            let rest = pool.from_poly(&rest);
+            let difference = pool.sub(new, rest);
+            let sign = pool.int(sign);
+            let value = pool.mul(sign, difference);
+            let (low, high) = (pool.le(Expr::ZERO, r), pool.lt(r, b));
+            self.conditions.push(low);
+            self.conditions.push(high);
+            self.replace_symbol(pool, symbol, value);
+            return true;
+        }
+        false
+    }
+
     /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
     fn fold(&mut self, pool: &mut Pool) -> bool {
         let mut replace = FxHashMap::default();
@@ -315,9 +360,17 @@ impl Reduced {
                     continue;
                 }
                 (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
-                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
-                    let (value, a, d) = (v.clone(), args[0], args[1]);
-                    self.fixed_quotient(pool, &value, a, d)
+                (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
+                    let (a, b) = (args[0], args[1]);
+                    let room = pool.sub(b, a);
+                    let inside = self.table.domain(pool, a).range.lo.signum() >= 0
+                        && self.table.domain(pool, room).range.lo.signum() > 0;
+                    let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
+                    if inside {
+                        let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
+                        self.conditions.extend(bounds);
+                    }
+                    inside.then_some(if quotient { Expr::ZERO } else { a })
                 }
                 (_, Some(Node::Call(Func::Ite, args))) => {
                     let (c, p, q) = (args[0], args[1], args[2]);
@@ -339,6 +392,10 @@ impl Reduced {
                     } else {
                         None
                     }
+                }
+                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
+                    let (value, a, d) = (v.clone(), args[0], args[1]);
+                    self.fixed_quotient(pool, &value, a, d)
                 }
                 // The value of another atom is known under conditions that must not be lost with it.
                 (Some(_), _) => continue,

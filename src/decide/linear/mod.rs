@@ -100,8 +100,14 @@ struct Solver<'a> {
     candidates: u32,
 }
 
-/// A rational solution, by variable: the floor of its value and whether that is the value.
-type Vertex = FxHashMap<Expr, (Int, bool)>;
+/// A rational solution.
+#[derive(Clone, Debug, Default)]
+struct Vertex {
+    /// By variable: the floor of its value and whether that is the value.
+    values: FxHashMap<Expr, (Int, bool)>,
+    /// Sums at an end of their bounds, with that end.
+    tight: Vec<(Poly, Int)>,
+}
 
 /// A linear form with its bounds.
 type Row = (Poly, simplex::Limits);
@@ -111,6 +117,8 @@ enum Split {
     Cases(Vec<Expr>),
     /// `p <= 0` or `p >= 1`.
     At(Poly),
+    /// `p >= 0` or `p <= -1`.
+    From(Poly),
 }
 
 impl Solver<'_> {
@@ -131,7 +139,7 @@ impl Solver<'_> {
         };
         if let Some((vertex, rows)) = &vertex {
             let mut found = self.candidate(&node, vertex);
-            if found.is_none() && vertex.values().any(|(_, whole)| !whole) {
+            if found.is_none() && vertex.values.values().any(|(_, whole)| !whole) {
                 found = self.inner_point(rows).and_then(|inner| self.candidate(&node, &inner));
             }
             if let Some(values) = found {
@@ -145,6 +153,10 @@ impl Solver<'_> {
         let cases: Vec<Vec<Expr>> = match self.choose(&mut node, vertex.as_ref()) {
             None => return Outcome::Open,
             Some(Split::Cases(cases)) => cases.into_iter().map(|c| vec![c]).collect(),
+            Some(Split::From(p)) => {
+                let p = self.pool.from_poly(&p);
+                vec![vec![self.pool.ge(p, Expr::ZERO)], vec![self.pool.lt(p, Expr::ZERO)]]
+            }
             Some(Split::At(p)) => {
                 let p = self.pool.from_poly(&p);
                 vec![vec![self.pool.le(p, Expr::ZERO)], vec![self.pool.lt(Expr::ZERO, p)]]
@@ -302,13 +314,11 @@ impl Solver<'_> {
             }
         }
         let r = self.simplex(&shrunk);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("inner {r:?}");
-        }
         r.ok().flatten()
     }
 
     fn simplex(&mut self, rows: &[Row]) -> Result<Option<Vertex>, Conflict> {
+        let mut sums: Vec<(&Poly, &simplex::Limits)> = Vec::new();
         let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
         let mut names = Vec::new();
         let mut system = System::default();
@@ -341,7 +351,10 @@ impl Solver<'_> {
                     }
                 }
                 _ if limits.0.is_none() && limits.1.is_none() => {}
-                _ => system.rows.push((terms, limits.clone())),
+                _ => {
+                    system.rows.push((terms, limits.clone()));
+                    sums.push((poly, limits));
+                }
             }
         }
         if system.variables.len() * system.rows.len() > MAX_CELLS {
@@ -354,7 +367,17 @@ impl Solver<'_> {
         match found {
             Feasibility::Infeasible => Err(Conflict),
             Feasibility::Open => Ok(None),
-            Feasibility::Feasible(values) => Ok(Some(names.into_iter().zip(values).collect())),
+            Feasibility::Feasible(values) => {
+                let tight = sums
+                    .iter()
+                    .zip(&values[names.len()..])
+                    .filter(|((_, (low, high)), (v, whole))| {
+                        *whole && (low.as_ref() == Some(v) || high.as_ref() == Some(v))
+                    })
+                    .map(|((poly, _), (v, _))| ((*poly).clone(), v.clone()))
+                    .collect();
+                Ok(Some(Vertex { values: names.into_iter().zip(values).collect(), tight }))
+            }
         }
     }
 
@@ -383,7 +406,7 @@ impl Solver<'_> {
         let reduced = node.forms.reduce(poly);
         let (mut total, mut exact) = (reduced.constant.clone(), true);
         for (m, c) in &reduced.terms {
-            let v = match vertex.get(m) {
+            let v = match vertex.values.get(m) {
                 Some((v, whole)) => {
                     exact &= whole;
                     v.clone()
@@ -434,7 +457,7 @@ impl Solver<'_> {
         }
         // A fraction: the variable with the narrowest range first.
         let mut best: Option<(usize, Int, Expr, Int)> = None;
-        for (&m, (floor, whole)) in vertex {
+        for (&m, (floor, whole)) in &vertex.values {
             if *whole || matches!(self.pool.node(m), Some(Node::Product(_))) {
                 continue;
             }
@@ -447,6 +470,18 @@ impl Solver<'_> {
             if best.as_ref().is_none_or(|(b, w, e, _)| (before, &width, m) < (*b, w, *e)) {
                 best = Some((before, width, m, floor.clone()));
             }
+        }
+        // In a thin region, a sum at its end is as good as an equation, which leaves fewer variables.
+        if best.as_ref().is_none_or(|(_, width, _, _)| width.bits() > 8)
+            && best.is_some()
+            && let Some((sum, end)) = vertex.tight.iter().find(|(sum, _)| {
+                sum.terms.iter().any(|(m, _)| vertex.values.get(m).is_some_and(|(_, whole)| !whole))
+                    && !sum.terms.iter().any(|(m, _)| matches!(self.pool.node(*m), Some(Node::Product(_))))
+            })
+        {
+            let form = Poly { constant: -end, terms: sum.terms.clone() };
+            let upper = node.forms.at_upper_end(&sum.terms, end);
+            return Some(if upper { Split::From(form) } else { Split::At(form) });
         }
         if let Some((_, _, m, floor)) = best {
             node.splits.push(m);
