@@ -25,22 +25,6 @@ impl Cx<'_> {
             .map_err(|(a, b)| KernelError::invalid(clause, format!("{a} and {b} do not promote")))
     }
 
-    /// A fresh tensor as an element-wise operator makes it from operands: they broadcast, and it is laid out as they are.
-    ///
-    /// # Errors
-    /// [`KernelError::Invalid`] when the shapes do not broadcast.
-    pub fn elementwise(
-        &mut self,
-        operands: &[&Tensor],
-        dtype: Dtype,
-        clause: &'static str,
-    ) -> Result<Tensor, KernelError> {
-        let sizes = self.broadcast(operands.iter().map(|t| t.sizes.as_slice()), clause)?;
-        let strides = self.elementwise_strides(&sizes, operands);
-        let device = operands.first().map(|t| t.device.clone()).unwrap_or_else(crate::ir::dtype::Device::cpu);
-        Ok(self.strided(sizes, strides, dtype, &device))
-    }
-
     /// As [`Cx::elementwise`] in the common dtype.
     ///
     /// # Errors

@@ -12,7 +12,6 @@ mod context;
 mod domain;
 mod elementwise;
 mod error;
-mod kinds;
 mod operators;
 pub mod ops;
 mod promote;
