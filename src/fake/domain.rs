@@ -34,6 +34,8 @@ impl Domain {
     pub const FLOAT: Domain = Self::SINGLE_DOUBLE.with(Self::HALF).with(Self::BFLOAT);
     /// [`Domain::FLOAT`] and [`Domain::COMPLEX`].
     pub const FLOAT_COMPLEX: Domain = Self::FLOAT.with(Self::COMPLEX);
+    /// What LAPACK computes in.
+    pub const LAPACK: Domain = Self::SINGLE_DOUBLE.with(Self::COMPLEX);
     /// Integers and floats.
     pub const REAL: Domain = Self::INT.with(Self::FLOAT);
     /// Integers, floats and `bool`.

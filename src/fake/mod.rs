@@ -15,7 +15,6 @@ mod domain;
 mod elementwise;
 mod error;
 mod inplace;
-mod kinds;
 mod operators;
 pub mod ops;
 mod product;

@@ -1,7 +1,7 @@
 //! Distances between vectors, and the losses made of them.
 use super::loss::{reduced, reduction};
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::promote;
 use crate::fake::reduce::Reduction;
 use crate::fake::registry::Kernel;
@@ -25,7 +25,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
     let common = cx.combined(&[a, b], "cosine_similarity.C1")?;
-    cx.check_kind(&common, Kinds::FLOATING, "cosine_similarity.C2")?;
+    cx.require_dtype(common.dtype, Domain::FLOAT, &common.device, "cosine_similarity.C2")?;
     let dim = cx.dim(args.int("dim")?, common.rank(), "cosine_similarity.C3")?;
     one(cx.reduced(&common, &Reduction::one(common.rank(), dim, false), common.dtype))
 }
@@ -50,7 +50,7 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let over = Reduction::one(rank + 1, rank, false);
     let cosine = cx.reduced(&common, &over, float_sum(common.dtype));
     // The magnitudes of both are multiplied as well: their samples broadcast.
-    cx.check_kind(&cosine, Kinds::FLOATING, "cosine_embedding_loss.C3")?;
+    cx.require_dtype(cosine.dtype, Domain::FLOAT, &cosine.device, "cosine_embedding_loss.C3")?;
     let elements = cx.elementwise(&[target, &cosine], cosine.dtype, "cosine_embedding_loss.C2")?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
@@ -69,7 +69,7 @@ fn pairwise_distance(
 ) -> Result<Tensor, KernelError> {
     let mut difference = cx.difference(a, b, "pairwise_distance.C1")?;
     difference.dtype = promote::to_float(difference.dtype);
-    cx.check_kind(&difference, Kinds::INEXACT, "pairwise_distance.C3")?;
+    cx.require_dtype(difference.dtype, Domain::FLOAT_COMPLEX, &difference.device, "pairwise_distance.C3")?;
     let over = Reduction::one(difference.rank(), difference.rank().saturating_sub(1), keepdim);
     let p = args.float("p")?;
     match cx.pool().as_float(p) {

@@ -1,8 +1,8 @@
 //! Margin losses between classes.
 use super::loss::{Reduce, reduction};
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Scalar, Sizes, Tensor};
 use crate::ir::dtype::Dtype;
@@ -63,7 +63,7 @@ fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
         _ => None,
     };
     cx.check(matches!(p, Some(1.0 | 2.0)), "multi_margin_loss.C4", |_| "p is neither 1 nor 2".into())?;
-    cx.check_kind(x, Kinds::FULL, "multi_margin_loss.C5")?;
+    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE, &x.device, "multi_margin_loss.C5")?;
     cx.check(target.dtype == Dtype::Int64, "multi_margin_loss.C5", |_| {
         format!("the target is {}, not int64", target.dtype)
     })?;
@@ -108,7 +108,7 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
     } else {
         cx.require_same_shape(&x.sizes, &target.sizes, "multilabel_margin_loss.C2")?;
     }
-    cx.check_kind(x, Kinds::FULL, "multilabel_margin_loss.C3")?;
+    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE, &x.device, "multilabel_margin_loss.C3")?;
     cx.check(target.dtype == Dtype::Int64, "multilabel_margin_loss.C3", |_| {
         format!("the target is {}, not int64", target.dtype)
     })?;

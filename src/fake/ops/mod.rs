@@ -1,13 +1,6 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
-mod cumulative;
-mod extremum;
-mod loss;
-mod loss_backward;
-mod loss_class;
-mod loss_distance;
-mod loss_margin;
 mod activation;
 mod attention;
 mod binary;
@@ -29,11 +22,15 @@ mod rearrange;
 mod distance;
 mod einsum;
 mod einsum_equation;
+mod loss;
+mod loss_backward;
+mod loss_class;
+mod loss_distance;
+mod loss_margin;
 mod reduction;
 mod slice;
 mod softmax;
 mod sort;
-mod vector_norm;
 mod split;
 mod symbolic;
 mod random;
@@ -41,6 +38,7 @@ mod sequence;
 mod ternary;
 mod strided;
 mod unary;
+mod vector_norm;
 mod view;
 
 /// The families: name and kernels.
@@ -78,11 +76,11 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("loss_class", loss_class::KERNELS),
     ("loss_distance", loss_distance::KERNELS),
     ("loss_margin", loss_margin::KERNELS),
-    ("vector_norm", vector_norm::KERNELS),
     ("split", split::KERNELS),
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
     ("norm", norm::KERNELS),
     ("symbolic", symbolic::KERNELS),
+    ("vector_norm", vector_norm::KERNELS),
 ];

@@ -1,7 +1,7 @@
 //! Norms of vectors and matrices.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::promote;
 use crate::fake::reduce::Reduction;
 use crate::fake::registry::Kernel;
@@ -72,7 +72,7 @@ fn reduced_norm(
     reduction: &Reduction,
     dtype: Option<Dtype>,
 ) -> Result<Tensor, KernelError> {
-    cx.check_kind(x, Kinds::INEXACT, "linalg_vector_norm.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "linalg_vector_norm.C2")?;
     check_computed_in(cx, x.dtype, dtype, "linalg_vector_norm.C2")?;
     if order < 0.0 || order == f64::INFINITY {
         cx.require_reducible(x, reduction, "linalg_vector_norm.C3")?;
@@ -152,8 +152,8 @@ fn matrix_norm_over(
         format!("there is no matrix norm of order {magnitude}")
     })?;
     let factors = order == Order::Nuclear || (magnitude == 2.0 && order != Order::Frobenius);
-    let accepted = if factors { Kinds::LAPACK } else { Kinds::INEXACT };
-    cx.check_kind(x, accepted, "linalg_matrix_norm.C4")?;
+    let accepted = if factors { Domain::LAPACK } else { Domain::FLOAT_COMPLEX };
+    cx.require_dtype(x.dtype, accepted, &x.device, "linalg_matrix_norm.C4")?;
     check_computed_in(cx, x.dtype, dtype, "linalg_matrix_norm.C4")?;
     if let Order::Number(p) = order
         && p < 0.0
