@@ -1,7 +1,9 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod adaptive_pooling;
 mod binary;
+mod convolution;
 mod cumulative;
 mod distance;
 mod einsum;
@@ -9,6 +11,7 @@ mod einsum_equation;
 mod extremum;
 mod matmul;
 mod permute;
+mod pooling;
 mod reduction;
 mod slice;
 mod softmax;
@@ -20,6 +23,9 @@ mod view;
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("distance", distance::KERNELS),
+    ("convolution", convolution::KERNELS),
+    ("pooling", pooling::KERNELS),
+    ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
