@@ -27,6 +27,17 @@ mod loss_backward;
 mod loss_class;
 mod loss_distance;
 mod loss_margin;
+mod adaptive_pooling;
+mod binary;
+mod convolution;
+mod cumulative;
+mod distance;
+mod einsum;
+mod einsum_equation;
+mod extremum;
+mod matmul;
+mod permute;
+mod pooling;
 mod reduction;
 mod slice;
 mod softmax;
@@ -45,6 +56,9 @@ mod view;
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("distance", distance::KERNELS),
+    ("convolution", convolution::KERNELS),
+    ("pooling", pooling::KERNELS),
+    ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
