@@ -123,9 +123,7 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     let numel = cx.numel(x);
     let count = distinct_count(cx, numel);
     let values = cx.contiguous([count].as_slice(), x.dtype, &x.device);
-    // `_unique2` fills the positions also where only the counts are asked for.
-    let counts_wanted = results > 2 && args.flag("return_counts")?;
-    let inverse = if args.flag("return_inverse")? || counts_wanted {
+    let inverse = if args.flag("return_inverse")? {
         cx.contiguous(x.sizes.clone(), Dtype::Int64, &x.device)
     } else {
         absent(cx, x)
@@ -133,7 +131,7 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     if results == 2 {
         return Ok(smallvec![values.into(), inverse.into()]);
     }
-    let counts = if counts_wanted {
+    let counts = if args.flag("return_counts")? {
         cx.contiguous([count].as_slice(), Dtype::Int64, &x.device)
     } else {
         absent(cx, x)

@@ -49,16 +49,16 @@ fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
     if backed { cx.branch_or(empty, false, "scatter.C3") } else { cx.surely(empty) }
 }
 
-/// The conditions on an index: (C1) the dimension exists; (C2) the index is of `int64` or `int32`; unless it is empty, (C3) it has as
+/// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or `int32`, (C3) it has as
 /// many dimensions as the tensor, and (C4) is no larger, but along the dimension.
 fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
-    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), "scatter.C2", |_| {
-        format!("the index is of {}, int64 or int32 is expected", index.dtype)
-    })?;
     if is_empty(cx, index) {
         return Ok(dim);
     }
+    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), "scatter.C2", |_| {
+        format!("the index is of {}, int64 or int32 is expected", index.dtype)
+    })?;
     let rank = x.rank().max(1);
     cx.check(index.rank().max(1) == rank, "scatter.C3", |_| {
         format!("the index has {} dimensions, the tensor {}", index.rank(), x.rank())
