@@ -9,12 +9,17 @@ mod asserts;
 mod cast;
 mod creation;
 mod embedding;
+mod cumulative;
+mod data_dependent;
 mod diagonal;
 mod expand;
 mod fold;
+mod index;
+mod index_dim;
 mod join;
 mod matmul;
 mod norm;
+mod metadata;
 mod pad;
 mod permute;
 mod prims_view;
@@ -39,6 +44,8 @@ mod matmul;
 mod permute;
 mod pooling;
 mod reduction;
+mod scatter;
+mod search;
 mod slice;
 mod softmax;
 mod sort;
@@ -75,14 +82,23 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("reduction", reduction::KERNELS),
     ("combine", combine::KERNELS),
     ("cumulative", cumulative::KERNELS),
+    ("data_dependent", data_dependent::KERNELS),
     ("diagonal", diagonal::KERNELS),
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
     ("fold", fold::KERNELS),
+    ("index", index::KERNELS),
+    ("index_dim", index_dim::KERNELS),
     ("join", join::KERNELS),
+    ("matmul", matmul::KERNELS),
+    ("metadata", metadata::KERNELS),
     ("pad", pad::KERNELS),
     ("prims_view", prims_view::KERNELS),
     ("rearrange", rearrange::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("scatter", scatter::KERNELS),
+    ("search", search::KERNELS),
+    ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
     ("loss", loss::KERNELS),

@@ -161,36 +161,29 @@ fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResu
 }
 
 /// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows summed up where they
-/// come from.
+/// come from, those left out that do not fit.
 ///
-/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0` and `0 <= size <= d`. (C5) The gradient, its windows one after
-/// the other along the dimension, broadcasts to the `(d - size) // step + 1` windows of the input.
+/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more than the input, at
+/// least `size` elements along it, and broadcasts along the dimensions other than `dim`.
 fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad_in")?, args.ints("input_sizes")?);
     let (size, step) = (args.int("size")?, args.int("step")?);
     natural_sizes(cx, sizes)?;
     let dim = cx.dim(args.int("dim")?, sizes.len(), "view_backward.C3")?;
-    let (positive, natural) = (cx.gt(step, 0), cx.ge(size, 0));
-    for holds in [positive, natural] {
-        cx.require(holds, "view_backward.C4", |cx| {
-            format!("the step {} or the size {} is out of range", cx.show(step), cx.show(size))
-        })?;
-    }
+    let positive = cx.gt(step, 0);
+    cx.require(positive, "view_backward.C4", |cx| format!("the step {} is not positive", cx.show(step)))?;
     cx.check(grad.rank() == sizes.len() + 1, "view_backward.C5", |_| {
         format!("the gradient has {} dimensions, the input {}", grad.rank(), sizes.len())
     })?;
-    if let Some(&extent) = sizes.get(dim) {
-        let fits = cx.le(size, extent);
-        cx.require(fits, "view_backward.C4", |cx| {
-            format!("the window size {} exceeds the size {}", cx.show(size), cx.show(extent))
-        })?;
-        let span = cx.sub(extent, size);
-        let steps = cx.floor_div(span, step);
-        let windows = cx.add(steps, 1);
+    let long_enough = cx.ge(grad.size(-1), size);
+    cx.require(long_enough, "view_backward.C5", |cx| {
+        format!("windows of {} elements have {}", cx.show(size), cx.show(grad.size(-1)))
+    })?;
+    if dim < sizes.len() {
         let (mut wanted, mut given): (Sizes, Sizes) = (sizes.into(), grad.sizes.clone());
-        wanted[dim] = cx.mul(windows, size);
-        let length = given.pop().unwrap_or(Expr::ONE);
-        given[dim] = cx.mul(given[dim], length);
+        given.pop();
+        wanted.remove(dim);
+        given.remove(dim);
         cx.require_expandable(&given, &wanted, "view_backward.C5")?;
     }
     one(cx.contiguous(Sizes::from(sizes), grad.dtype, &grad.device))
