@@ -12,6 +12,7 @@ mod context;
 mod domain;
 mod elementwise;
 mod error;
+mod inplace;
 mod kinds;
 mod operators;
 pub mod ops;
@@ -28,12 +29,8 @@ pub use bind::{BindError, bind};
 pub use context::Cx;
 pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
+pub use ops::python_function;
 pub use promote::{Category, default_dtype_for};
 pub use registry::{Kernel, Registry};
 pub use tensor::{Sizes, Tensor};
 pub use value::{Scalar, Value, Values};
-
-/// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-pub fn python_function(_: &mut Cx, function: &str, _: &[Value]) -> KernelResult {
-    Err(KernelError::Unsupported(format!("`{function}` is not supported")))
-}

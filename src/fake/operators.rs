@@ -2,6 +2,7 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
+use super::inplace;
 use super::registry::Registry;
 use crate::ir::schema::{Schema, SchemaTable};
 use indexmap::IndexMap;
@@ -43,7 +44,10 @@ impl Operators {
         if let Some((schema, kernel)) = self.custom.get(op) {
             return Some((schema, kernel.as_ref()));
         }
-        let kernel = Registry::builtin().get(op)?;
-        Some((SchemaTable::global().get(op)?, kernel))
+        let schema = SchemaTable::global().get(op)?;
+        match Registry::builtin().get(op) {
+            Some(kernel) => Some((schema, kernel)),
+            None => inplace::find(op).map(|kernel| (schema, kernel as &dyn FakeKernel)),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod matmul;
 mod permute;
 mod random;
 mod reduction;
+mod scalar;
 mod sequence;
 mod slice;
 mod softmax;
@@ -19,6 +20,8 @@ mod sort;
 mod ternary;
 mod unary;
 mod view;
+
+pub use scalar::call as python_function;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
