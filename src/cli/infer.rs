@@ -2,7 +2,7 @@
 use super::argument::{read_value, write_int, write_value};
 use super::jsonl::Refusal;
 use crate::expr::{Int, Value as Number, text};
-use crate::fake::{Cx, KernelError, Operators, Value, bind};
+use crate::fake::{Cx, KernelError, Registry, Value, bind};
 use crate::ir::schema::SchemaTable;
 use crate::range::ValueRange;
 use crate::shape_env::{ShapeEnv, SymbolInfo};
@@ -40,8 +40,7 @@ pub fn answer(request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal>
         }
         Some(_) => return Err(Refusal::invalid("expected an object of `kwargs`")),
     }
-    let operators = Operators::new();
-    let Some((_, kernel)) = operators.find(op) else {
+    let Some(kernel) = Registry::builtin().resolve(op) else {
         return Err(unsupported(format!("there is no fake kernel for `{op}`")));
     };
     let args =

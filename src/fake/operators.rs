@@ -2,7 +2,6 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
-use super::inplace;
 use super::registry::Registry;
 use crate::ir::schema::{Schema, SchemaTable};
 use indexmap::IndexMap;
@@ -44,10 +43,7 @@ impl Operators {
         if let Some((schema, kernel)) = self.custom.get(op) {
             return Some((schema, kernel.as_ref()));
         }
-        let schema = SchemaTable::global().get(op)?;
-        match Registry::builtin().get(op) {
-            Some(kernel) => Some((schema, kernel)),
-            None => inplace::find(op).map(|kernel| (schema, kernel as &dyn FakeKernel)),
-        }
+        let kernel = Registry::builtin().resolve(op)?;
+        Some((SchemaTable::global().get(op)?, kernel))
     }
 }

@@ -3,29 +3,51 @@ use super::registry::Kernel;
 
 mod activation;
 mod asserts;
+mod attention;
 mod binary;
 mod cast;
+mod combine;
 mod creation;
 mod cumulative;
+mod diagonal;
+mod distance;
+mod einsum;
+mod einsum_equation;
+mod embedding;
+mod expand;
 mod extremum;
+mod fold;
+mod join;
+mod loss;
+mod loss_backward;
+mod loss_class;
+mod loss_distance;
+mod loss_margin;
 mod matmul;
+mod norm;
+mod pad;
 mod permute;
+mod prims_view;
 mod random;
+mod rearrange;
 mod reduction;
-mod scalar;
 mod sequence;
 mod slice;
 mod softmax;
 mod sort;
+mod split;
+mod strided;
+mod symbolic;
 mod ternary;
 mod unary;
+mod vector_norm;
 mod view;
-
-pub use scalar::call as python_function;
 
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
+    ("distance", distance::KERNELS),
+    ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
     ("binary", binary::KERNELS),
     ("activation", activation::KERNELS),
@@ -39,8 +61,28 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
     ("reduction", reduction::KERNELS),
+    ("combine", combine::KERNELS),
+    ("cumulative", cumulative::KERNELS),
+    ("diagonal", diagonal::KERNELS),
+    ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("fold", fold::KERNELS),
+    ("join", join::KERNELS),
+    ("pad", pad::KERNELS),
+    ("prims_view", prims_view::KERNELS),
+    ("rearrange", rearrange::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
-    ("cumulative", cumulative::KERNELS),
+    ("loss", loss::KERNELS),
+    ("loss_backward", loss_backward::KERNELS),
+    ("loss_class", loss_class::KERNELS),
+    ("loss_distance", loss_distance::KERNELS),
+    ("loss_margin", loss_margin::KERNELS),
+    ("vector_norm", vector_norm::KERNELS),
+    ("split", split::KERNELS),
+    ("strided", strided::KERNELS),
+    ("attention", attention::KERNELS),
+    ("embedding", embedding::KERNELS),
+    ("norm", norm::KERNELS),
+    ("symbolic", symbolic::KERNELS),
 ];

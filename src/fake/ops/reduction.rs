@@ -169,6 +169,7 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, size) = (args.tensor("self")?, args.ints("size")?);
     cx.require_expandable(size, &x.sizes, "sum_to_size.C1")?;
     let shift = x.rank() - size.len();
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     let mut summed = shift > 0 || size.is_empty();
     for (i, &kept) in size.iter().enumerate() {
         let (same, one) = (cx.eq(kept, x.sizes[shift + i]), cx.eq(kept, 1));
@@ -176,12 +177,13 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
             // Where the sizes agree the dimension stays; else it is summed to 1.
             let unequal = cx.not(same);
             let sums = cx.all(&[one, unequal]);
-            summed |= cx.branch(sums, "sum_to_size.C1")?;
+            // Unless the dtype tells, only the strides do.
+            summed |=
+                if dtype == x.dtype { cx.layout_choice(sums) } else { cx.branch(sums, "sum_to_size.C1")? };
         }
     }
     if !summed {
         return Ok(smallvec![crate::fake::Value::Tensor(x.clone())]);
     }
-    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     one(cx.contiguous(size, dtype, &x.device))
 }

@@ -1,6 +1,8 @@
 //! Functions of Python and torch on numbers, with Python's rules: `bool` counts as an integer, integers meet floats as floats.
+use super::context::Cx;
+use super::error::{KernelError, KernelResult};
+use super::value::Value;
 use crate::expr::{Expr, Func, Sort};
-use crate::fake::{Cx, KernelError, KernelResult, Value};
 use smallvec::smallvec;
 
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
@@ -10,7 +12,7 @@ use smallvec::smallvec;
 ///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
-pub fn call(cx: &mut Cx, function: &str, args: &[Value]) -> KernelResult {
+pub fn python_function(cx: &mut Cx, function: &str, args: &[Value]) -> KernelResult {
     let (_, name) = function.rsplit_once('.').unwrap_or(("", function));
     let name = name.trim_start_matches("_sym_").trim_start_matches("sym_").trim_end_matches('_');
     if name == "getitem" {
@@ -30,6 +32,7 @@ pub fn call(cx: &mut Cx, function: &str, args: &[Value]) -> KernelResult {
         }
     }
     let result = match *numbers.as_slice() {
+        ref items if name == "sum" => Some(cx.sum(items.iter().copied())),
         [a] => unary(cx, name, a)?,
         [a, b] => binary(cx, name, a, b)?,
         [c, p, q] if name == "ite" => {
