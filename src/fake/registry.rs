@@ -21,16 +21,6 @@ pub(super) use kernels;
 /// The kernels by overload.
 pub struct Registry {
     kernels: FxHashMap<&'static str, Kernel>,
-    in_place: FxHashMap<String, InPlace>,
-}
-
-/// The kernel of an in-place overload.
-struct InPlace(Kernel);
-
-impl FakeKernel for InPlace {
-    fn call(&self, cx: &mut Cx, args: &Args) -> KernelResult {
-        inplace::call(self.0, cx, args)
-    }
 }
 
 impl Registry {
@@ -38,13 +28,9 @@ impl Registry {
     pub fn builtin() -> &'static Registry {
         static BUILTIN: OnceLock<Registry> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let kernels: FxHashMap<&str, Kernel> =
+            let kernels =
                 super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter().copied()).collect();
-            let in_place = kernels.iter().filter_map(|(op, kernel)| {
-                let (name, overload) = op.rsplit_once('.')?;
-                Some((format!("{name}_.{overload}"), InPlace(*kernel)))
-            });
-            Registry { in_place: in_place.collect(), kernels }
+            Registry { kernels }
         })
     }
 
@@ -57,7 +43,7 @@ impl Registry {
     pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
         match self.kernels.get(op) {
             Some(kernel) => Some(kernel),
-            None => self.in_place.get(op).map(|kernel| kernel as &dyn FakeKernel),
+            None => inplace::find(op).map(|kernel| kernel as &dyn FakeKernel),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Attention.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelResult, Sizes};
 
@@ -25,7 +25,7 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(q.dtype == k.dtype && q.dtype == v.dtype, "sdpa.C2", |_| {
         format!("the dtypes differ: {}, {} and {}", q.dtype, k.dtype, v.dtype)
     })?;
-    cx.check_kind(q, Kinds::INEXACT, "sdpa.C2")?;
+    cx.require_kind(q, Domain::FLOAT_COMPLEX, "sdpa.C2")?;
     cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
     cx.require_eq(k.size(-2), v.size(-2), "sdpa.C4", "the lengths of key and value differ")?;
     let lead = |t: &crate::fake::Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);

@@ -162,9 +162,11 @@ pub(super) fn like_tensor(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor
     fresh_like(cx, x, dtype, &device, format)
 }
 
-/// `aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, …) -> Tensor`: no dimensions; without a dtype, the value's.
+/// `aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, …) -> Tensor`: no dimensions; `float32` by default,
+/// or the value's dtype for the operator of `prims`.
 fn scalar_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
-    let dtype = dtype_or(args, args.scalar("s")?.dtype())?;
+    let prim = args.schema.namespace == "prims";
+    let dtype = dtype_or(args, if prim { args.scalar("s")?.dtype() } else { Dtype::Float32 })?;
     let device = device_or(args, Device::cpu())?;
     one(cx.contiguous(Sizes::new(), dtype, &device))
 }

@@ -1,7 +1,7 @@
 //! Normalisation layers.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use crate::ir::dtype::{Dtype, MemoryFormat};
@@ -72,7 +72,7 @@ fn normalized_from(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<usize, Kernel
 fn layer_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     normalized_from(cx, args, x)?;
-    cx.check_kind(x, Kinds::FLOATING, "layer_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "layer_norm.C4")?;
     same_dtype(cx, args, x, "layer_norm.C5")?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
@@ -81,7 +81,7 @@ fn layer_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 fn same_dtype(cx: &mut Cx, args: &Args, x: &Tensor, clause: &'static str) -> Result<(), KernelError> {
     for name in ["weight", "bias"] {
         if let Some(parameter) = args.opt_tensor(name)? {
-            let mixed = Kinds::HALF.has(x.dtype) && parameter.dtype == Dtype::Float32;
+            let mixed = Domain::HALVES.contains(x.dtype) && parameter.dtype == Dtype::Float32;
             cx.check(parameter.dtype == x.dtype || mixed, clause, |_| {
                 format!("`{name}` of {} beside an operand of {}", parameter.dtype, x.dtype)
             })?;
@@ -97,7 +97,7 @@ fn same_dtype(cx: &mut Cx, args: &Args, x: &Tensor, clause: &'static str) -> Res
 fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     normalized_from(cx, args, x)?;
-    cx.check_kind(x, Kinds::INEXACT, "rms_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX, "rms_norm.C4")?;
     let mut operands: Vec<&Tensor> = vec![x];
     operands.extend(args.opt_tensor("weight")?.map(|w| &**w));
     let dtype = crate::fake::promote::ResultType::of(operands.iter().copied())
@@ -112,7 +112,7 @@ fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 fn native_layer_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     let axis = normalized_from(cx, args, x)?;
-    cx.check_kind(x, Kinds::FLOATING, "layer_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "layer_norm.C4")?;
     same_dtype(cx, args, x, "layer_norm.C5")?;
     let mut statistics: Sizes = x.sizes[..axis].into();
     statistics.extend(std::iter::repeat_n(Expr::ONE, x.rank() - axis));
@@ -153,7 +153,7 @@ fn channels(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Expr, KernelError> {
             )?;
         }
     }
-    cx.check_kind(x, Kinds::FLOATING, "batch_norm.C3")?;
+    cx.require_kind(x, Domain::FLOAT, "batch_norm.C3")?;
     Ok(channels)
 }
 
@@ -186,7 +186,7 @@ fn native_batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let training = args.has("training") && args.flag("training")?;
     let y = format_of(cx, x);
     let entries = if training { channels } else { Expr::ZERO };
-    let dtype = if Kinds::HALF.has(x.dtype) { statistics_dtype(args, x)? } else { x.dtype };
+    let dtype = if Domain::HALVES.contains(x.dtype) { statistics_dtype(args, x)? } else { x.dtype };
     let statistics = cx.contiguous([entries].as_slice(), dtype, &x.device);
     Ok(smallvec![y.into(), statistics.clone().into(), statistics.into()])
 }
@@ -225,7 +225,7 @@ fn group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     for name in ["weight", "bias"] {
         affine(cx, args, name, &[x.size(1)], "group_norm.C3")?;
     }
-    cx.check_kind(x, Kinds::FLOATING, "group_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "group_norm.C4")?;
     same_dtype(cx, args, x, "group_norm.C4")?;
     one(channels_last_or_contiguous(cx, x))
 }
@@ -260,7 +260,7 @@ fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     for name in ["weight", "bias"] {
         affine(cx, args, name, &[c], "native_group_norm.C3")?;
     }
-    cx.check_kind(x, Kinds::FLOATING, "native_group_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "native_group_norm.C4")?;
     same_dtype(cx, args, x, "native_group_norm.C4")?;
     let y = channels_last_or_contiguous(cx, x);
     let dtype = statistics_dtype(args, x)?;

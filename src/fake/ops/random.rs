@@ -153,7 +153,8 @@ fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
                 format!("no number from {} below {}", cx.show(from), cx.show(to))
             })?;
         }
-        "normal_functional" | "log_normal" => require_parameter(cx, args, "std", |v| v >= 0.0)?,
+        "normal_functional" => require_parameter(cx, args, "std", |v| v >= 0.0)?,
+        "log_normal" => require_parameter(cx, args, "std", |v| v > 0.0)?,
         "exponential" => require_parameter(cx, args, "lambd", |v| v > 0.0)?,
         "geometric" => require_parameter(cx, args, "p", |v| 0.0 < v && v < 1.0)?,
         "cauchy" => require_parameter(cx, args, "sigma", |v| v > 0.0)?,
@@ -174,13 +175,17 @@ fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 /// `aten::bernoulli(Tensor self, *, …) -> Tensor`: like `self`.
 ///
 /// (C1) Probabilities taken from `self` are floats. (C2) A probability given lies in `[0, 1]`. (C3) A tensor of probabilities
-/// broadcasts to the shape of `self`, and is of floats.
+/// broadcasts to the shape of `self`, unless that is empty, and is of floats.
 fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if !args.has("p") {
         cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "bernoulli.C1")?;
     } else if let Ok(p) = args.tensor("p") {
-        cx.require_expandable(&p.sizes, &x.sizes, "bernoulli.C3")?;
+        let numel = cx.numel(x);
+        let empty = cx.eq(numel, 0);
+        if !cx.surely(empty) {
+            cx.require_expandable(&p.sizes, &x.sizes, "bernoulli.C3")?;
+        }
         cx.check(p.dtype.is_float(), "bernoulli.C3", |_| format!("probabilities are not of {}", p.dtype))?;
     } else {
         require_parameter(cx, args, "p", |v| (0.0..=1.0).contains(&v))?;

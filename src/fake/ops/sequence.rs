@@ -66,19 +66,14 @@ fn bounds(cx: &mut Cx, args: &Args) -> Result<Bounds, KernelError> {
 /// `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, …) -> Tensor`:
 /// `[ceil((end - start) / step)]`, of `int64` when all numbers are integers, else of `float32`.
 ///
-/// Integers divide exactly; doubles as doubles do. For `int64` the numbers are first cut to integers.
+/// Integers divide exactly; doubles as doubles do.
 /// (C1) to (C3) as [`bounds`]. (C4) Not for `bool` or complex dtypes.
 fn arange(cx: &mut Cx, args: &Args) -> KernelResult {
-    let Bounds { mut start, mut end, mut step, exact } = bounds(cx, args)?;
+    let Bounds { start, end, step, exact } = bounds(cx, args)?;
     let dtype = dtype_or(args, if exact { Dtype::Int64 } else { Dtype::Float32 })?;
     cx.check(!dtype.is_bool() && !dtype.is_complex(), "arange.C4", |_| format!("a range is not of {dtype}"))?;
-    if !exact && dtype == Dtype::Int64 {
-        [start, end, step] = [start, end, step].map(|e| cx.pool().float_to_int(Func::Trunc, e));
-        let nonzero = cx.ne(step, 0);
-        cx.require(nonzero, "arange.C2", |_| "the step is 0 as an integer".to_string())?;
-    }
     let span = cx.sub(end, start);
-    let length = if exact || dtype == Dtype::Int64 {
+    let length = if exact {
         cx.ceil_div(span, step)
     } else {
         let steps = cx.pool().true_div(span, step);
