@@ -14,6 +14,7 @@ mod domain;
 mod elementwise;
 mod error;
 mod kinds;
+mod norm;
 mod operators;
 pub mod ops;
 mod pool;

@@ -2,6 +2,7 @@
 use super::registry::Kernel;
 
 mod adaptive_pooling;
+mod batch_norm;
 mod binary;
 mod convolution;
 mod cumulative;
@@ -9,6 +10,7 @@ mod distance;
 mod einsum;
 mod einsum_equation;
 mod extremum;
+mod layer_norm;
 mod matmul;
 mod permute;
 mod pooling;
@@ -17,6 +19,7 @@ mod slice;
 mod softmax;
 mod sort;
 mod unary;
+mod upsample;
 mod view;
 
 /// The families: name and kernels.
@@ -25,6 +28,9 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("distance", distance::KERNELS),
     ("convolution", convolution::KERNELS),
     ("pooling", pooling::KERNELS),
+    ("batch_norm", batch_norm::KERNELS),
+    ("layer_norm", layer_norm::KERNELS),
+    ("upsample", upsample::KERNELS),
     ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
