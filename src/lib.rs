@@ -3,6 +3,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decide;
+pub mod egraph;
 pub mod expr;
 pub mod fake;
 pub mod ir;

@@ -1,0 +1,30 @@
+//! Layer 2: equality saturation.
+//!
+//! A [`Graph`] holds the expressions of a query and its facts. Equal expressions share a class, rules ([`RuleSet`]) add what
+//! else they are equal to, equations are solved so that classes have normal forms, and a table of domains is kept in step with the
+//! classes. What does not follow stays open: [`Graph::truth`] has three answers.
+mod classes;
+mod condition;
+mod explain;
+mod extract;
+mod form;
+mod graph;
+mod language;
+mod matching;
+mod pattern;
+mod quotient;
+mod reading;
+mod rule;
+mod rule_file;
+mod saturate;
+mod solve;
+
+pub use condition::Condition;
+pub use explain::Explanation;
+pub use extract::Cost;
+pub use graph::{Contradiction, Graph};
+pub use pattern::{Bindings, Operation, Pattern};
+pub use reading::Reading;
+pub use rule::{Rule, RuleSet};
+pub use rule_file::RuleError;
+pub use saturate::{Limits, Outcome, Stop};

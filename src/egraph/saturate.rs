@@ -1,0 +1,281 @@
+//! Application of rules until nothing is learned or a counted limit is reached.
+use super::classes::Surroundings;
+use super::form::{Form, Linear};
+use super::graph::Graph;
+use super::matching::{Matcher, Rest};
+use super::pattern::Bindings;
+use super::rule::{Rule, RuleSet};
+use crate::expr::{Expr, Func, Pool};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// How far a saturation may go. Counted, so that the same input always stops at the same place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The most expressions in the graph.
+    pub nodes: usize,
+    /// The most rounds.
+    pub iterations: usize,
+    /// The most rule applications.
+    pub matches: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { nodes: 400, iterations: 4, matches: 200 }
+    }
+}
+
+/// The attempts at matching in one round, for each expression that the limits allow.
+const STEPS_PER_NODE: usize = 400;
+
+/// Why a saturation stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// No rule teaches anything new.
+    Saturated,
+    /// The condition asked for is settled.
+    Settled,
+    /// The facts contradict each other.
+    Contradiction,
+    /// [`Limits::nodes`] was reached.
+    Nodes,
+    /// [`Limits::iterations`] was reached.
+    Iterations,
+    /// [`Limits::matches`] was reached.
+    Matches,
+}
+
+/// What a saturation came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Why it stopped.
+    pub stop: Stop,
+    /// The rounds begun.
+    pub iterations: usize,
+    /// The expressions in the graph.
+    pub nodes: usize,
+}
+
+impl Graph {
+    /// Applies rules until nothing new is learned, a limit is reached, or the condition `until` is settled.
+    pub fn saturate(
+        &mut self,
+        pool: &mut Pool,
+        rules: &RuleSet,
+        limits: &Limits,
+        until: Option<Expr>,
+    ) -> Outcome {
+        let all: Vec<usize> = (0..rules.rules().len()).collect();
+        self.saturate_with(pool, rules, &all, limits, until)
+    }
+
+    /// [`Graph::saturate`] with some of the rules.
+    pub(super) fn saturate_with(
+        &mut self,
+        pool: &mut Pool,
+        rules: &RuleSet,
+        enabled: &[usize],
+        limits: &Limits,
+        until: Option<Expr>,
+    ) -> Outcome {
+        if let Some(goal) = until {
+            self.add(pool, goal);
+        }
+        let mut agenda = Agenda::default();
+        let mut iterations = 0;
+        let mut last = None;
+        let stop = loop {
+            self.settle(pool, limits.nodes);
+            if self.contradiction().is_some() {
+                break Stop::Contradiction;
+            }
+            if until.is_some_and(|goal| self.truth(pool, goal).is_some()) {
+                break Stop::Settled;
+            }
+            if self.nodes() >= limits.nodes {
+                break Stop::Nodes;
+            }
+            let state = (self.classes.unions(), self.solved.version(), self.nodes());
+            if last == Some(state) {
+                break Stop::Saturated;
+            }
+            last = Some(state);
+            if iterations == limits.iterations {
+                break Stop::Iterations;
+            }
+            iterations += 1;
+            agenda.steps = (limits.nodes * STEPS_PER_NODE) as u32;
+            self.reconsider(pool, &mut agenda);
+            self.search(pool, rules, enabled, &mut agenda);
+            if let Some(stop) = self.apply(pool, &mut agenda, limits) {
+                self.settle(pool, limits.nodes);
+                break stop;
+            }
+        };
+        Outcome { stop, iterations, nodes: self.nodes() }
+    }
+
+    /// Applies what was found; tells which limit was reached, if one was.
+    fn apply(&mut self, pool: &mut Pool, agenda: &mut Agenda, limits: &Limits) -> Option<Stop> {
+        for (index, root, value) in std::mem::take(&mut agenda.found) {
+            if !agenda.done.insert((index, root, value)) || self.classes.same(root, value) {
+                continue;
+            }
+            if self.nodes() >= limits.nodes {
+                return Some(Stop::Nodes);
+            }
+            if agenda.matches == limits.matches {
+                return Some(Stop::Matches);
+            }
+            agenda.matches += 1;
+            self.equate(pool, root, value);
+            self.fired.insert(index);
+            if self.contradiction().is_some() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Looks again at matches whose conditions were not known to hold.
+    fn reconsider(&mut self, pool: &mut Pool, agenda: &mut Agenda) {
+        for matched in std::mem::take(&mut agenda.waiting) {
+            self.conclude(pool, matched, agenda);
+        }
+    }
+
+    /// Matches the rules against every expression around which something changed.
+    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, enabled: &[usize], agenda: &mut Agenda) {
+        let mut changed: FxHashMap<Func, Vec<(Expr, u64)>> = FxHashMap::default();
+        for e in (0..self.classes.len()).filter_map(|i| self.classes.expression(i)) {
+            if let Some((func, _)) = pool.as_call(e) {
+                let now = self.classes.surroundings(pool, e);
+                if agenda.surroundings.insert(e, now) != Some(now) {
+                    changed.entry(func).or_default().push((e, now.funcs));
+                }
+            }
+        }
+        for &index in enabled {
+            let rule = &rules.rules()[index];
+            let Some(func) = rule.form.trigger() else { continue };
+            let open: Bindings = std::iter::repeat_n(None, rule.variables.len()).collect();
+            if let Form::Linear(law) = &rule.form {
+                for i in 0..self.classes.calls(func).len() {
+                    let root = self.classes.calls(func)[i];
+                    self.search_law(pool, index, rule, law, root, &open, agenda);
+                }
+                continue;
+            }
+            for &(root, funcs) in changed.get(&func).map_or(&[][..], Vec::as_slice) {
+                if rule.needs & !funcs != 0 {
+                    continue;
+                }
+                let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+                let ways = matcher.partly(&rule.form, root, &open);
+                agenda.steps = matcher.steps;
+                for (bindings, rest) in ways {
+                    self.check(pool, index, rule, root, &bindings, rest, agenda);
+                }
+            }
+        }
+    }
+
+    /// A law about a sum or product is used where all calls that it speaks of are there.
+    #[allow(clippy::too_many_arguments)]
+    fn search_law(
+        &mut self,
+        pool: &mut Pool,
+        index: usize,
+        rule: &Rule,
+        law: &Linear,
+        root: Expr,
+        open: &Bindings,
+        agenda: &mut Agenda,
+    ) {
+        let Some((trigger, _)) = law.calls().next() else { return };
+        let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+        let ways = matcher.node(trigger, root, open);
+        agenda.steps = matcher.steps;
+        for bindings in ways {
+            let present = law.calls().all(|(_, call)| {
+                call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e))
+            });
+            if present && let Some(left) = rule.left.instantiate(pool, &bindings) {
+                self.check(pool, index, rule, left, &bindings, Rest::new(), agenda);
+            }
+        }
+    }
+
+    /// Builds the right side and the conditions of a match.
+    #[allow(clippy::too_many_arguments)]
+    fn check(
+        &mut self,
+        pool: &mut Pool,
+        index: usize,
+        rule: &Rule,
+        root: Expr,
+        bindings: &Bindings,
+        rest: Rest,
+        agenda: &mut Agenda,
+    ) {
+        let mut conditions = SmallVec::new();
+        if !rule.conditions.iter().all(|c| c.require(pool, bindings, &mut conditions)) {
+            return;
+        }
+        let Some(mut value) = rule.right.instantiate(pool, bindings) else { return };
+        // What the match left over stays beside the result.
+        if let (false, Some((func, _))) = (rest.is_empty(), pool.as_call(root)) {
+            let mut operands = rest;
+            operands.push(value);
+            value = pool.call(func, &operands);
+        }
+        if value != root {
+            self.conclude(pool, Match { index, root, value, conditions }, agenda);
+        }
+    }
+
+    fn conclude(&mut self, pool: &mut Pool, matched: Match, agenda: &mut Agenda) {
+        let Match { index, root, value, .. } = matched;
+        if self.classes.same(root, value) || agenda.done.contains(&(index, root, value)) {
+            return;
+        }
+        for &condition in &matched.conditions {
+            match self.truth(pool, condition) {
+                Some(true) => {}
+                Some(false) => return,
+                None => {
+                    if agenda.waiting.len() < MAX_WAITING {
+                        agenda.waiting.push(matched);
+                    }
+                    return;
+                }
+            }
+        }
+        agenda.found.push((index, root, value));
+    }
+}
+
+/// The most matches kept because a condition may become known.
+const MAX_WAITING: usize = 256;
+
+/// A match: what a rule says about an expression, under conditions.
+struct Match {
+    index: usize,
+    root: Expr,
+    value: Expr,
+    conditions: SmallVec<[Expr; 4]>,
+}
+
+/// The state of a saturation.
+#[derive(Default)]
+struct Agenda {
+    /// What will be applied at the end of the round.
+    found: Vec<(usize, Expr, Expr)>,
+    waiting: Vec<Match>,
+    done: FxHashSet<(usize, Expr, Expr)>,
+    /// For every call, what was around it when rules were last matched.
+    surroundings: FxHashMap<Expr, Surroundings>,
+    matches: usize,
+    steps: u32,
+}
