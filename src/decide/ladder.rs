@@ -141,25 +141,8 @@ impl Climb<'_> {
         }
         conditions.extend_from_slice(extra);
         let mut reduced = Reduced::new(self.pool, &conditions);
-        if std::env::var("DBG").is_ok() {
-            for c in &reduced.conditions {
-                eprintln!("  {}", crate::expr::print::expression(self.pool, *c));
-            }
-            for (s, e) in &reduced.replaced {
-                eprintln!(
-                    "  {} := {}",
-                    self.pool.symbol_name(*s),
-                    crate::expr::print::expression(self.pool, *e)
-                );
-            }
-            eprintln!("  contradiction {}", reduced.contradiction);
-        }
         let mut effort = Effort { branches: self.budget.branches, pivots: self.budget.pivots };
-        let r = linear::refute(self.pool, &mut reduced, &mut effort);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("  {r:?} {effort:?}");
-        }
-        match r {
+        match linear::refute(self.pool, &mut reduced, &mut effort) {
             linear::Outcome::Closed => Linear::Closed,
             linear::Outcome::Open => Linear::Open,
             linear::Outcome::Candidate(mut values) => {
