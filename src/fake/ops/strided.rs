@@ -15,9 +15,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
         let result = one(as_strided(cx, args)?);
         copied(cx, result)
     }),
-    ("aten._reshape_alias.default", |cx, args| one(as_strided(cx, args)?)),
+    ("aten._reshape_alias.default", |cx, args| one(restrided(cx, args)?)),
     ("aten._reshape_alias_copy.default", |cx, args| {
-        let result = one(as_strided(cx, args)?);
+        let result = one(restrided(cx, args)?);
         copied(cx, result)
     }),
     ("aten.as_strided_scatter.default", |cx, args| {
@@ -26,7 +26,6 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     }),
     ("prims.as_strided_scatter.default", |cx, args| {
         let part = as_strided(cx, args)?;
-        require_inside(cx, args.tensor("self")?, &part)?;
         scattered(cx, args, part)
     }),
     ("aten.diagonal_scatter.default", |cx, args| {
@@ -63,8 +62,15 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 /// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and strides on
 /// the same storage, from the same offset where none is given.
 ///
-/// (C1) There are as many strides as sizes. (C2) None of them, nor the offset, is negative.
+/// (C1) There are as many strides as sizes. (C2) None of them, nor the offset, is negative. (C3) The storage reaches that far.
 fn as_strided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
+    let part = restrided(cx, args)?;
+    require_inside(cx, args.tensor("self")?, &part)?;
+    Ok(part)
+}
+
+/// (C1) and (C2) of [`as_strided`].
+fn restrided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     let (x, sizes, strides) = (args.tensor("self")?, args.ints("size")?, args.ints("stride")?);
     cx.check(sizes.len() == strides.len(), "as_strided.C1", |_| {
         format!("{} strides for {} sizes", strides.len(), sizes.len())
@@ -80,7 +86,7 @@ fn as_strided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     Ok(result)
 }
 
-/// How many elements of its storage a tensor reaches over: `offset + 1 + sum((size - 1) * stride)`, or 0 when it is empty.
+/// How many elements of its storage a tensor that is not empty reaches over: `offset + 1 + sum((size - 1) * stride)`.
 fn reach(cx: &mut Cx, x: &Tensor) -> Expr {
     let mut last = cx.add(x.offset, 1);
     for (&size, &stride) in x.sizes.iter().zip(&x.strides) {
@@ -91,14 +97,21 @@ fn reach(cx: &mut Cx, x: &Tensor) -> Expr {
     last
 }
 
-/// (C3) The part lies inside the storage that the tensor reaches over.
+/// (C3) The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense from the beginning of its
+/// storage may be a view of a larger one: what does not fit into its reach is not followed there.
 fn require_inside(cx: &mut Cx, x: &Tensor, part: &Tensor) -> Result<(), KernelError> {
-    let (held, needed, numel) = (reach(cx, x), reach(cx, part), cx.numel(part));
-    let (inside, empty) = (cx.le(needed, held), cx.eq(numel, 0));
-    let fits = cx.any(&[inside, empty]);
-    cx.require(fits, "as_strided.C3", |cx| {
-        format!("{} elements of storage are needed, there are {}", cx.show(needed), cx.show(held))
-    })
+    let (held, needed) = (reach(cx, x), reach(cx, part));
+    let (all, wanted) = (cx.numel(x), cx.numel(part));
+    let (inside, some, none) = (cx.le(needed, held), cx.ne(all, 0), cx.eq(wanted, 0));
+    let inside = cx.all(&[inside, some]);
+    let fits = cx.any(&[inside, none]);
+    let message =
+        |cx: &Cx| format!("{} elements of storage are needed, there are {}", cx.show(needed), cx.show(held));
+    let whole = x.offset == Expr::ZERO && cx.is_dense(x);
+    match cx.require(fits, "as_strided.C3", message) {
+        Err(_) if !whole => Err(KernelError::Unsupported(format!("{}; it may be a view", message(cx)))),
+        outcome => outcome,
+    }
 }
 
 /// The part that `dim`, `start`, `end` and `step` of the call select.
