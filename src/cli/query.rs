@@ -15,6 +15,7 @@ pub struct Query {
     pub texts: Vec<String>,
     /// The symbols as declared.
     symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
+    hints: Vec<(Symbol, Int)>,
     divisors: Vec<Expr>,
     /// Ranges that hold nothing, as text.
     empty: Vec<String>,
@@ -28,6 +29,7 @@ impl Query {
             given: Vec::new(),
             texts: Vec::new(),
             symbols: Vec::new(),
+            hints: Vec::new(),
             divisors: Vec::new(),
             empty: Vec::new(),
         };
@@ -77,6 +79,9 @@ impl Query {
                 self.facts.declare(pool, symbol, range);
             }
         }
+        for (symbol, value) in std::mem::take(&mut self.hints) {
+            self.facts.hint(symbol, value);
+        }
         for divisor in std::mem::take(&mut self.divisors) {
             self.facts.exclude_zero(pool, divisor);
         }
@@ -119,7 +124,7 @@ impl Query {
             self.empty.push(format!("{l} <= {name} <= {h}"));
         }
         if let Some(hint) = bound("hint")? {
-            self.facts.hint(symbol, hint);
+            self.hints.push((symbol, hint));
         }
         self.symbols.push((symbol, low, high));
         Ok(())

@@ -1,14 +1,13 @@
 //! What is known: ranges of symbols, assumptions, and divisors that are not zero.
-use super::program::Program;
-use super::search::{Constants, Found, Problem, assignment, conjuncts, machine_range};
-use super::verdict::{FactId, Premise, Witness};
+use super::models::Models;
+use super::program::to_i128;
+use super::search::conjuncts;
+use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-/// The most satisfying assignments that are kept.
-const MAX_MODELS: usize = 24;
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
 
@@ -18,7 +17,7 @@ pub(super) enum Consistency {
     /// Not asked yet, or not since the last change.
     #[default]
     Open,
-    /// Some assignment does: the first of the models.
+    /// Some assignment does, and it has been replayed.
     Consistent,
     /// None does.
     Inconsistent(Vec<Premise>),
@@ -39,8 +38,7 @@ pub struct Facts {
     /// The assumptions with nested conjunctions taken apart, and where each part comes from.
     parts: Vec<(Expr, FactId)>,
     nonzero: Vec<Expr>,
-    hints: IndexMap<Symbol, Int, FxBuildHasher>,
-    models: Vec<Witness>,
+    pub(super) models: Models,
     pub(super) consistency: Consistency,
     table: DomainTable,
     /// Whether the table may still learn from assuming the conditions again.
@@ -64,6 +62,7 @@ impl Facts {
         if pool.sort(e) == Sort::Int {
             // An empty domain is remembered by the table as its contradiction.
             self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+            self.models.declare(symbol, known);
         }
         self.changed();
     }
@@ -73,10 +72,13 @@ impl Facts {
         let id = FactId(self.given.len() as u32);
         let condition = pool.truth(condition);
         self.given.push(condition);
+        self.declare_free(pool, condition);
         let mut parts = Vec::new();
         conjuncts(pool, condition, &mut parts);
-        self.parts.extend(parts.into_iter().map(|p| (p, id)));
-        self.declare_free(pool, condition);
+        for part in parts {
+            self.models.require(pool, part);
+            self.parts.push((part, id));
+        }
         self.empty |= self.table.assume(pool, condition).is_err();
         self.changed();
         id
@@ -88,6 +90,7 @@ impl Facts {
         if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
+            self.models.exclude_zero(pool, divisor);
             let nonzero = pool.ne(divisor, Expr::ZERO);
             self.empty |= self.table.assume(pool, nonzero).is_err();
             self.changed();
@@ -135,7 +138,9 @@ impl Facts {
 
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
     pub fn hint(&mut self, symbol: Symbol, value: Int) {
-        self.hints.insert(symbol, value);
+        if let Some(value) = to_i128(&value) {
+            self.models.hint(symbol, value);
+        }
     }
 
     /// The assumptions, in the order of their numbers.
@@ -175,11 +180,6 @@ impl Facts {
         out
     }
 
-    /// Satisfying assignments found so far.
-    pub(super) fn models(&self) -> &[Witness] {
-        &self.models
-    }
-
     /// Everything that was assumed, as premises.
     pub(super) fn all_premises(&self) -> Vec<Premise> {
         let facts = (0..self.given.len()).map(|i| Premise::Fact(FactId(i as u32)));
@@ -193,81 +193,15 @@ impl Facts {
     /// Symbols that were never declared are unbounded.
     pub(super) fn declare_free(&mut self, pool: &Pool, e: Expr) {
         for symbol in pool.free_symbols(&[e]) {
-            self.ranges.entry(symbol).or_insert_with(ValueRange::all);
+            if !self.ranges.contains_key(&symbol) {
+                self.ranges.insert(symbol, ValueRange::all());
+                self.models.declare(symbol, &ValueRange::all());
+            }
         }
-    }
-
-    /// Keeps an assignment that has been replayed.
-    pub(super) fn remember(&mut self, model: Witness) {
-        self.consistency = Consistency::Consistent;
-        if self.models.len() < MAX_MODELS && !self.models.contains(&model) {
-            self.models.push(model);
-        }
-    }
-
-    /// Searches for an assignment that satisfies the facts and `extra`; returns the points left of the budget too.
-    pub(super) fn search(&self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
-        let mut program = Program::default();
-        let mut exact = true;
-        let mut ranges = Vec::with_capacity(self.ranges.len());
-        for (symbol, low, high) in self.ranges() {
-            program.slot(symbol);
-            let (range, kept) = machine_range(low, high);
-            exact &= kept;
-            ranges.push(range);
-        }
-        let mut conditions: Vec<Expr> = self.parts.iter().map(|(e, _)| *e).collect();
-        // Small conditions first: they fail sooner.
-        conditions.sort_by_key(|&c| c.id());
-        extra.iter().for_each(|&e| conjuncts(pool, e, &mut conditions));
-        self.nonzero.iter().for_each(|&d| program.exclude_zero(pool, d));
-        conditions.iter().for_each(|&c| program.check(pool, c));
-        ranges.resize(program.symbols().len(), (None, None));
-        let mut roots = conditions.clone();
-        roots.extend(self.nonzero.iter().copied());
-        let constants = Constants::of(pool, &roots);
-        let mut seeds: Vec<Vec<i128>> = Vec::new();
-        if !self.hints.is_empty() {
-            let at = |s: &Symbol| self.hints.get(s).and_then(super::program::to_i128);
-            let low = |i: usize| ranges[i].0.unwrap_or_default();
-            seeds.push(program.symbols().iter().enumerate().map(|(i, s)| at(s).unwrap_or(low(i))).collect());
-        }
-        for model in &self.models {
-            let value =
-                |s: &Symbol| model.iter().find(|(t, _)| t == s).and_then(|(_, v)| super::program::to_i128(v));
-            seeds.extend(program.symbols().iter().map(value).collect::<Option<Vec<i128>>>());
-        }
-        let problem = Problem {
-            pool,
-            program: &program,
-            conditions: &conditions,
-            ranges: &ranges,
-            exact,
-            seeds: &seeds,
-            constants: &constants,
-        };
-        let (found, left) = problem.solve(points);
-        let outcome = match found {
-            Found::Point(point) => Search::Candidate(assignment(&program, &point)),
-            Found::Exhausted => Search::None,
-            Found::Nothing => Search::Open,
-        };
-        (outcome, left)
     }
 
     fn changed(&mut self) {
-        self.models.clear();
         self.consistency = Consistency::Open;
         self.unsettled = true;
     }
-}
-
-/// What a search over the facts came to.
-pub(super) enum Search {
-    /// An assignment to replay.
-    Candidate(Witness),
-    /// There is none: all were tried.
-    None,
-    /// None was found.
-    Open,
 }

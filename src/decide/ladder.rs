@@ -1,6 +1,7 @@
 //! The ladder: rungs in order of cost, until one settles the question.
-use super::facts::{Consistency, Facts, Search};
+use super::facts::{Consistency, Facts};
 use super::linear::{self, Effort};
+use super::models::Search;
 use super::reduce::Reduced;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
@@ -20,6 +21,14 @@ pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
     let mut climb = Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }
+}
+
+/// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
+/// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
+pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+    let goal = pool.bool(true);
+    facts.table(pool);
+    Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() }.inconsistent();
 }
 
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
@@ -95,7 +104,7 @@ impl Climb<'_> {
             return self.implied(self.facts.all_premises(), Rung::Range);
         }
         let negation = self.pool.not(self.goal);
-        let (found, left) = self.facts.search(self.pool, &[negation], self.points.min(QUICK_POINTS));
+        let (found, left) = self.facts.models.search(self.pool, &[negation], self.points.min(QUICK_POINTS));
         self.points = left;
         match found {
             Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
@@ -111,7 +120,7 @@ impl Climb<'_> {
             }
             _ => self.note(Rung::Linear, "neither a contradiction nor a solution of the linear relaxation"),
         }
-        let (found, left) = self.facts.search(self.pool, &[negation], self.points);
+        let (found, left) = self.facts.models.search(self.pool, &[negation], self.points);
         self.points = left;
         match found {
             Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
@@ -168,36 +177,60 @@ impl Climb<'_> {
     }
 
     /// A known satisfying assignment at which the goal is false.
-    fn failing_model(&self) -> Option<Witness> {
-        self.facts.models().iter().find(|m| replays(self.pool, self.facts, Some(self.goal), m)).cloned()
+    fn failing_model(&mut self) -> Option<Witness> {
+        let witness = self.facts.models.failing(self.pool, self.goal)?;
+        replays(self.pool, self.facts, Some(self.goal), &witness).then_some(witness)
     }
 
     /// Whether the facts are known to contradict each other; looks for a satisfying assignment where that is open.
     fn inconsistent(&mut self) -> Option<Vec<Premise>> {
         if let Consistency::Open = self.facts.consistency {
-            self.facts.consistency = Consistency::Unsettled;
-            match self.facts.search(self.pool, &[], self.budget.points.min(QUICK_POINTS)).0 {
-                Search::Candidate(model) if replays(self.pool, self.facts, None, &model) => {
-                    self.facts.remember(model);
-                }
-                Search::None => {
-                    self.facts.consistency = Consistency::Inconsistent(self.facts.all_premises());
-                }
-                _ => match self.linear(&[]) {
-                    Linear::Closed => {
-                        self.facts.consistency = Consistency::Inconsistent(self.facts.all_premises());
-                    }
-                    Linear::Candidate(model) if replays(self.pool, self.facts, None, &model) => {
-                        self.facts.remember(model);
-                    }
-                    _ => self.satisfy_by_smt(),
-                },
-            }
+            self.facts.consistency = self.satisfy();
         }
         match &self.facts.consistency {
             Consistency::Inconsistent(because) => Some(because.clone()),
             _ => None,
         }
+    }
+
+    /// Looks for an assignment that satisfies the facts.
+    fn satisfy(&mut self) -> Consistency {
+        if let Some(model) = self.facts.models.first() {
+            if replays(self.pool, self.facts, None, &model) {
+                return Consistency::Consistent;
+            }
+            self.facts.models.clear();
+        }
+        if self.facts.is_empty(self.pool) {
+            return Consistency::Inconsistent(self.facts.all_premises());
+        }
+        let mut points = self.budget.points;
+        for limit in [QUICK_POINTS.min(points), points] {
+            let (found, left) = self.facts.models.search(self.pool, &[], limit);
+            points = points.saturating_sub(limit - left);
+            match found {
+                Search::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
+                Search::None => return Consistency::Inconsistent(self.facts.all_premises()),
+                _ => {}
+            }
+            if limit <= QUICK_POINTS {
+                match self.linear(&[]) {
+                    Linear::Closed => return Consistency::Inconsistent(self.facts.all_premises()),
+                    Linear::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
+                    _ => {}
+                }
+            }
+        }
+        self.satisfy_by_smt()
+    }
+
+    /// Keeps an assignment that satisfies the facts.
+    fn accept(&mut self, model: &Witness) -> bool {
+        let holds = replays(self.pool, self.facts, None, model);
+        if holds {
+            self.facts.models.remember(self.pool, model);
+        }
+        holds
     }
 
     /// `Implied`, if the facts are known to be satisfiable.
@@ -213,19 +246,17 @@ impl Climb<'_> {
     }
 
     #[cfg(not(feature = "smt"))]
-    fn satisfy_by_smt(&mut self) {}
+    fn satisfy_by_smt(&mut self) -> Consistency {
+        Consistency::Unsettled
+    }
 
     #[cfg(feature = "smt")]
-    fn satisfy_by_smt(&mut self) {
+    fn satisfy_by_smt(&mut self) -> Consistency {
         use super::smt::Response;
         match self.ask(&[]) {
-            Response::Unsatisfiable => {
-                self.facts.consistency = Consistency::Inconsistent(self.facts.all_premises());
-            }
-            Response::Candidate(model) if replays(self.pool, self.facts, None, &model) => {
-                self.facts.remember(model);
-            }
-            _ => {}
+            Response::Unsatisfiable => Consistency::Inconsistent(self.facts.all_premises()),
+            Response::Candidate(model) if self.accept(&model) => Consistency::Consistent,
+            _ => Consistency::Unsettled,
         }
     }
 

@@ -6,6 +6,7 @@
 mod facts;
 mod ladder;
 mod linear;
+mod models;
 mod program;
 mod reduce;
 mod replay;
@@ -15,5 +16,5 @@ mod smt;
 mod verdict;
 
 pub use facts::Facts;
-pub use ladder::{decide, quickly};
+pub use ladder::{decide, prepare, quickly};
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};

@@ -60,7 +60,7 @@ pub struct Program {
     order: Vec<Expr>,
     slots: FxHashMap<Symbol, u32>,
     symbols: Vec<Symbol>,
-    checks: Vec<Reg>,
+    checks: u32,
 }
 
 /// A state of a program to return to.
@@ -69,7 +69,14 @@ pub struct Mark {
     code: usize,
     terms: usize,
     order: usize,
-    checks: usize,
+    checks: u32,
+}
+
+impl Mark {
+    /// The number of instructions at the mark.
+    pub fn code(self) -> usize {
+        self.code
+    }
 }
 
 impl Program {
@@ -90,12 +97,7 @@ impl Program {
 
     /// The present length of the code.
     pub fn mark(&self) -> Mark {
-        Mark {
-            code: self.code.len(),
-            terms: self.terms.len(),
-            order: self.order.len(),
-            checks: self.checks.len(),
-        }
+        Mark { code: self.code.len(), terms: self.terms.len(), order: self.order.len(), checks: self.checks }
     }
 
     /// Forgets what was compiled after `mark`; slots stay.
@@ -105,17 +107,7 @@ impl Program {
         for e in self.order.drain(mark.order..) {
             self.known.remove(&e);
         }
-        self.checks.truncate(mark.checks);
-    }
-
-    /// The number of instructions.
-    pub fn len(&self) -> usize {
-        self.code.len()
-    }
-
-    /// The number of checks.
-    pub fn check_count(&self) -> usize {
-        self.checks.len()
+        self.checks = mark.checks;
     }
 
     /// The register of an expression that has been compiled.
@@ -126,8 +118,8 @@ impl Program {
     /// Adds the check that `condition` holds and that no divisor in it is zero.
     pub fn check(&mut self, pool: &Pool, condition: Expr) {
         let reg = self.compile(pool, condition);
-        self.code.push(Op::Check(reg, self.checks.len() as u32));
-        self.checks.push(reg);
+        self.code.push(Op::Check(reg, self.checks));
+        self.checks += 1;
     }
 
     /// Excludes assignments at which `divisor` is zero.

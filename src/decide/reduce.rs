@@ -17,6 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_STEPS: usize = 60;
 /// The most bits of the modulus by which a symbol is split.
 const MAX_MODULUS_BITS: u64 = 200;
+/// The most symbols that are split by what is no constant.
+const MAX_SYMBOLIC_SPLITS: u32 = 6;
 /// Problems with more nodes than this are left as they are.
 const MAX_NODES: usize = 3_000;
 
@@ -33,6 +35,8 @@ pub(super) struct Reduced {
     pub contradiction: bool,
     /// Symbols made on the way.
     fresh: usize,
+    /// Symbols split by other symbols.
+    splits: u32,
 }
 
 impl Reduced {
@@ -55,12 +59,15 @@ impl Reduced {
                 || reduced.solve_one(pool)
                 || reduced.split_one(pool)
                 || reduced.fold(pool)
-                || reduced.rewrite_one(pool, &mut used))
+                || reduced.rewrite_one(pool, &mut used)
+                || reduced.split_by_symbol(pool))
             {
                 break;
             }
         }
-        reduced.expand_remainders(pool);
+        // A quotient that the first pass makes is seen by the second.
+        reduced.expand(pool);
+        reduced.expand(pool);
         reduced.learn(pool);
         reduced
     }
@@ -298,6 +305,46 @@ impl Reduced {
         false
     }
 
+    /// Splits a symbol under a division by something positive that is no constant: `a = b*k + r`, `0 <= r < b`.
+    fn split_by_symbol(&mut self, pool: &mut Pool) -> bool {
+        if self.splits >= MAX_SYMBOLIC_SPLITS {
+            return false;
+        }
+        // Oldest first: inner divisions before those around them.
+        for e in pool.reachable(&self.conditions) {
+            let Some((Func::FloorDiv | Func::Mod, &[a, b])) = pool.as_call(e) else { continue };
+            if pool.is_constant(b) || self.table.domain(pool, b).range.lo.signum() <= 0 {
+                continue;
+            }
+            let poly = pool.poly(a);
+            let Some((symbol, sign)) = poly.terms.iter().rev().find_map(|(m, c)| {
+                let others = poly.terms.iter().map(|(o, _)| *o).filter(|o| o != m);
+                let roots: Vec<Expr> = others.chain([b]).collect();
+                (pool.as_symbol(*m).is_some() && c.abs().is_one() && !pool.reachable(&roots).contains(m))
+                    .then(|| (*m, c.clone()))
+            }) else {
+                continue;
+            };
+            self.splits += 1;
+            let (k, r) = (self.fresh(pool), self.fresh(pool));
+            let multiple = pool.mul(b, k);
+            let new = pool.add(multiple, r);
+            // a = sign*symbol + rest, so symbol = sign*(b*k + r - rest).
+            let own = Poly { constant: Int::ZERO, terms: [(symbol, sign.clone())].into_iter().collect() };
+            let rest = poly.add_scaled(&own, &Int::from(-1));
+            let rest = pool.from_poly(&rest);
+            let difference = pool.sub(new, rest);
+            let sign = pool.int(sign);
+            let value = pool.mul(sign, difference);
+            let (low, high) = (pool.le(Expr::ZERO, r), pool.lt(r, b));
+            self.conditions.push(low);
+            self.conditions.push(high);
+            self.replace_symbol(pool, symbol, value);
+            return true;
+        }
+        false
+    }
+
     /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
     fn fold(&mut self, pool: &mut Pool) -> bool {
         let mut replace = FxHashMap::default();
@@ -313,7 +360,44 @@ impl Reduced {
                     continue;
                 }
                 (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
-                // The value of an atom is known under conditions that must not be lost with it.
+                (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
+                    let (a, b) = (args[0], args[1]);
+                    let room = pool.sub(b, a);
+                    let inside = self.table.domain(pool, a).range.lo.signum() >= 0
+                        && self.table.domain(pool, room).range.lo.signum() > 0;
+                    let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
+                    if inside {
+                        let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
+                        self.conditions.extend(bounds);
+                    }
+                    inside.then_some(if quotient { Expr::ZERO } else { a })
+                }
+                (_, Some(Node::Call(Func::Ite, args))) => {
+                    let (c, p, q) = (args[0], args[1], args[2]);
+                    self.table.decide(pool, c).map(|holds| {
+                        let settled = if holds { c } else { pool.not(c) };
+                        self.conditions.push(settled);
+                        if holds { p } else { q }
+                    })
+                }
+                (_, Some(Node::Call(Func::Abs, args))) => {
+                    let a = args[0];
+                    let range = self.table.domain(pool, a).range;
+                    if range.lo.signum() >= 0 {
+                        self.conditions.push(pool.le(Expr::ZERO, a));
+                        Some(a)
+                    } else if range.hi.signum() <= 0 {
+                        self.conditions.push(pool.le(a, Expr::ZERO));
+                        Some(pool.neg(a))
+                    } else {
+                        None
+                    }
+                }
+                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
+                    let (value, a, d) = (v.clone(), args[0], args[1]);
+                    self.fixed_quotient(pool, &value, a, d)
+                }
+                // The value of another atom is known under conditions that must not be lost with it.
                 (Some(_), _) => continue,
                 (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
                     let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
@@ -361,6 +445,16 @@ impl Reduced {
         self.substitute(pool, &replace, None);
         self.learn(pool);
         true
+    }
+
+    /// The quotient of known value by a constant, with what that says about the dividend made a condition.
+    fn fixed_quotient(&mut self, pool: &mut Pool, value: &Int, a: Expr, d: Expr) -> Option<Expr> {
+        let divisor = pool.as_int(d).filter(Int::is_positive)?;
+        let least = value * &divisor;
+        let (least, next) = (pool.int(least.clone()), pool.int(&least + &divisor));
+        let inside = [pool.le(least, a), pool.lt(a, next)];
+        self.conditions.extend(inside);
+        Some(pool.int(value.clone()))
     }
 
     /// A minimum or maximum without operands that another one beats everywhere.
@@ -434,17 +528,23 @@ impl Reduced {
         false
     }
 
-    /// `a % b` as `a - b*(a//b)` everywhere.
-    fn expand_remainders(&mut self, pool: &mut Pool) {
+    /// `a % b` as `a - b*(a//b)` everywhere, and coefficients below constant divisors brought near 0: `(16*x)//3` is
+    /// `5*x + x//3`.
+    fn expand(&mut self, pool: &mut Pool) {
         let mut memo = FxHashMap::default();
         for e in pool.reachable(&self.conditions) {
-            if let Some(&[a, b]) = pool.as_func(e, Func::Mod) {
-                let a = pool.substitute_memo(a, &|_| None, &mut memo);
-                let b = pool.substitute_memo(b, &|_| None, &mut memo);
-                let quotient = pool.floor_div(a, b);
+            let Some((func @ (Func::Mod | Func::FloorDiv), &[a, b])) = pool.as_call(e) else { continue };
+            let a = pool.substitute_memo(a, &|_| None, &mut memo);
+            let b = pool.substitute_memo(b, &|_| None, &mut memo);
+            let quotient = near_quotient(pool, a, b);
+            let expanded = if func == Func::Mod {
                 let multiple = pool.mul(b, quotient);
-                let remainder = pool.sub(a, multiple);
-                memo.insert(e, remainder);
+                pool.sub(a, multiple)
+            } else {
+                quotient
+            };
+            if expanded != e {
+                memo.insert(e, expanded);
             }
         }
         if !memo.is_empty() {
@@ -465,4 +565,24 @@ impl Reduced {
         }
         ranges
     }
+}
+
+/// `a // b`, with whole multiples of a constant divisor taken out of each coefficient.
+fn near_quotient(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
+    let Some(d) = pool.as_int(b).filter(Int::is_positive) else { return pool.floor_div(a, b) };
+    let mut poly = pool.poly(a);
+    let mut whole = Poly::default();
+    for (m, c) in &mut poly.terms {
+        // The nearest multiple: halves go down.
+        let q = (&*c + c).floor_div(&d).unwrap_or_default();
+        let q = (&q + &Int::ONE).floor_div(&Int::from(2)).unwrap_or_default();
+        *c = &*c - &(&q * &d);
+        let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
+        whole = whole.add_scaled(&term, &q);
+    }
+    poly.terms.retain(|(_, c)| !c.is_zero());
+    let rest = pool.from_poly(&poly);
+    let divided = pool.floor_div(rest, b);
+    let whole = pool.from_poly(&whole);
+    pool.add(whole, divided)
 }

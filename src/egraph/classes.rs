@@ -5,6 +5,20 @@ use egg::{EGraph, Id};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+/// A summary of what is near an expression, to skip rules that cannot match there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Surroundings {
+    /// The functions of the calls, see [`bit`].
+    pub funcs: u64,
+    /// Grows with every expression that joins.
+    size: usize,
+}
+
+/// The bit of a function in a set of functions.
+pub(super) fn bit(func: Func) -> u64 {
+    1 << (func as u64 % 64)
+}
+
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
@@ -93,6 +107,42 @@ impl Classes {
     /// Everything known to be equal to `e`, if that has been added.
     pub fn members(&self, e: Expr) -> Option<&Members> {
         Some(&self.egg[*self.ids.get(&e)?].data)
+    }
+
+    /// The expressions that a pattern may match in place of `e`: the members of its class, but of a class of a constant only
+    /// `e` and the constant (whatever else is true or zero says nothing about this place).
+    pub fn shapes(&self, e: Expr) -> Option<&[Expr]> {
+        let members = self.members(e)?;
+        let is_constant = |m: &Expr| self.egg.analysis.constants.contains(m);
+        if members.len() > 1 && members.iter().any(is_constant) {
+            return None;
+        }
+        Some(members)
+    }
+
+    /// What patterns rooted at `e` can meet below it.
+    pub fn surroundings(&self, pool: &Pool, e: Expr) -> Surroundings {
+        let mut found = Surroundings::default();
+        let mut meet = |part: Expr| {
+            found.size += 1;
+            if let Some((func, _)) = pool.as_call(part) {
+                found.funcs |= bit(func);
+            }
+        };
+        let each_shape = |part: Expr, visit: &mut dyn FnMut(Expr)| match self.shapes(part) {
+            Some(shapes) => shapes.iter().for_each(|&m| visit(m)),
+            None => visit(part),
+        };
+        pool.for_each_child(e, |child| {
+            each_shape(child, &mut |member| {
+                meet(member);
+                pool.for_each_child(member, |part| {
+                    each_shape(part, &mut |m| meet(m));
+                    pool.for_each_child(part, |atom| each_shape(atom, &mut |m| meet(m)));
+                });
+            });
+        });
+        found
     }
 
     /// Whether two expressions are known to be equal.

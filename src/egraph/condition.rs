@@ -1,6 +1,7 @@
 //! Side conditions of rules.
 use super::pattern::{Bindings, Operation, Pattern};
 use crate::expr::{EvalError, Expr, Int, Pool, Sort, Value};
+use smallvec::SmallVec;
 
 /// A side condition. What is not known to hold counts as not holding.
 #[derive(Clone, Debug)]
@@ -99,12 +100,12 @@ impl Condition {
         }
     }
 
-    /// Whether the condition is known to hold: `known` says what is known of a truth value.
-    pub(super) fn is_known(
+    /// Appends the truth values that must be known for the condition to hold; `false` when it never can.
+    pub(super) fn require(
         &self,
         pool: &mut Pool,
         bindings: &Bindings,
-        mut known: impl FnMut(&mut Pool, Expr) -> Option<bool>,
+        wanted: &mut SmallVec<[Expr; 4]>,
     ) -> bool {
         let operand = |pool: &mut Pool| self.operands.first().and_then(|p| p.instantiate(pool, bindings));
         match &self.meaning {
@@ -112,18 +113,20 @@ impl Condition {
             Meaning::Flipped => operand(pool)
                 .is_some_and(|e| pool.poly(e).terms.first().is_some_and(|(_, c)| c.is_negative())),
             Meaning::Holds(Pattern::Call(Operation::And, parts)) => {
-                parts.iter().all(|p| holds(pool, p, bindings, &mut known))
+                parts.iter().all(|p| require(pool, p, bindings, wanted))
             }
-            Meaning::Holds(p) => holds(pool, p, bindings, &mut known),
+            Meaning::Holds(p) => require(pool, p, bindings, wanted),
         }
     }
 }
 
-fn holds(
-    pool: &mut Pool,
-    pattern: &Pattern,
-    bindings: &Bindings,
-    known: &mut impl FnMut(&mut Pool, Expr) -> Option<bool>,
-) -> bool {
-    pattern.instantiate(pool, bindings).is_some_and(|e| known(pool, e) == Some(true))
+fn require(pool: &mut Pool, p: &Pattern, bindings: &Bindings, wanted: &mut SmallVec<[Expr; 4]>) -> bool {
+    let Some(e) = p.instantiate(pool, bindings) else { return false };
+    match pool.as_bool(e) {
+        Some(value) => value,
+        None => {
+            wanted.push(e);
+            true
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Sums and products become linear forms over calls and variables, and a comparison becomes the comparison of one linear form
 //! with zero, exactly as [`crate::expr`] builds them.
+use super::classes::bit;
 use super::pattern::{Operation, Pattern};
 use crate::expr::{Func, Int};
 
@@ -82,6 +83,28 @@ impl Form {
             Form::Var(_) | Form::Bool(_) => None,
             Form::Call(func, _) | Form::Compare(func, _) => Some(*func),
             Form::Linear(linear) => linear.calls().next().and_then(|(form, _)| form.trigger()),
+        }
+    }
+}
+
+impl Form {
+    /// The functions of the calls that must be found below the root for this form to match; negation aside, which is
+    /// matched by complements too.
+    pub fn needs(&self) -> u64 {
+        match self {
+            Form::Var(_) | Form::Bool(_) => 0,
+            Form::Call(_, forms) => forms.iter().fold(0, |set, f| set | f.own()),
+            Form::Compare(_, linear) | Form::Linear(linear) => {
+                linear.calls().fold(0, |set, (f, _)| set | f.own())
+            }
+        }
+    }
+
+    fn own(&self) -> u64 {
+        match self {
+            Form::Call(Func::Not, _) => 0,
+            Form::Call(func, _) | Form::Compare(func, _) => bit(*func) | self.needs(),
+            _ => self.needs(),
         }
     }
 }

@@ -7,14 +7,14 @@ use super::classes::Classes;
 use super::form::{Form, Linear, Term};
 use super::pattern::Bindings;
 use super::quotient;
-use crate::expr::{Expr, Func, Int, Poly, Pool};
+use crate::expr::{Expr, Func, Int, Poly, Pool, Sort};
 use smallvec::SmallVec;
 
 /// Ways to match found so far.
 pub(super) type Found = SmallVec<[Bindings; 2]>;
 
 /// The most members of a class that are looked at.
-const MAX_MEMBERS: usize = 8;
+const MAX_MEMBERS: usize = 6;
 /// The most terms of a polynomial that a linear form is matched against.
 const MAX_TERMS: usize = 12;
 /// The most ways to match at one place.
@@ -35,16 +35,31 @@ impl Matcher<'_> {
         }
         let classes = self.classes;
         let mut found = Found::new();
-        match classes.members(e) {
+        match classes.shapes(e) {
             Some(members) => {
                 for &member in members.iter().take(MAX_MEMBERS) {
-                    found.extend(self.node(form, member, bindings));
+                    if self.may_match(form, member) {
+                        found.extend(self.node(form, member, bindings));
+                    }
                 }
             }
-            None => found = self.node(form, e, bindings),
+            None if self.may_match(form, e) => found = self.node(form, e, bindings),
+            None => {}
         }
         found.truncate(MAX_FOUND);
         found
+    }
+
+    /// Whether the outermost operation fits.
+    fn may_match(&self, form: &Form, e: Expr) -> bool {
+        match form {
+            Form::Call(Func::Not, _) => self.pool.sort(e) == Sort::Bool,
+            Form::Call(func, _) | Form::Compare(func, _) => {
+                self.pool.as_call(e).is_some_and(|(f, _)| f == *func)
+            }
+            Form::Linear(_) => self.pool.sort(e) == Sort::Int,
+            Form::Var(_) | Form::Bool(_) => true,
+        }
     }
 
     /// The ways in which `form` matches `e` itself.
@@ -58,7 +73,7 @@ impl Matcher<'_> {
                 false => Found::new(),
             },
             Form::Linear(linear) => match self.pool.sort(e) {
-                crate::expr::Sort::Int => {
+                Sort::Int => {
                     let poly = self.pool.poly(e);
                     self.linear(linear, &poly, bindings)
                 }
@@ -68,7 +83,7 @@ impl Matcher<'_> {
                 let Some(&[p]) = self.pool.as_func(e, *func) else { return Found::new() };
                 let classes = self.classes;
                 let itself = [p];
-                let members = classes.members(p).map_or(itself.as_slice(), |m| m);
+                let members = classes.shapes(p).unwrap_or(&itself);
                 let mut found = Found::new();
                 for &member in members.iter().take(MAX_MEMBERS) {
                     let poly = self.pool.poly(member);
@@ -82,7 +97,7 @@ impl Matcher<'_> {
             }
             Form::Call(Func::Not, forms) if self.pool.as_func(e, Func::Not).is_none() => {
                 // Negation is pushed inwards on construction: what is negated here is the complement.
-                if self.pool.sort(e) != crate::expr::Sort::Bool || forms.len() != 1 {
+                if self.pool.sort(e) != Sort::Bool || forms.len() != 1 {
                     return Found::new();
                 }
                 let complement = self.pool.not(e);

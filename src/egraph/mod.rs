@@ -5,20 +5,26 @@
 //! classes. What does not follow stays open: [`Graph::truth`] has three answers.
 mod classes;
 mod condition;
+mod explain;
+mod extract;
 mod form;
 mod graph;
 mod language;
 mod matching;
 mod pattern;
 mod quotient;
+mod reading;
 mod rule;
 mod rule_file;
 mod saturate;
 mod solve;
 
 pub use condition::Condition;
+pub use explain::Explanation;
+pub use extract::Cost;
 pub use graph::{Contradiction, Graph};
 pub use pattern::{Bindings, Operation, Pattern};
+pub use reading::Reading;
 pub use rule::{Rule, RuleSet};
 pub use rule_file::RuleError;
 pub use saturate::{Limits, Outcome, Stop};

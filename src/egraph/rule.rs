@@ -31,6 +31,8 @@ pub struct Rule {
     pub line: usize,
     /// The left side as the matcher uses it.
     pub(super) form: Form,
+    /// The functions that must occur below the root ([`Form::needs`]).
+    pub(super) needs: u64,
 }
 
 /// Rules in the order in which they are tried.

@@ -208,10 +208,12 @@ impl Parser<'_> {
         }
         // A variable that only stands where any sort may stand is an integer; there is no such place today.
         let sorts = self.sorts.iter().map(|s| s.unwrap_or(Sort::Int)).collect();
+        let form = Form::of(&left);
         Ok(Rule {
             name,
             equation,
-            form: Form::of(&left),
+            needs: form.needs(),
+            form,
             left,
             right,
             conditions,

@@ -1,11 +1,13 @@
 //! Application of rules until nothing is learned or a counted limit is reached.
-use super::form::Form;
+use super::classes::Surroundings;
+use super::form::{Form, Linear};
 use super::graph::Graph;
-use super::matching::Matcher;
+use super::matching::{Matcher, Rest};
 use super::pattern::Bindings;
 use super::rule::{Rule, RuleSet};
-use crate::expr::{Expr, Pool};
-use rustc_hash::FxHashSet;
+use crate::expr::{Expr, Func, Pool};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 /// How far a saturation may go. Counted, so that the same input always stops at the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,8 +82,7 @@ impl Graph {
         if let Some(goal) = until {
             self.add(pool, goal);
         }
-        let mut done: FxHashSet<(usize, Expr, Expr)> = FxHashSet::default();
-        let mut matches = 0;
+        let mut agenda = Agenda::default();
         let mut iterations = 0;
         let mut last = None;
         let stop = loop {
@@ -104,32 +105,10 @@ impl Graph {
                 break Stop::Iterations;
             }
             iterations += 1;
-            let mut found = Vec::new();
-            let mut steps = (limits.nodes * STEPS_PER_NODE) as u32;
-            for &index in enabled {
-                self.find(pool, index, &rules.rules()[index], &mut steps, &mut found);
-            }
-            let mut stop = None;
-            for (index, root, value) in found {
-                if !done.insert((index, root, value)) || self.classes.same(root, value) {
-                    continue;
-                }
-                if self.nodes() >= limits.nodes {
-                    stop = Some(Stop::Nodes);
-                    break;
-                }
-                if matches == limits.matches {
-                    stop = Some(Stop::Matches);
-                    break;
-                }
-                matches += 1;
-                self.equate(pool, root, value);
-                self.fired.insert(index);
-                if self.contradiction().is_some() {
-                    break;
-                }
-            }
-            if let Some(stop) = stop {
+            agenda.steps = (limits.nodes * STEPS_PER_NODE) as u32;
+            self.reconsider(pool, &mut agenda);
+            self.search(pool, rules, enabled, &mut agenda);
+            if let Some(stop) = self.apply(pool, &mut agenda, limits) {
                 self.settle(pool, limits.nodes);
                 break stop;
             }
@@ -137,69 +116,166 @@ impl Graph {
         Outcome { stop, iterations, nodes: self.nodes() }
     }
 
-    /// Collects what a rule says about the expressions in the graph.
-    fn find(
-        &mut self,
-        pool: &mut Pool,
-        index: usize,
-        rule: &Rule,
-        steps: &mut u32,
-        found: &mut Vec<(usize, Expr, Expr)>,
-    ) {
-        let Some(func) = rule.form.trigger() else { return };
-        let open: Bindings = std::iter::repeat_n(None, rule.variables.len()).collect();
-        let count = self.classes.calls(func).len();
-        for i in 0..count {
-            let root = self.classes.calls(func)[i];
-            let mut matcher = Matcher { pool, classes: &self.classes, steps: *steps };
-            if let Form::Linear(linear) = &rule.form {
-                let Some((trigger, _)) = linear.calls().next() else { return };
-                let ways = matcher.node(trigger, root, &open);
-                *steps = matcher.steps;
-                for bindings in ways {
-                    // A law about a sum is used only where all that it speaks of is there.
-                    let present = linear.calls().all(|(_, call)| {
-                        call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e))
-                    });
-                    if present && let Some(left) = rule.left.instantiate(pool, &bindings) {
-                        self.conclude(pool, index, rule, left, &bindings, found);
-                    }
+    /// Applies what was found; tells which limit was reached, if one was.
+    fn apply(&mut self, pool: &mut Pool, agenda: &mut Agenda, limits: &Limits) -> Option<Stop> {
+        for (index, root, value) in std::mem::take(&mut agenda.found) {
+            if !agenda.done.insert((index, root, value)) || self.classes.same(root, value) {
+                continue;
+            }
+            if self.nodes() >= limits.nodes {
+                return Some(Stop::Nodes);
+            }
+            if agenda.matches == limits.matches {
+                return Some(Stop::Matches);
+            }
+            agenda.matches += 1;
+            self.equate(pool, root, value);
+            self.fired.insert(index);
+            if self.contradiction().is_some() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Looks again at matches whose conditions were not known to hold.
+    fn reconsider(&mut self, pool: &mut Pool, agenda: &mut Agenda) {
+        for matched in std::mem::take(&mut agenda.waiting) {
+            self.conclude(pool, matched, agenda);
+        }
+    }
+
+    /// Matches the rules against every expression around which something changed.
+    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, enabled: &[usize], agenda: &mut Agenda) {
+        let mut changed: FxHashMap<Func, Vec<(Expr, u64)>> = FxHashMap::default();
+        for e in (0..self.classes.len()).filter_map(|i| self.classes.expression(i)) {
+            if let Some((func, _)) = pool.as_call(e) {
+                let now = self.classes.surroundings(pool, e);
+                if agenda.surroundings.insert(e, now) != Some(now) {
+                    changed.entry(func).or_default().push((e, now.funcs));
+                }
+            }
+        }
+        for &index in enabled {
+            let rule = &rules.rules()[index];
+            let Some(func) = rule.form.trigger() else { continue };
+            let open: Bindings = std::iter::repeat_n(None, rule.variables.len()).collect();
+            if let Form::Linear(law) = &rule.form {
+                for i in 0..self.classes.calls(func).len() {
+                    let root = self.classes.calls(func)[i];
+                    self.search_law(pool, index, rule, law, root, &open, agenda);
                 }
                 continue;
             }
-            let ways = matcher.partly(&rule.form, root, &open);
-            *steps = matcher.steps;
-            for (bindings, rest) in ways {
-                let from = found.len();
-                self.conclude(pool, index, rule, root, &bindings, found);
-                // What the match left over stays beside the result.
-                if let (false, Some((_, _, value))) = (rest.is_empty(), found.get(from).copied()) {
-                    let mut operands = rest.to_vec();
-                    operands.push(value);
-                    found[from].2 = pool.call(func, &operands);
+            for &(root, funcs) in changed.get(&func).map_or(&[][..], Vec::as_slice) {
+                if rule.needs & !funcs != 0 {
+                    continue;
+                }
+                let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+                let ways = matcher.partly(&rule.form, root, &open);
+                agenda.steps = matcher.steps;
+                for (bindings, rest) in ways {
+                    self.check(pool, index, rule, root, &bindings, rest, agenda);
                 }
             }
         }
     }
 
-    fn conclude(
+    /// A law about a sum or product is used where all calls that it speaks of are there.
+    #[allow(clippy::too_many_arguments)]
+    fn search_law(
         &mut self,
         pool: &mut Pool,
         index: usize,
         rule: &Rule,
-        left: Expr,
-        bindings: &Bindings,
-        found: &mut Vec<(usize, Expr, Expr)>,
+        law: &Linear,
+        root: Expr,
+        open: &Bindings,
+        agenda: &mut Agenda,
     ) {
-        let holds = rule.conditions.iter().all(|c| c.is_known(pool, bindings, |pool, e| self.truth(pool, e)));
-        if !holds {
-            return;
-        }
-        if let Some(value) = rule.right.instantiate(pool, bindings)
-            && value != left
-            && !self.classes.same(left, value)
-        {
-            found.push((index, left, value));
+        let Some((trigger, _)) = law.calls().next() else { return };
+        let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+        let ways = matcher.node(trigger, root, open);
+        agenda.steps = matcher.steps;
+        for bindings in ways {
+            let present = law
+                .calls()
+                .all(|(_, call)| call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e)));
+            if present && let Some(left) = rule.left.instantiate(pool, &bindings) {
+                self.check(pool, index, rule, left, &bindings, Rest::new(), agenda);
+            }
         }
     }
+
+    /// Builds the right side and the conditions of a match.
+    #[allow(clippy::too_many_arguments)]
+    fn check(
+        &mut self,
+        pool: &mut Pool,
+        index: usize,
+        rule: &Rule,
+        root: Expr,
+        bindings: &Bindings,
+        rest: Rest,
+        agenda: &mut Agenda,
+    ) {
+        let mut conditions = SmallVec::new();
+        if !rule.conditions.iter().all(|c| c.require(pool, bindings, &mut conditions)) {
+            return;
+        }
+        let Some(mut value) = rule.right.instantiate(pool, bindings) else { return };
+        // What the match left over stays beside the result.
+        if let (false, Some((func, _))) = (rest.is_empty(), pool.as_call(root)) {
+            let mut operands = rest;
+            operands.push(value);
+            value = pool.call(func, &operands);
+        }
+        if value != root {
+            self.conclude(pool, Match { index, root, value, conditions }, agenda);
+        }
+    }
+
+    fn conclude(&mut self, pool: &mut Pool, matched: Match, agenda: &mut Agenda) {
+        let Match { index, root, value, .. } = matched;
+        if self.classes.same(root, value) || agenda.done.contains(&(index, root, value)) {
+            return;
+        }
+        for &condition in &matched.conditions {
+            match self.truth(pool, condition) {
+                Some(true) => {}
+                Some(false) => return,
+                None => {
+                    if agenda.waiting.len() < MAX_WAITING {
+                        agenda.waiting.push(matched);
+                    }
+                    return;
+                }
+            }
+        }
+        agenda.found.push((index, root, value));
+    }
+}
+
+/// The most matches kept because a condition may become known.
+const MAX_WAITING: usize = 256;
+
+/// A match: what a rule says about an expression, under conditions.
+struct Match {
+    index: usize,
+    root: Expr,
+    value: Expr,
+    conditions: SmallVec<[Expr; 4]>,
+}
+
+/// The state of a saturation.
+#[derive(Default)]
+struct Agenda {
+    /// What will be applied at the end of the round.
+    found: Vec<(usize, Expr, Expr)>,
+    waiting: Vec<Match>,
+    done: FxHashSet<(usize, Expr, Expr)>,
+    /// For every call, what was around it when rules were last matched.
+    surroundings: FxHashMap<Expr, Surroundings>,
+    matches: usize,
+    steps: u32,
 }

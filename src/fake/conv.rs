@@ -1,7 +1,7 @@
 //! Convolutions: conditions, shape and memory format.
 use super::context::Cx;
+use super::domain::Domain;
 use super::error::KernelError;
-use super::kinds::Kinds;
 use super::tensor::{Sizes, Tensor};
 use crate::expr::Expr;
 use crate::ir::dtype::{Dtype, MemoryFormat};
@@ -196,7 +196,7 @@ impl Conv {
     /// Whether oneDNN computes the convolution rather than the kernels of torch: any in 16-bit floats; in `float32` those with groups, more than one
     /// image, a large input or a kernel above 3.
     pub fn by_one_dnn(&self, cx: &mut Cx, x: &Tensor, w: &Tensor) -> Expr {
-        if Kinds::HALF.has(x.dtype) {
+        if Domain::HALVES.contains(x.dtype) {
             return cx.eq(Expr::ONE, 1);
         }
         if x.dtype != Dtype::Float32 {
@@ -214,5 +214,5 @@ impl Conv {
 
 /// The dtypes that the CPU convolves in.
 pub fn convolves(dtype: Dtype) -> bool {
-    Kinds::INEXACT.has(dtype) || dtype == Dtype::Int64
+    Domain::FLOAT_COMPLEX.contains(dtype) || dtype == Dtype::Int64
 }

@@ -1,6 +1,7 @@
 //! Sets of dtypes: which ones an operator's CPU kernel is compiled for.
 use super::context::Cx;
 use super::error::KernelError;
+use super::tensor::Tensor;
 use crate::ir::dtype::{Device, Dtype};
 
 /// A set of dtypes.
@@ -32,8 +33,12 @@ impl Domain {
 
     /// The floating point dtypes of 16 bits and more.
     pub const FLOAT: Domain = Self::SINGLE_DOUBLE.with(Self::HALF).with(Self::BFLOAT);
+    /// The floating point dtypes of 16 bits.
+    pub const HALVES: Domain = Self::HALF.with(Self::BFLOAT);
     /// [`Domain::FLOAT`] and [`Domain::COMPLEX`].
     pub const FLOAT_COMPLEX: Domain = Self::FLOAT.with(Self::COMPLEX);
+    /// What LAPACK computes in.
+    pub const LAPACK: Domain = Self::SINGLE_DOUBLE.with(Self::COMPLEX);
     /// Integers and floats.
     pub const REAL: Domain = Self::INT.with(Self::FLOAT);
     /// Integers, floats and `bool`.
@@ -96,6 +101,19 @@ impl Domain {
 }
 
 impl Cx<'_> {
+    /// As [`Cx::require_dtype`] for a tensor's own dtype and device.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when the set does not have the dtype.
+    pub fn require_kind(
+        &mut self,
+        tensor: &Tensor,
+        domain: Domain,
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        self.require_dtype(tensor.dtype, domain, &tensor.device, clause)
+    }
+
     /// Requires that a CPU kernel computes in `dtype`; on other devices nothing is known and nothing required.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Normalisation: what its operators demand of parameters, and the dtype they compute in.
 use super::context::Cx;
+use super::domain::Domain;
 use super::error::KernelError;
-use super::kinds::Kinds;
 use super::tensor::Tensor;
 use crate::expr::Expr;
 use crate::ir::dtype::Dtype;
@@ -18,12 +18,12 @@ impl Cx<'_> {
         parameters: &[Option<&Tensor>],
         clause: &'static str,
     ) -> Result<Dtype, KernelError> {
-        self.check_kind(x, Kinds::FLOATING, clause)?;
+        self.require_kind(x, Domain::FLOAT, clause)?;
         let mut given = parameters.iter().flatten().map(|p| p.dtype);
         if given.clone().all(|d| d == x.dtype) {
             return Ok(x.dtype);
         }
-        let mixed = Kinds::HALF.has(x.dtype) && given.all(|d| d == Dtype::Float32);
+        let mixed = Domain::HALVES.contains(x.dtype) && given.all(|d| d == Dtype::Float32);
         self.check(mixed, clause, |_| {
             format!("the parameters' dtypes do not go with an input of {}", x.dtype)
         })?;

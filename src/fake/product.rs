@@ -1,13 +1,13 @@
 //! Products of matrices and vectors: the shapes and dtypes they need.
 use super::context::Cx;
+use super::domain::Domain;
 use super::error::KernelError;
-use super::kinds::Kinds;
 use super::tensor::{Sizes, Tensor};
 use crate::expr::Expr;
 use crate::ir::dtype::Dtype;
 
 /// The dtypes that CPU kernels of matrix products are compiled for.
-pub const PRODUCTS: Kinds = Kinds::INEXACT.and(Kinds::INT);
+pub const PRODUCTS: Domain = Domain::FLOAT_COMPLEX.with(Domain::INT);
 
 impl Cx<'_> {
     /// The shape of `torch.matmul`: `[.., n, k] × [.., k, p] → [.., n, p]`, leading dimensions broadcasting; an operand of 1
@@ -45,7 +45,7 @@ impl Cx<'_> {
         sizes: &[Expr],
         clause: &'static str,
     ) -> Result<(), KernelError> {
-        if PRODUCTS.has(dtype) {
+        if PRODUCTS.contains(dtype) {
             return Ok(());
         }
         let numel = self.product(sizes.iter().copied());

@@ -16,6 +16,7 @@ mod congruence;
 mod correlated;
 mod domain;
 mod float_range;
+mod monotone;
 mod table;
 pub mod transfer;
 mod value_range;

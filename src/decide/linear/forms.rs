@@ -57,6 +57,12 @@ impl Forms {
         &self.solved
     }
 
+    /// Whether `end` is the greatest value known of the form with these terms, in either sign.
+    pub fn at_upper_end(&self, terms: &[(Expr, Int)], end: &Int) -> bool {
+        let same = |t: &Terms| t.as_slice() == terms;
+        self.forms.iter().any(|(t, known)| same(t) && known.high.as_ref() == Some(end))
+    }
+
     /// `poly` with solved variables replaced.
     pub fn reduce(&self, poly: &Poly) -> Poly {
         let mut poly = poly.clone();

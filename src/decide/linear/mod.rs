@@ -84,6 +84,8 @@ struct Branch {
     forms: Forms,
     /// Disjunctions that none of the branch's literals settles.
     clauses: Vec<Vec<Expr>>,
+    /// Variables split so far.
+    splits: Vec<Expr>,
 }
 
 struct Solver<'a> {
@@ -98,14 +100,25 @@ struct Solver<'a> {
     candidates: u32,
 }
 
-/// A rational solution, by variable: the floor of its value and whether that is the value.
-type Vertex = FxHashMap<Expr, (Int, bool)>;
+/// A rational solution.
+#[derive(Clone, Debug, Default)]
+struct Vertex {
+    /// By variable: the floor of its value and whether that is the value.
+    values: FxHashMap<Expr, (Int, bool)>,
+    /// Sums at an end of their bounds, with that end.
+    tight: Vec<(Poly, Int)>,
+}
+
+/// A linear form with its bounds.
+type Row = (Poly, simplex::Limits);
 
 enum Split {
     /// Alternatives of which one holds.
     Cases(Vec<Expr>),
     /// `p <= 0` or `p >= 1`.
     At(Poly),
+    /// `p >= 0` or `p <= -1`.
+    From(Poly),
 }
 
 impl Solver<'_> {
@@ -124,17 +137,26 @@ impl Solver<'_> {
             Err(Conflict) => return Outcome::Closed,
             Ok(vertex) => vertex,
         };
-        if let Some(vertex) = &vertex
-            && let Some(values) = self.candidate(&node, vertex)
-        {
-            return Outcome::Candidate(values);
+        if let Some((vertex, rows)) = &vertex {
+            let mut found = self.candidate(&node, vertex);
+            if found.is_none() && vertex.values.values().any(|(_, whole)| !whole) {
+                found = self.inner_point(rows).and_then(|inner| self.candidate(&node, &inner));
+            }
+            if let Some(values) = found {
+                return Outcome::Candidate(values);
+            }
         }
+        let vertex = vertex.map(|(vertex, _)| vertex);
         if depth >= MAX_DEPTH {
             return Outcome::Open;
         }
         let cases: Vec<Vec<Expr>> = match self.choose(&mut node, vertex.as_ref()) {
             None => return Outcome::Open,
             Some(Split::Cases(cases)) => cases.into_iter().map(|c| vec![c]).collect(),
+            Some(Split::From(p)) => {
+                let p = self.pool.from_poly(&p);
+                vec![vec![self.pool.ge(p, Expr::ZERO)], vec![self.pool.lt(p, Expr::ZERO)]]
+            }
             Some(Split::At(p)) => {
                 let p = self.pool.from_poly(&p);
                 vec![vec![self.pool.le(p, Expr::ZERO)], vec![self.pool.lt(Expr::ZERO, p)]]
@@ -199,18 +221,18 @@ impl Solver<'_> {
             let mut units = Vec::new();
             let clauses = std::mem::take(&mut node.clauses);
             for mut clause in clauses {
-                let mut holds = false;
+                let mut holds = None;
                 clause.retain(|&case| match self.table.decide(self.pool, case) {
                     Some(true) => {
-                        holds = true;
+                        holds = Some(case);
                         true
                     }
                     Some(false) => false,
                     None => true,
                 });
                 match clause.as_slice() {
-                    // A case that holds by the table may carry more than the table keeps, but nothing new.
-                    _ if holds => {}
+                    // What holds by the table may be new to the forms.
+                    _ if holds.is_some() => units.extend(holds),
                     [] => return Err(Conflict),
                     [only] => units.push(*only),
                     _ => node.clauses.push(clause),
@@ -224,7 +246,7 @@ impl Solver<'_> {
     }
 
     /// Compares forms with the table's intervals and looks for a rational solution.
-    fn relax(&mut self, node: &mut Branch) -> Result<Option<Vertex>, Conflict> {
+    fn relax(&mut self, node: &mut Branch) -> Result<Option<(Vertex, Vec<Row>)>, Conflict> {
         // Variables that the table knows the value of become constants.
         let mut variables: Vec<Expr> =
             node.forms.iter().flat_map(|(terms, _)| terms.iter().map(|(m, _)| *m)).collect();
@@ -236,7 +258,7 @@ impl Solver<'_> {
                 self.constrain(node, Relation::Eq, &poly)?;
             }
         }
-        let mut rows: Vec<(Poly, simplex::Limits)> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         for (terms, known) in node.forms.iter() {
             let poly = Poly { constant: Int::ZERO, terms: terms.clone() };
             rows.push((poly, (known.low.clone(), known.high.clone())));
@@ -273,10 +295,30 @@ impl Solver<'_> {
                 rows.push((Poly { constant: Int::ZERO, terms: value.terms }, limits));
             }
         }
-        self.simplex(rows)
+        Ok(self.simplex(&rows)?.map(|vertex| (vertex, rows)))
     }
 
-    fn simplex(&mut self, rows: Vec<(Poly, simplex::Limits)>) -> Result<Option<Vertex>, Conflict> {
+    /// A point so far inside all constraints that rounding down leaves none of them, if there is one.
+    fn inner_point(&mut self, rows: &[Row]) -> Option<Vertex> {
+        let mut shrunk = rows.to_vec();
+        for (poly, (low, high)) in &mut shrunk {
+            if poly.terms.len() == 1 {
+                continue;
+            }
+            // Rounding down lowers the positive terms, and raises the negative ones, by less than their coefficients.
+            for (_, c) in &poly.terms {
+                let bound = if c.is_positive() { &mut *low } else { &mut *high };
+                if let Some(b) = bound {
+                    *b = &*b + c;
+                }
+            }
+        }
+        let r = self.simplex(&shrunk);
+        r.ok().flatten()
+    }
+
+    fn simplex(&mut self, rows: &[Row]) -> Result<Option<Vertex>, Conflict> {
+        let mut sums: Vec<(&Poly, &simplex::Limits)> = Vec::new();
         let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
         let mut names = Vec::new();
         let mut system = System::default();
@@ -295,7 +337,7 @@ impl Solver<'_> {
             match terms.as_slice() {
                 [(column, c)] => {
                     let own = &mut system.variables[*column];
-                    let (mut low, mut high) = limits;
+                    let (mut low, mut high) = limits.clone();
                     if c.is_negative() {
                         std::mem::swap(&mut low, &mut high);
                     }
@@ -309,7 +351,10 @@ impl Solver<'_> {
                     }
                 }
                 _ if limits.0.is_none() && limits.1.is_none() => {}
-                _ => system.rows.push((terms, limits)),
+                _ => {
+                    system.rows.push((terms, limits.clone()));
+                    sums.push((poly, limits));
+                }
             }
         }
         if system.variables.len() * system.rows.len() > MAX_CELLS {
@@ -322,7 +367,17 @@ impl Solver<'_> {
         match found {
             Feasibility::Infeasible => Err(Conflict),
             Feasibility::Open => Ok(None),
-            Feasibility::Feasible(values) => Ok(Some(names.into_iter().zip(values).collect())),
+            Feasibility::Feasible(values) => {
+                let tight = sums
+                    .iter()
+                    .zip(&values[names.len()..])
+                    .filter(|((_, (low, high)), (v, whole))| {
+                        *whole && (low.as_ref() == Some(v) || high.as_ref() == Some(v))
+                    })
+                    .map(|((poly, _), (v, _))| ((*poly).clone(), v.clone()))
+                    .collect();
+                Ok(Some(Vertex { values: names.into_iter().zip(values).collect(), tight }))
+            }
         }
     }
 
@@ -351,7 +406,7 @@ impl Solver<'_> {
         let reduced = node.forms.reduce(poly);
         let (mut total, mut exact) = (reduced.constant.clone(), true);
         for (m, c) in &reduced.terms {
-            let v = match vertex.get(m) {
+            let v = match vertex.values.get(m) {
                 Some((v, whole)) => {
                     exact &= whole;
                     v.clone()
@@ -401,8 +456,8 @@ impl Solver<'_> {
             return Some(Split::Cases(node.clauses.swap_remove(i)));
         }
         // A fraction: the variable with the narrowest range first.
-        let mut best: Option<(Int, Expr, Int)> = None;
-        for (&m, (floor, whole)) in vertex {
+        let mut best: Option<(usize, Int, Expr, Int)> = None;
+        for (&m, (floor, whole)) in &vertex.values {
             if *whole || matches!(self.pool.node(m), Some(Node::Product(_))) {
                 continue;
             }
@@ -411,25 +466,41 @@ impl Solver<'_> {
                 (Some(l), Some(h)) => h - l,
                 _ => Int::from(1i64 << 40),
             };
-            if best.as_ref().is_none_or(|(w, e, _)| (&width, m) < (w, *e)) {
-                best = Some((width, m, floor.clone()));
+            let before = node.splits.iter().filter(|&&s| s == m).count();
+            if best.as_ref().is_none_or(|(b, w, e, _)| (before, &width, m) < (*b, w, *e)) {
+                best = Some((before, width, m, floor.clone()));
             }
         }
-        if let Some((_, m, floor)) = best {
+        // In a thin region, a sum at its end is as good as an equation, which leaves fewer variables.
+        if best.as_ref().is_none_or(|(_, width, _, _)| width.bits() > 8)
+            && best.is_some()
+            && let Some((sum, end)) = vertex.tight.iter().find(|(sum, _)| {
+                sum.terms.iter().any(|(m, _)| vertex.values.get(m).is_some_and(|(_, whole)| !whole))
+                    && !sum.terms.iter().any(|(m, _)| matches!(self.pool.node(*m), Some(Node::Product(_))))
+            })
+        {
+            let form = Poly { constant: -end, terms: sum.terms.clone() };
+            let upper = node.forms.at_upper_end(&sum.terms, end);
+            return Some(if upper { Split::From(form) } else { Split::At(form) });
+        }
+        if let Some((_, _, m, floor)) = best {
+            node.splits.push(m);
             let p = Poly { constant: -floor, terms: [(m, Int::ONE)].into_iter().collect() };
             return Some(Split::At(p));
         }
-        self.crooked_product(node, vertex)
+        let (e, split) = self.crooked_product(node, vertex)?;
+        node.splits.push(e);
+        Some(split)
     }
 
     /// Splits a factor of a product whose value is not the product of the factors' values.
-    fn crooked_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<Split> {
+    fn crooked_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<(Expr, Split)> {
         let at = |solver: &mut Self, e: Expr| {
             let poly = Poly { constant: Int::ZERO, terms: [(e, Int::ONE)].into_iter().collect() };
             solver.value(node, vertex, &poly).map(|(v, _)| v)
         };
         let products = self.products.clone();
-        let mut best: Option<(Int, Expr, Int)> = None;
+        let mut best: Option<(usize, Int, std::cmp::Reverse<Expr>, Int)> = None;
         for (m, x, y) in products {
             let (m, vx, vy) = (at(self, m)?, at(self, x)?, at(self, y)?);
             if m == &vx * &vy {
@@ -447,12 +518,15 @@ impl Solver<'_> {
                 };
                 // Cut at the value, so that it becomes an end of both halves where products are exact.
                 let cut = if high == Some(&v) { &v - &Int::ONE } else { v };
-                if best.as_ref().is_none_or(|(w, other, _)| (&width, e) < (w, *other)) {
-                    best = Some((width, e, cut));
+                // The least split, the narrowest, the newest: quotients before symbols.
+                let before = node.splits.iter().filter(|&&s| s == e).count();
+                let key = (before, width, std::cmp::Reverse(e), cut);
+                if best.as_ref().is_none_or(|b| key < *b) {
+                    best = Some(key);
                 }
             }
         }
-        let (_, e, cut) = best?;
-        Some(Split::At(Poly { constant: -cut, terms: [(e, Int::ONE)].into_iter().collect() }))
+        let (_, _, std::cmp::Reverse(e), cut) = best?;
+        Some((e, Split::At(Poly { constant: -cut, terms: [(e, Int::ONE)].into_iter().collect() })))
     }
 }

@@ -21,7 +21,7 @@ pub struct System {
 pub enum Feasibility {
     /// It has none, not even over the rationals.
     Infeasible,
-    /// A rational solution: for each variable the floor of its value, and whether that is the value.
+    /// A rational solution: for each variable, and then for each row, the floor of its value, and whether that is the value.
     Feasible(Vec<(Int, bool)>),
     /// The pivots allowed did not suffice, or a number did not fit.
     Open,
@@ -33,9 +33,7 @@ impl System {
         match Tableau::<N>::new(self).and_then(|mut t| t.solve(pivots).map(|f| (f, t))) {
             None => Feasibility::Open,
             Some((false, _)) => Feasibility::Infeasible,
-            Some((true, t)) => {
-                Feasibility::Feasible(t.value[..self.variables.len()].iter().map(N::floor).collect())
-            }
+            Some((true, t)) => Feasibility::Feasible(t.value.iter().map(N::floor).collect()),
         }
     }
 }
@@ -239,7 +237,7 @@ mod tests {
         // 2x = 1.
         let rows = vec![(vec![(0, Int::from(2))], limits(Some(1), Some(1)))];
         let system = System { variables: vec![limits(Some(0), Some(5))], rows };
-        assert_eq!(check(&system), Feasibility::Feasible(vec![(Int::ZERO, false)]));
+        assert_eq!(check(&system), Feasibility::Feasible(vec![(Int::ZERO, false), (Int::ONE, true)]));
     }
 
     #[test]

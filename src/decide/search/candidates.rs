@@ -53,6 +53,20 @@ impl Constants {
         found
     }
 
+    /// Adds other constants, those first.
+    pub fn merge(&mut self, other: Constants) {
+        for (mine, theirs) in [(&mut self.values, other.values), (&mut self.steps, other.steps)] {
+            let mut merged = theirs;
+            for v in mine.drain(..) {
+                if !merged.contains(&v) {
+                    merged.push(v);
+                }
+            }
+            merged.truncate(2 * MAX_CONSTANTS);
+            *mine = merged;
+        }
+    }
+
     fn tidy(&mut self) {
         for v in &mut self.values {
             *v = v.saturating_abs();

@@ -8,7 +8,7 @@ mod repair;
 mod violation;
 
 use super::program::{Outcome, Program, to_i128};
-use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::expr::{Expr, Int, Pool};
 pub use candidates::Constants;
 
 /// Boxes of up to this many points are enumerated.
@@ -236,11 +236,6 @@ impl Problem<'_> {
         }
         Some(None)
     }
-}
-
-/// The values of a point as an assignment.
-pub fn assignment(program: &Program, point: &[i128]) -> Vec<(Symbol, Int)> {
-    program.symbols().iter().zip(point).map(|(&s, &v)| (s, Int::from(v))).collect()
 }
 
 /// The conjunction's parts: nested conjunctions flattened.

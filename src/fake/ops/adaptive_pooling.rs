@@ -1,7 +1,7 @@
 //! Pooling to a given size.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::pool::{require_filled, results, with_height, without_height};
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
@@ -48,7 +48,7 @@ fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, Ke
 fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
-    cx.check_kind(x, Kinds::FLOATING, "adaptive_pool.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
     let spatial = sizes.len() - rank;
     let mean = by_mean && sizes[spatial..].iter().all(|s| *s == Expr::ONE);
     if !mean {
@@ -87,7 +87,7 @@ fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), K
     require_filled(cx, &grad.sizes[1..], "adaptive_pool_backward.C1")?;
     cx.rank(x, grad.rank(), "adaptive_pool_backward.C2", "self")?;
     cx.same_dtype(&[x, grad], "adaptive_pool_backward.C2")?;
-    cx.check_kind(x, Kinds::FLOATING, "adaptive_pool_backward.C3")
+    cx.require_kind(x, Domain::FLOAT, "adaptive_pool_backward.C3")
 }
 
 /// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where they are.
@@ -97,7 +97,7 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
     require_filled(cx, &x.sizes[1..], "adaptive_pool.C3")?;
-    cx.check_kind(x, Kinds::FLOATING, "adaptive_pool.C4")?;
+    cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
     let values = match rank {
         1 => {
             let like = with_height(cx, x);

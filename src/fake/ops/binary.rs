@@ -65,7 +65,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         "aten.max.other", "aten.min.other";
     |cx, args| binary(cx, args, Domain::FLOAT, Out::Common) => "aten.hypot.default", "aten.logaddexp2.default";
     |cx, args| binary(cx, args, Domain::FLOAT_COMPLEX, Out::Common) => "aten.logaddexp.default";
-    |cx, args| binary(cx, args, Domain::SINGLE_DOUBLE.with(Domain::BFLOAT), Out::Common) =>
+    |cx, args| binary(cx, args, Domain::FLOAT, Out::Common) =>
         "aten.nextafter.default";
     |cx, args| binary(cx, args, Domain::INT, Out::Common) => "aten.gcd.default", "aten.lcm.default";
     |cx, args| binary(cx, args, BITS, Out::Common) =>
@@ -200,17 +200,15 @@ fn float_power(cx: &mut Cx, args: &Args) -> KernelResult {
     )?)
 }
 
-/// `aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor`: `self * 2.0 ** other`.
+/// `aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor`: `self * 2 ** other`, in floating point.
+///
+/// (C1) A float is not scaled by truth values.
 fn ldexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, exponent) = (args.operand(0)?, args.operand(1)?);
+    let truths = x.category() == Category::Float && exponent.category() == Category::Bool;
+    cx.check(!truths, "ldexp.C1", |_| "the exponent is of bool".to_string())?;
     let two = Scalar::Float(cx.pool().float(2.0));
-    let power = cx.pointwise(&[Operand::Scalar(two), exponent], Domain::ORDINARY, Out::Common)?;
-    match power.first() {
-        Some(crate::fake::Value::Tensor(power)) => {
-            cx.pointwise(&[x, Operand::Tensor(power)], Domain::ORDINARY, Out::Common)
-        }
-        _ => cx.pointwise(&[x, Operand::Scalar(two)], Domain::ORDINARY, Out::Common),
-    }
+    cx.pointwise(&[x, exponent, Operand::Scalar(two)], Domain::ORDINARY, Out::Common)
 }
 
 /// `aten::heaviside(Tensor self, Tensor values) -> Tensor`.

@@ -1,8 +1,8 @@
 //! Convolutions.
 use crate::expr::Expr;
 use crate::fake::conv::{Conv, convolves, idle};
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use smallvec::smallvec;
@@ -222,7 +222,7 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     if mask.len() != 3 {
         return Err(KernelError::invalid("convolution_backward.mask", "the mask is to have 3 entries"));
     }
-    cx.check_dtype(x.dtype, Kinds::INEXACT, "convolution.C9")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX, "convolution.C9")?;
     let sizes = conv.sizes(cx, x, w, None)?;
     cx.check(grad.rank() == sizes.len(), "convolution_backward.C10", |_| {
         format!("grad_output is to have {} dimensions, not {}", sizes.len(), grad.rank())

@@ -1,6 +1,6 @@
 //! Running sums, products and extrema along a dimension, differences, and the trapezoidal rule.
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelResult};
 use crate::ir::dtype::Dtype;
@@ -27,7 +27,7 @@ fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
         None if x.dtype.is_float() || x.dtype.is_complex() => x.dtype,
         None => Dtype::Int64,
     };
-    cx.check_dtype(dtype, Kinds::REAL.and(Kinds::COMPLEX), "cumsum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX), &x.device, "cumsum.C2")?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
@@ -37,7 +37,7 @@ fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
 fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "cummax.C1")?;
-    cx.check_kind(x, Kinds::REAL_OR_BOOL, "cummax.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "cummax.C2")?;
     let values = cx.contiguous(x.sizes.clone(), x.dtype, &x.device);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])
@@ -49,6 +49,6 @@ fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
 fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "logcumsumexp.C1")?;
-    cx.check_kind(x, Kinds::INEXACT, "logcumsumexp.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "logcumsumexp.C2")?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

@@ -1,7 +1,7 @@
 //! Distances between vectors, and similarities.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::promote::{self, ResultType};
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
@@ -59,11 +59,11 @@ fn cdist(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check((0..=2).contains(&mode), "cdist.C6", |_| format!("mode {mode} is none of 0, 1, 2"))?;
     let (n, m) = (a.size(-2), b.size(-2));
     let agree = a.dtype == b.dtype;
-    if !agree || !Kinds::FULL.has(a.dtype) {
+    if !agree || !Domain::SINGLE_DOUBLE.contains(a.dtype) {
         let mut inside: Vec<Expr> = sizes.to_vec();
         inside.extend([n, m, a.size(-1)]);
         let mut served = vec![condition_any_empty(cx, &inside)];
-        if agree && Kinds::FLOATING.has(a.dtype) && p == 2.0 && mode != 2 {
+        if agree && Domain::FLOAT.contains(a.dtype) && p == 2.0 && mode != 2 {
             let (long, wide) = (cx.gt(n, 25), cx.gt(m, 25));
             served.extend([long, wide]);
             if mode == 1 {
@@ -95,7 +95,8 @@ fn cdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     inside.extend([a.size(-2), b.size(-2), a.size(-1)]);
     sizes.extend([a.size(-2), a.size(-1)]);
     let empty = condition_any_empty(cx, &inside);
-    let alike = [grad, b, cdist].iter().all(|t| t.dtype == a.dtype) && Kinds::FULL.has(a.dtype);
+    let alike =
+        [grad, b, cdist].iter().all(|t| t.dtype == a.dtype) && Domain::SINGLE_DOUBLE.contains(a.dtype);
     if !alike {
         cx.require(empty, "cdist_backward.C3", |_| "all dtypes are to be float32, or all float64".into())?;
     }
@@ -112,7 +113,7 @@ fn euclidean(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
     let mut sizes = batch(cx, a, b)?;
     cx.same_dtype(&[a, b], "euclidean_dist.C4")?;
-    cx.check_dtype(a.dtype, Kinds::FLOATING, "euclidean_dist.C4")?;
+    cx.require_kind(a, Domain::FLOAT, "euclidean_dist.C4")?;
     sizes.extend([a.size(-2), b.size(-2)]);
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
@@ -127,7 +128,7 @@ fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(p >= 0.0, "pdist.C3", |_| format!("p is to be at least 0, not {p}"))?;
     cx.check(x.dtype.is_float(), "pdist.C2", |_| format!("floating point is expected, not {}", x.dtype))?;
     let n = x.size(0);
-    if !Kinds::FULL.has(x.dtype) {
+    if !Domain::SINGLE_DOUBLE.contains(x.dtype) {
         let (few, none) = (cx.le(n, 1), cx.eq(x.size(1), 0));
         let trivial = cx.any(&[few, none]);
         cx.require(trivial, "pdist.C2", |_| format!("there is no CPU kernel for {}", x.dtype))?;
@@ -144,7 +145,7 @@ fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
 fn pdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, pdist) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("pdist")?);
     cx.same_dtype(&[grad, x, pdist], "pdist_backward.C1")?;
-    cx.check_dtype(x.dtype, Kinds::FULL, "pdist_backward.C1")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE, "pdist_backward.C1")?;
     cx.check(grad.rank() > 0, "pdist_backward.C2", |_| "the gradient has no dimensions".into())?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
@@ -189,7 +190,7 @@ fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
     let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cosine_similarity.C1")?;
     let dtype = promoted(&[a, b], "cosine_similarity.C2")?;
-    cx.check_dtype(dtype, Kinds::FLOATING, "cosine_similarity.C2")?;
+    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_similarity.C2")?;
     let dim = cx.dim(args.int("dim")?, sizes.len(), "cosine_similarity.C3")?;
     if dim < sizes.len() {
         sizes.remove(dim);
@@ -212,7 +213,7 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let sizes = cx.broadcast([sizes.as_slice(), target.sizes.as_slice()], "cosine_embedding_loss.C3")?;
     let floating = |t: &Tensor| Tensor { dtype: promote::to_float(t.dtype), ..t.clone() };
     let dtype = promoted(&[&floating(a), &floating(b)], "cosine_embedding_loss.C4")?;
-    cx.check_dtype(dtype, Kinds::FLOATING, "cosine_embedding_loss.C4")?;
+    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_embedding_loss.C4")?;
     let reduction = cx.literal(args.int("reduction")?, "cosine_embedding_loss.reduction")?;
     let sizes = if reduction == 1 || reduction == 2 { Sizes::new() } else { sizes };
     one(cx.contiguous(sizes, dtype, &a.device))

@@ -219,7 +219,7 @@ fn contract_pair(
         }
     }
     cx.same_dtype(&[&a, &b], clause)?;
-    if !PRODUCTS.has(a.dtype) {
+    if !PRODUCTS.contains(a.dtype) {
         cx.products_or_empty(a.dtype, &sizes, clause)?;
     }
     // The batched product is laid out as: common, left, contracted, right.
@@ -405,5 +405,5 @@ fn trilinear(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// The dtype of a product of two operands: with something to contract they are to have the same one, else they promote.
 fn step_dtype(a: Dtype, b: Dtype, contracts: bool) -> Option<Dtype> {
-    if contracts { (a == b && PRODUCTS.has(a)).then_some(a) } else { promote(a, b) }
+    if contracts { (a == b && PRODUCTS.contains(a)).then_some(a) } else { promote(a, b) }
 }

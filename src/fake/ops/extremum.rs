@@ -1,11 +1,10 @@
 //! Reductions to one of the elements: extrema, their places, medians and modes.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
-use crate::fake::promote::ResultType;
 use crate::fake::reduce::Reduction;
 use crate::fake::registry::Kernel;
-use crate::fake::{Args, Cx, KernelError, KernelResult};
+use crate::fake::{Args, Cx, KernelResult};
 use crate::ir::dtype::Dtype;
 use smallvec::smallvec;
 
@@ -18,18 +17,16 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.aminmax.default", extrema),
     ("aten._aminmax.default", extrema),
     ("aten._aminmax.dim", extrema),
-    ("aten.max.dim", |cx, args| placed(cx, args, Kinds::REAL_OR_BOOL)),
-    ("aten.min.dim", |cx, args| placed(cx, args, Kinds::REAL_OR_BOOL)),
-    ("aten.mode.default", |cx, args| placed(cx, args, Kinds::REAL_OR_BOOL)),
-    ("aten.median.dim", |cx, args| placed(cx, args, Kinds::REAL)),
-    ("aten.nanmedian.dim", |cx, args| placed(cx, args, Kinds::REAL)),
+    ("aten.max.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.min.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.mode.default", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.median.dim", |cx, args| placed(cx, args, Domain::REAL)),
+    ("aten.nanmedian.dim", |cx, args| placed(cx, args, Domain::REAL)),
     ("aten.median.default", median),
     ("aten.nanmedian.default", median),
     ("aten.argmax.default", place),
     ("aten.argmin.default", place),
     ("aten.kthvalue.default", kthvalue),
-    ("aten.max.other", greater),
-    ("aten.min.other", greater),
 ];
 
 /// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the dimensions in
@@ -39,7 +36,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 fn extremum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "amax.C1")?;
-    cx.check_kind(x, Kinds::REAL_OR_BOOL, "amax.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "amax.C3")?;
     cx.require_reducible(x, &reduction, "amax.C2")?;
     one(cx.reduced(x, &reduction, x.dtype))
 }
@@ -54,11 +51,11 @@ fn extrema(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, and the like: `dim` goes.
 ///
 /// (C1) `dim` is in range. (C2) It is not empty. (C3) The dtype is one of `kinds`.
-fn placed(cx: &mut Cx, args: &Args, kinds: Kinds) -> KernelResult {
+fn placed(cx: &mut Cx, args: &Args, kinds: Domain) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = cx.dim(args.int("dim")?, x.rank(), "max.C1")?;
     let reduction = Reduction::one(x.rank(), dim, args.flag("keepdim")?);
-    cx.check_kind(x, kinds, "max.C3")?;
+    cx.require_dtype(x.dtype, kinds, &x.device, "max.C3")?;
     cx.require_reducible(x, &reduction, "max.C2")?;
     let values = cx.reduced(x, &reduction, x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
@@ -70,7 +67,7 @@ fn placed(cx: &mut Cx, args: &Args, kinds: Kinds) -> KernelResult {
 /// (C1) The dtype is ordered and not `bool`.
 fn median(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check_kind(x, Kinds::REAL, "median.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "median.C1")?;
     one(cx.contiguous([].as_slice(), x.dtype, &x.device))
 }
 
@@ -80,7 +77,7 @@ fn median(cx: &mut Cx, args: &Args) -> KernelResult {
 fn place(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "argmax.C1")?;
-    cx.check_kind(x, Kinds::REAL, "argmax.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "argmax.C3")?;
     cx.require_reducible(x, &reduction, "argmax.C2")?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
@@ -98,22 +95,8 @@ fn kthvalue(cx: &mut Cx, args: &Args) -> KernelResult {
             format!("k = {} is not between 1 and the size {}", cx.show(k), cx.show(size))
         })?;
     }
-    cx.check_kind(x, Kinds::REAL, "kthvalue.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "kthvalue.C3")?;
     let values = cx.reduced(x, &Reduction::one(x.rank(), dim, args.flag("keepdim")?), x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])
-}
-
-/// `max.other(Tensor self, Tensor other) -> Tensor`: element-wise.
-///
-/// (C1) The shapes broadcast. (C2) The dtypes promote. (C3) Neither is complex.
-fn greater(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b) = (args.tensor("self")?, args.tensor("other")?);
-    let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "maximum.C1")?;
-    let dtype = ResultType::of([&**a, &**b])
-        .dtype()
-        .map_err(|(x, y)| KernelError::invalid("maximum.C2", format!("{x} and {y} do not promote")))?;
-    cx.check_dtype(dtype, Kinds::REAL_OR_BOOL, "maximum.C3")?;
-    let strides = cx.elementwise_strides(&sizes, &[a, b]);
-    one(cx.strided(sizes, strides, dtype, &a.device))
 }

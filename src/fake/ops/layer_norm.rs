@@ -1,7 +1,7 @@
 //! Normalisation within one element of the batch: over the last dimensions, or over groups of channels; and of weights.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use crate::ir::dtype::{Dtype, MemoryFormat};
@@ -124,7 +124,7 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, shape) = (args.tensor("input")?, args.ints("normalized_shape")?);
     normalized(cx, x, shape, &[args.opt_tensor("weight")?.map(|t| &**t)])?;
-    cx.check_kind(x, Kinds::INEXACT, "rms_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX, "rms_norm.C4")?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -138,11 +138,11 @@ fn fused_rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(weight) = args.opt_tensor("weight")? {
         cx.require_expandable(&weight.sizes, &x.sizes, "fused_rms_norm.C2")?;
     }
-    cx.check_kind(x, Kinds::INEXACT, "fused_rms_norm.C3")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX, "fused_rms_norm.C3")?;
     let axis = if shape.is_empty() { 0 } else { x.rank() - shape.len() };
     let strides = cx.preserved_strides(x);
     let result = cx.strided(x.sizes.clone(), strides, x.dtype, &x.device);
-    let dtype = if Kinds::HALF.has(x.dtype) { Dtype::Float32 } else { x.dtype };
+    let dtype = if Domain::HALVES.contains(x.dtype) { Dtype::Float32 } else { x.dtype };
     let statistic = statistic(cx, x, axis, dtype);
     Ok([result, statistic].into_iter().map(Value::from).collect())
 }
@@ -250,7 +250,7 @@ fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     cx.check(fused || !interface, "weight_norm.C1", |_| format!("dimension {dim} is inside"))?;
     cx.require_expandable(&g.sizes, &v.sizes, "weight_norm.C2")?;
     cx.same_dtype(&[v, g], "weight_norm.C3")?;
-    cx.check_kind(v, if fused { Kinds::FLOATING } else { Kinds::INEXACT }, "weight_norm.C3")?;
+    cx.require_kind(v, if fused { Domain::FLOAT } else { Domain::FLOAT_COMPLEX }, "weight_norm.C3")?;
     let strides = cx.preserved_strides(v);
     let result = if fused {
         cx.contiguous(v.sizes.clone(), v.dtype, &v.device)
@@ -260,7 +260,7 @@ fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     if !interface {
         return one(result);
     }
-    let dtype = if Kinds::HALF.has(g.dtype) { Dtype::Float32 } else { g.dtype };
+    let dtype = if Domain::HALVES.contains(g.dtype) { Dtype::Float32 } else { g.dtype };
     let norms = cx.contiguous(g.sizes.clone(), dtype, &g.device);
     Ok([result, norms].into_iter().map(Value::from).collect())
 }
@@ -277,11 +277,11 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("dimension {dim} is neither the first nor the last")
     })?;
     cx.same_dtype(&[v, grad, g], "weight_norm_backward.C2")?;
-    let wanted = if Kinds::HALF.has(v.dtype) { Dtype::Float32 } else { v.dtype };
+    let wanted = if Domain::HALVES.contains(v.dtype) { Dtype::Float32 } else { v.dtype };
     cx.check(norms.dtype == wanted, "weight_norm_backward.C2", |_| {
         format!("norms are to be {wanted}, not {}", norms.dtype)
     })?;
-    cx.check_kind(v, Kinds::FLOATING, "weight_norm_backward.C3")?;
+    cx.require_kind(v, Domain::FLOAT, "weight_norm_backward.C3")?;
     let like = |cx: &mut Cx, t: &Tensor| Value::from(cx.contiguous(t.sizes.clone(), t.dtype, &t.device));
     let mut results = Values::new();
     results.push(like(cx, v));
@@ -294,7 +294,7 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) `dim` is in range. (C2) The dimension that stays is not empty, unless it is inside. (C3) Floating point or complex.
 fn norm_except_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let v = args.tensor("v")?;
-    cx.check_kind(v, Kinds::INEXACT, "norm_except_dim.C3")?;
+    cx.require_kind(v, Domain::FLOAT_COMPLEX, "norm_except_dim.C3")?;
     let dtype = crate::fake::promote::to_real(v.dtype);
     let dim = cx.literal(args.int("dim")?, "norm_except_dim.C1")?;
     if dim == -1 {

@@ -37,7 +37,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.adjoint.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "adjoint.C1")),
     ("aten.matrix_H.default", |cx, args| {
         let x = args.tensor("self")?;
-        cx.check(x.rank() == 2, "matrix_H.C1", |_| {
+        cx.check(matches!(x.rank(), 0 | 2), "matrix_H.C1", |_| {
             format!("a matrix is expected, not {} dimensions", x.rank())
         })?;
         matrix_transpose(cx, x, "matrix_H.C1")
@@ -79,7 +79,10 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.detach_copy.default", same_copy),
     ("aten.lift.default", same),
     ("aten.lift_fresh.default", same),
-    ("aten.lift_fresh_copy.default", same_copy),
+    ("aten.lift_fresh_copy.default", |cx, args| {
+        let result = same(cx, args);
+        copied(cx, result)
+    }),
     ("aten.resolve_conj.default", same),
     ("aten.resolve_neg.default", same),
     ("aten._conj.default", same),
@@ -172,10 +175,13 @@ fn t(cx: &mut Cx, args: &Args) -> KernelResult {
     one(if x.rank() == 2 { swapped(x, 0, 1) } else { Tensor::clone(x) })
 }
 
-/// The last two dimensions swapped.
+/// The last two dimensions swapped; a tensor without dimensions stays as it is.
 ///
-/// (C1) There are at least 2 dimensions.
+/// (C1) There is not just 1 dimension.
 fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static str) -> KernelResult {
+    if x.rank() == 0 {
+        return one(Tensor::clone(x));
+    }
     cx.check(x.rank() >= 2, clause, |_| format!("matrices are expected, not {} dimensions", x.rank()))?;
     one(swapped(x, x.rank() - 2, x.rank() - 1))
 }
@@ -291,7 +297,7 @@ fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::atleast_nd`: dimensions of size 1 put in front up to `rank`; of three dimensions the last comes behind.
-fn at_least(cx: &mut Cx, x: &Tensor, rank: usize) -> Tensor {
+pub(super) fn at_least(cx: &mut Cx, x: &Tensor, rank: usize) -> Tensor {
     let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
     while result.rank() < rank {
         let dim = if result.rank() == 2 { 2 } else { 0 };

@@ -1,7 +1,7 @@
 //! Pooling over windows of a given size.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::pool::{Windows, require_filled, require_image, results, with_height, without_height};
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
@@ -31,7 +31,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 ];
 
 /// Integers and floating point, real.
-const REAL: Kinds = Kinds::REAL;
+const REAL: Domain = Domain::REAL;
 
 /// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool
 /// ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
@@ -42,7 +42,7 @@ fn max_pool(cx: &mut Cx, args: &Args, rank: usize, indices: bool) -> KernelResul
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;
     // The operator over one dimension that gives no indices has a kernel of its own, for fewer dtypes.
-    cx.check_kind(x, if rank == 1 && !indices { Kinds::REAL_OR_BOOL } else { REAL }, "pool.C6")?;
+    cx.require_kind(x, if rank == 1 && !indices { Domain::REAL_BOOL } else { REAL }, "pool.C6")?;
     let values = pooled(cx, x, sizes, rank, rank == 1 && !indices);
     if !indices {
         return one(values);
@@ -74,8 +74,8 @@ fn pooled(cx: &mut Cx, x: &Tensor, sizes: Sizes, rank: usize, contiguous: bool) 
 fn avg_pool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let sizes = averaged(cx, args, x, rank)?;
-    let kinds = if rank == 3 { Kinds::FULL } else { Kinds::FLOATING };
-    cx.check(kinds.has(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
+    let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
+    cx.check(kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
         format!("there is no CPU kernel for {}", x.dtype)
     })?;
     one(if rank == 3 { cx.contiguous(sizes, x.dtype, &x.device) } else { pooled(cx, x, sizes, rank, false) })
@@ -128,7 +128,7 @@ fn max_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     let windows = Windows::read(args, rank)?;
     let sizes = if rank == 3 { given_windows(cx, &windows, grad, x)? } else { windows.sizes(cx, x)? };
-    cx.check_kind(x, REAL, "pool.C6")?;
+    cx.require_kind(x, REAL, "pool.C6")?;
     require_result(cx, grad, &sizes, rank, "max_pool_backward.C7")?;
     cx.same_dtype(&[x, grad], "max_pool_backward.C7")?;
     require_result(cx, indices, &sizes, rank, "max_pool_backward.C8")?;
@@ -164,8 +164,8 @@ fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let sizes = averaged(cx, args, x, rank)?;
     require_result(cx, grad, &sizes, rank, "avg_pool_backward.C9")?;
     cx.same_dtype(&[x, grad], "avg_pool_backward.C9")?;
-    let kinds = if rank == 3 { Kinds::FULL } else { Kinds::FLOATING };
-    cx.check(kinds.has(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
+    let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
+    cx.check(kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
         format!("there is no CPU kernel for {}", x.dtype)
     })?;
     let sizes = x.sizes.clone();
@@ -211,7 +211,7 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     )?;
     let each = cx.int(rank as i64);
     cx.require_eq(samples.size(2), each, "fractional_max_pool.C4", "samples do not fit the dimensions")?;
-    cx.check_kind(x, Kinds::FLOATING, "fractional_max_pool.C5")?;
+    cx.require_kind(x, Domain::FLOAT, "fractional_max_pool.C5")?;
     let values = cx.contiguous(sizes, x.dtype, &x.device);
     let positions = values.with_dtype(Dtype::Int64);
     Ok(results([values, positions]))
@@ -242,7 +242,7 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         }
     }
     cx.same_dtype(&[x, grad], "fractional_max_pool_backward.C3")?;
-    cx.check_kind(x, Kinds::FLOATING, "fractional_max_pool_backward.C3")?;
+    cx.require_kind(x, Domain::FLOAT, "fractional_max_pool_backward.C3")?;
     cx.check(indices.dtype == Dtype::Int64, "fractional_max_pool_backward.C3", |_| {
         "indices are to be int64".into()
     })?;
@@ -271,7 +271,7 @@ fn unpool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         })?;
         require_filled(cx, stride, "max_unpool.C4")?;
     }
-    cx.check_kind(x, Kinds::FLOATING, "max_unpool.C5")?;
+    cx.require_kind(x, Domain::FLOAT, "max_unpool.C5")?;
     let mut sizes = Sizes::from_slice(&x.sizes[..x.rank() - rank]);
     sizes.extend_from_slice(output);
     one(if rank == 2 { cx.image(x, sizes, x.dtype) } else { cx.contiguous(sizes, x.dtype, &x.device) })

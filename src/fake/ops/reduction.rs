@@ -1,6 +1,6 @@
 //! Reductions whose result has a value for empty dimensions too: sums, products, means, variances, truth, counts.
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::promote;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -61,7 +61,7 @@ fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
     let reduction = cx.reduction(args, x, "sum.C1")?;
-    cx.check_dtype(dtype, Kinds::NUMBERS.and(Kinds::HALF_COMPLEX), "sum.C2")?;
+    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "sum.C2")?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
@@ -72,8 +72,8 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
     let reduction = cx.reduction(args, x, "nansum.C1")?;
-    cx.check_kind(x, Kinds::REAL_OR_BOOL, "nansum.C2")?;
-    cx.check_dtype(dtype, Kinds::REAL_OR_BOOL, "nansum.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
@@ -83,7 +83,7 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
 fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.check_dtype(dtype, Kinds::INEXACT.and(Kinds::HALF_COMPLEX), "mean.C2")?;
+    cx.require_dtype(dtype, Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF), &x.device, "mean.C2")?;
     let reduction = cx.reduction(args, x, "mean.C1")?;
     one(cx.reduced(x, &reduction, dtype))
 }
@@ -94,7 +94,7 @@ fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
 fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.check_kind(x, Kinds::FLOATING, "nanmean.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "nanmean.C2")?;
     let reduction = cx.reduction(args, x, "nanmean.C1")?;
     // The sum in `dtype` is divided by the number of elements, which is an integer.
     one(cx.reduced(x, &reduction, promote::to_float(dtype)))
@@ -107,7 +107,7 @@ fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
 fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction_over(args, x, false, "any.C1")?;
-    cx.check_kind(x, Kinds::NUMBERS.and(Kinds::HALF_COMPLEX), "any.C2")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "any.C2")?;
     let dtype = if x.dtype == Dtype::Uint8 { Dtype::Uint8 } else { Dtype::Bool };
     one(cx.reduced(x, &reduction, dtype))
 }
@@ -117,7 +117,7 @@ fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The operand is `bool`.
 fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check_kind(x, Kinds::BOOL, "is_all_true.C1")?;
+    cx.require_dtype(x.dtype, Domain::BOOL, &x.device, "is_all_true.C1")?;
     one(cx.contiguous([].as_slice(), Dtype::Bool, &x.device))
 }
 
@@ -127,7 +127,7 @@ fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
 fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "count_nonzero.C1")?;
-    cx.check_kind(x, Kinds::NUMBERS.and(Kinds::HALF_COMPLEX), "count_nonzero.C2")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "count_nonzero.C2")?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
 
@@ -137,7 +137,7 @@ fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
 fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "logsumexp.C1")?;
-    cx.check_kind(x, Kinds::NUMBERS, "logsumexp.C2")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY, &x.device, "logsumexp.C2")?;
     one(cx.reduced(x, &reduction, promote::to_float(x.dtype)))
 }
 
@@ -147,7 +147,7 @@ fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
 fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check_kind(x, Kinds::INEXACT, "var.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "var.C2")?;
     let reduction = cx.reduction(args, x, "var.C1")?;
     one(cx.reduced(x, &reduction, promote::to_real(x.dtype)))
 }
@@ -169,6 +169,7 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, size) = (args.tensor("self")?, args.ints("size")?);
     cx.require_expandable(size, &x.sizes, "sum_to_size.C1")?;
     let shift = x.rank() - size.len();
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     let mut summed = shift > 0 || size.is_empty();
     for (i, &kept) in size.iter().enumerate() {
         let (same, one) = (cx.eq(kept, x.sizes[shift + i]), cx.eq(kept, 1));
@@ -176,12 +177,13 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
             // Where the sizes agree the dimension stays; else it is summed to 1.
             let unequal = cx.not(same);
             let sums = cx.all(&[one, unequal]);
-            summed |= cx.branch(sums, "sum_to_size.C1")?;
+            // Unless the dtype tells, only the strides do.
+            summed |=
+                if dtype == x.dtype { cx.layout_choice(sums) } else { cx.branch(sums, "sum_to_size.C1")? };
         }
     }
     if !summed {
         return Ok(smallvec![crate::fake::Value::Tensor(x.clone())]);
     }
-    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     one(cx.contiguous(size, dtype, &x.device))
 }

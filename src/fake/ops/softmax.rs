@@ -1,6 +1,6 @@
 //! Softmax, its logarithm, and their gradients.
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelResult};
 use crate::ir::dtype::Dtype;
@@ -27,7 +27,7 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.check_dtype(dtype, Kinds::FLOATING, "softmax.C2")?;
+    cx.require_dtype(dtype, Domain::FLOAT, &x.device, "softmax.C2")?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
@@ -37,7 +37,7 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.check_kind(x, Kinds::FLOATING, "softmax.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "softmax.C2")?;
     let converts = args.flag("half_to_float")?;
     cx.check(!converts, "softmax.C3", |_| {
         format!("half_to_float is set for a {} operand on the CPU", x.dtype)
@@ -52,7 +52,7 @@ fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
     cx.dim(args.int("dim")?, grad.rank(), "softmax_backward.C1")?;
     cx.require_same_shape(&grad.sizes, &output.sizes, "softmax_backward.C2")?;
-    cx.check_kind(grad, Kinds::FLOATING, "softmax_backward.C3")?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "softmax_backward.C3")?;
     let input = args.opt_dtype("input_dtype")?.unwrap_or(grad.dtype);
     cx.check(grad.dtype == output.dtype && grad.dtype == input, "softmax_backward.C3", |_| {
         format!("the dtypes differ: {}, {} and {input}", grad.dtype, output.dtype)
@@ -67,7 +67,7 @@ fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
     cx.dim(args.int("dim")?, grad.rank(), "log_softmax_backward.C1")?;
-    if grad.dtype != output.dtype || !Kinds::FLOATING.has(grad.dtype) {
+    if grad.dtype != output.dtype || !Domain::FLOAT.contains(grad.dtype) {
         let numel = cx.numel(output);
         let empty = cx.eq(numel, 0);
         cx.require(empty, "log_softmax_backward.C2", |_| {
@@ -84,7 +84,7 @@ fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// is of real floating point.
 fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    cx.check_kind(mask, Kinds::BOOL, "masked_softmax.C1")?;
+    cx.require_dtype(mask.dtype, Domain::BOOL, &mask.device, "masked_softmax.C1")?;
     let kind = match args.opt_int("mask_type")? {
         Some(kind) => cx.literal(kind, "masked_softmax.C1")?,
         None => -1,
@@ -100,7 +100,7 @@ fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(dim) = args.opt_int("dim")? {
         cx.dim(dim, x.rank(), "masked_softmax.C3")?;
     }
-    cx.check_kind(x, Kinds::FLOATING, "masked_softmax.C4")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "masked_softmax.C4")?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -118,7 +118,7 @@ fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(dim) = args.opt_int("dim")? {
         cx.dim(dim, grad.rank(), "masked_softmax_backward.C2")?;
     }
-    cx.check_kind(grad, Kinds::FLOATING, "masked_softmax_backward.C3")?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "masked_softmax_backward.C3")?;
     let mut sizes = grad.sizes.clone();
     if sizes.is_empty() {
         sizes.push(crate::expr::Expr::ONE);

@@ -1,7 +1,7 @@
 //! Interpolation to another size, and sampling at the points of a grid.
 use crate::expr::{Expr, Func};
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::kinds::Kinds;
 use crate::fake::pool::require_filled;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
@@ -125,7 +125,7 @@ fn interpolated(cx: &mut Cx, x: &Tensor, output: &[Expr], bytes: bool) -> Kernel
     require_rank(cx, x, output.len())?;
     require_filled(cx, &x.sizes[1..], "upsample.C4")?;
     require_filled(cx, output, "upsample.C4")?;
-    let served = Kinds::FLOATING.has(x.dtype) || (bytes && x.dtype == Dtype::Uint8);
+    let served = Domain::FLOAT.contains(x.dtype) || (bytes && x.dtype == Dtype::Uint8);
     cx.check(served, "upsample.C5", |_| format!("there is no CPU kernel for {}", x.dtype))?;
     let mut sizes = Sizes::from_slice(&x.sizes[..2]);
     sizes.extend_from_slice(output);
@@ -149,7 +149,7 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     for (&given, &size) in grad.sizes.iter().zip(expected) {
         cx.require_eq(given, size, "upsample_backward.C3", "grad_output does not fit the result")?;
     }
-    let served = Kinds::FLOATING.has(grad.dtype) || grad.dtype == Dtype::Uint8;
+    let served = Domain::FLOAT.contains(grad.dtype) || grad.dtype == Dtype::Uint8;
     cx.check(served, "upsample_backward.C4", |_| format!("there is no CPU kernel for {}", grad.dtype))?;
     let sizes = Sizes::from_slice(input);
     one(if rank == 3 { cx.contiguous(sizes, grad.dtype, &grad.device) } else { cx.image(grad, sizes, grad.dtype) })
@@ -167,7 +167,7 @@ fn sampled(cx: &mut Cx, x: &Tensor, grid: &Tensor, rank: usize) -> Result<Sizes,
     cx.require_eq(grid.size(-1), spatial, "grid_sampler.C3", "the grid's last size is wrong")?;
     require_filled(cx, &x.sizes[2..], "grid_sampler.C4")?;
     cx.same_dtype(&[x, grid], "grid_sampler.C5")?;
-    cx.check_kind(x, Kinds::FLOATING, "grid_sampler.C5")?;
+    cx.require_kind(x, Domain::FLOAT, "grid_sampler.C5")?;
     let mut sizes = Sizes::from_slice(&x.sizes[..2]);
     sizes.extend_from_slice(&grid.sizes[1..=rank]);
     Ok(sizes)
@@ -229,7 +229,7 @@ fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
     for (given, wanted) in theta.sizes.iter().zip([size[0], rows, columns]) {
         cx.require_eq(*given, wanted, "affine_grid.C3", "a size of theta is wrong")?;
     }
-    cx.check_kind(theta, Kinds::FLOATING, "affine_grid.C4")?;
+    cx.require_kind(theta, Domain::FLOAT, "affine_grid.C4")?;
     let mut sizes = Sizes::from_slice(&[size[0]]);
     sizes.extend_from_slice(&size[2..]);
     sizes.push(rows);
@@ -253,7 +253,7 @@ fn affine_grid_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     for (&given, &size) in grad.sizes.iter().zip(&wanted) {
         cx.require_eq(given, size, "affine_grid_backward.C2", "the gradient does not fit the grid")?;
     }
-    cx.check_kind(grad, Kinds::FLOATING, "affine_grid_backward.C3")?;
+    cx.require_kind(grad, Domain::FLOAT, "affine_grid_backward.C3")?;
     let sizes = Sizes::from_slice(&[size[0], rows, columns]);
     let strides = cx.strides_in_order(&sizes, &[1, 2, 0]);
     one(cx.strided(sizes, strides, grad.dtype, &grad.device))

@@ -108,11 +108,15 @@ fn flatten(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reshaped(x, sizes))
 }
 
-/// `aten::ravel(Tensor self) -> Tensor`: all elements in one dimension.
+/// `aten::ravel(Tensor self) -> Tensor`: all elements in one dimension; a view only of a contiguous tensor.
 fn ravel(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let numel = cx.numel(x);
-    one(cx.reshaped(x, [numel].as_slice().into()))
+    let mut result = cx.contiguous([numel].as_slice(), x.dtype, &x.device);
+    if cx.is_contiguous(x) {
+        result.offset = x.offset;
+    }
+    one(result)
 }
 
 /// `aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor`: one dimension becomes several.

@@ -1,0 +1,213 @@
+//! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
+use super::program::{Mark, Outcome, Program};
+use super::search::{Constants, Dice, Found, Problem, conjuncts, machine_range};
+use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::range::ValueRange;
+
+/// The most assignments that are kept.
+const MAX_MODELS: usize = 32;
+/// Assignments tried to find more once there is one.
+const VARIATIONS: usize = 400;
+
+/// One satisfying assignment.
+#[derive(Clone, Debug)]
+struct Model {
+    /// Values by slot.
+    point: Vec<i128>,
+    /// The registers after a run of the compiled facts.
+    regs: Vec<i128>,
+}
+
+/// The facts as compiled code, with assignments that pass it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Models {
+    program: Program,
+    /// Conditions behind the checks of the program.
+    conditions: Vec<Expr>,
+    roots: Vec<Expr>,
+    constants: Option<Constants>,
+    ranges: Vec<(Option<i128>, Option<i128>)>,
+    /// Whether no bound was too large for a machine integer.
+    inexact: bool,
+    models: Vec<Model>,
+    hints: Vec<Option<i128>>,
+}
+
+/// What a search came to.
+pub(super) enum Search {
+    /// An assignment to replay.
+    Candidate(Vec<(Symbol, Int)>),
+    /// There is none: all were tried.
+    None,
+    /// None was found.
+    Open,
+}
+
+impl Models {
+    /// Adds a symbol, or changes the range of one.
+    pub fn declare(&mut self, symbol: Symbol, range: &ValueRange) {
+        let slot = self.program.slot(symbol) as usize;
+        let (range, exact) = machine_range(range.lo.finite(), range.hi.finite());
+        self.inexact |= !exact;
+        if slot == self.ranges.len() {
+            self.ranges.push(range);
+            self.hints.push(None);
+            let value = range.0.or(range.1.filter(|h| *h < 0)).unwrap_or(0);
+            self.models.iter_mut().for_each(|m| m.point.push(value));
+        } else {
+            self.ranges[slot] = range;
+            self.models.retain(|m| within(range, m.point[slot]));
+        }
+    }
+
+    /// A value of a symbol that is known to occur.
+    pub fn hint(&mut self, symbol: Symbol, value: i128) {
+        if let Some(slot) = self.program.symbols().iter().position(|s| *s == symbol) {
+            self.hints[slot] = Some(value);
+        }
+    }
+
+    /// Adds a condition; assignments that fail it are dropped.
+    pub fn require(&mut self, pool: &Pool, condition: Expr) {
+        let from = self.program.mark();
+        self.program.check(pool, condition);
+        self.conditions.push(condition);
+        self.roots.push(condition);
+        self.rerun(from);
+    }
+
+    /// Adds a divisor; assignments at which it is zero are dropped.
+    pub fn exclude_zero(&mut self, pool: &Pool, divisor: Expr) {
+        let from = self.program.mark();
+        self.program.exclude_zero(pool, divisor);
+        self.roots.push(divisor);
+        self.rerun(from);
+    }
+
+    fn rerun(&mut self, from: Mark) {
+        self.constants = None;
+        let program = &self.program;
+        self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Outcome::Passed);
+    }
+
+    /// The first assignment.
+    pub fn first(&self) -> Option<Vec<(Symbol, Int)>> {
+        self.models.first().map(|m| self.assignment(&m.point))
+    }
+
+    /// Forgets the assignments.
+    pub fn clear(&mut self) {
+        self.models.clear();
+    }
+
+    /// An assignment at which `goal` is false, if one of those at hand is.
+    pub fn failing(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
+        let from = self.program.mark();
+        let goal = self.program.compile(pool, goal) as usize;
+        let mut regs = Vec::new();
+        let mut found = None;
+        for model in &self.models {
+            regs.clone_from(&model.regs);
+            if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
+                found = Some(self.assignment(&model.point));
+                break;
+            }
+        }
+        self.program.reset(from);
+        found
+    }
+
+    /// Keeps an assignment and looks for others like it.
+    pub fn remember(&mut self, pool: &Pool, assignment: &[(Symbol, Int)]) {
+        let value = |s: &Symbol| {
+            let v = assignment.iter().find(|(t, _)| t == s)?;
+            super::program::to_i128(&v.1)
+        };
+        let Some(point) = self.program.symbols().iter().map(value).collect::<Option<Vec<i128>>>() else {
+            return;
+        };
+        if !self.keep(point.clone()) {
+            return;
+        }
+        let constants = self.constants(pool).clone();
+        let values: Vec<Vec<i128>> =
+            self.ranges.iter().map(|&(low, high)| constants.values_between(low, high)).collect();
+        let mut dice = Dice(0xFACE);
+        for round in 0..VARIATIONS {
+            if self.models.len() >= MAX_MODELS || values.is_empty() {
+                return;
+            }
+            let mut next = self.models[dice.below(self.models.len())].point.clone();
+            // One symbol, then two, then all.
+            let changes = match round % 4 {
+                0 | 1 => 1,
+                2 => 2,
+                _ => values.len(),
+            };
+            for change in 0..changes {
+                let slot = if changes == values.len() { change } else { dice.below(values.len()) };
+                if !values[slot].is_empty() {
+                    next[slot] = values[slot][dice.early(values[slot].len())];
+                }
+            }
+            self.keep(next);
+        }
+    }
+
+    fn keep(&mut self, point: Vec<i128>) -> bool {
+        let mut regs = Vec::new();
+        if self.models.iter().any(|m| m.point == point)
+            || self.program.run(0, &point, &mut regs) != Outcome::Passed
+        {
+            return false;
+        }
+        self.models.push(Model { point, regs });
+        true
+    }
+
+    fn constants(&mut self, pool: &Pool) -> &Constants {
+        self.constants.get_or_insert_with(|| Constants::of(pool, &self.roots))
+    }
+
+    /// Searches for an assignment that satisfies the facts and `extra`, evaluating at most `points`; returns how many were left, too.
+    pub fn search(&mut self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
+        let mut constants = self.constants(pool).clone();
+        constants.merge(Constants::of(pool, extra));
+        let from = self.program.mark();
+        let mut conditions = self.conditions.clone();
+        let known = conditions.len();
+        extra.iter().for_each(|&e| conjuncts(pool, e, &mut conditions));
+        conditions[known..].iter().for_each(|&c| self.program.check(pool, c));
+        let mut seeds: Vec<Vec<i128>> = Vec::new();
+        if self.models.is_empty() && self.hints.iter().any(Option::is_some) {
+            let low = |i: usize| self.ranges[i].0.unwrap_or_default();
+            seeds.push(self.hints.iter().enumerate().map(|(i, h)| h.unwrap_or(low(i))).collect());
+        }
+        seeds.extend(self.models.iter().take(8).map(|m| m.point.clone()));
+        let problem = Problem {
+            pool,
+            program: &self.program,
+            conditions: &conditions,
+            ranges: &self.ranges,
+            exact: !self.inexact,
+            seeds: &seeds,
+            constants: &constants,
+        };
+        let (found, left) = problem.solve(points);
+        let outcome = match found {
+            Found::Point(point) => Search::Candidate(self.assignment(&point)),
+            Found::Exhausted => Search::None,
+            Found::Nothing => Search::Open,
+        };
+        self.program.reset(from);
+        (outcome, left)
+    }
+
+    fn assignment(&self, point: &[i128]) -> Vec<(Symbol, Int)> {
+        self.program.symbols().iter().zip(point).map(|(&s, &v)| (s, Int::from(v))).collect()
+    }
+}
+
+fn within(range: (Option<i128>, Option<i128>), v: i128) -> bool {
+    range.0.is_none_or(|l| v >= l) && range.1.is_none_or(|h| v <= h)
+}
