@@ -151,7 +151,8 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     }
     let served = Domain::FLOAT.contains(grad.dtype) || grad.dtype == Dtype::Uint8;
     cx.check(served, "upsample_backward.C4", |_| format!("there is no CPU kernel for {}", grad.dtype))?;
-    one(cx.image(grad, Sizes::from_slice(input), grad.dtype))
+    let sizes = Sizes::from_slice(input);
+    one(if rank == 3 { cx.contiguous(sizes, grad.dtype, &grad.device) } else { cx.image(grad, sizes, grad.dtype) })
 }
 
 /// The conditions of sampling, and the shape of the result: `[n, c, ..]` and `[n, out.., rank]` give `[n, c, out..]`.
@@ -174,8 +175,7 @@ fn sampled(cx: &mut Cx, x: &Tensor, grid: &Tensor, rank: usize) -> Result<Sizes,
 
 /// `aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor` and the like.
 ///
-/// (C1) to (C5) See [`sampled`]; without a number of spatial dimensions, the input's rank says it. (C6) Bicubic interpolation is for 2 spatial
-/// dimensions.
+/// (C1) to (C5) See [`sampled`]; without a number of spatial dimensions, the input's rank says it.
 fn grid_sampler(cx: &mut Cx, args: &Args, rank: Option<usize>) -> KernelResult {
     let (x, grid) = (args.tensor("input")?, args.tensor("grid")?);
     let spatial = match rank {
@@ -184,11 +184,6 @@ fn grid_sampler(cx: &mut Cx, args: &Args, rank: Option<usize>) -> KernelResult {
             cx.check(x.rank() == 4 || x.rank() == 5, "grid_sampler.C1", |_| {
                 format!("4 or 5 dimensions are expected, not {}", x.rank())
             })?;
-            if x.rank() == 5 {
-                let mode = args.int("interpolation_mode")?;
-                let linear = cx.ne(mode, 2);
-                cx.require(linear, "grid_sampler.C6", |_| "bicubic is for 4 dimensions".into())?;
-            }
             x.rank() - 2
         }
     };
