@@ -4,10 +4,13 @@
 //! internal error.
 mod args;
 mod argument;
+mod bounds;
 mod entail;
 mod infer;
 mod jsonl;
+mod minimize;
 mod query;
+mod simplify;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -18,5 +21,8 @@ pub fn run() -> ExitCode {
     match options.command {
         args::Command::Infer(options) => jsonl::run(options.jobs, infer::answer),
         args::Command::Entail(options) => jsonl::run(options.jobs, entail::answer),
+        args::Command::Simplify(options) => jsonl::run(options.jobs, simplify::answer),
+        args::Command::Minimize(options) => jsonl::run(options.jobs, minimize::answer),
+        args::Command::Bounds(options) => jsonl::run(options.jobs, bounds::answer),
     }
 }
