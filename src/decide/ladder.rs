@@ -5,7 +5,7 @@ use super::models::Search;
 use super::reduce::Reduced;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Func, Int, Pool};
+use crate::expr::{Expr, Int, Pool};
 use crate::range::DomainTable;
 
 /// Assignments tried before linear reasoning.
@@ -136,7 +136,7 @@ impl Climb<'_> {
     fn linear(&mut self, extra: &[Expr]) -> Linear {
         let mut conditions = self.facts.range_conditions(self.pool);
         conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
-        for d in self.divisors() {
+        for d in self.facts.divisors(self.pool, Some(self.goal)) {
             conditions.push(self.pool.ne(d, Expr::ZERO));
         }
         conditions.extend_from_slice(extra);
@@ -158,22 +158,6 @@ impl Climb<'_> {
                 Linear::Candidate(witness)
             }
         }
-    }
-
-    /// Divisors that are not to be zero: those excluded by the facts, and the goal's own.
-    fn divisors(&self) -> Vec<Expr> {
-        let mut nonzero = self.facts.nonzero().to_vec();
-        let mut roots = self.facts.conditions().to_vec();
-        roots.push(self.goal);
-        for e in self.pool.reachable(&roots) {
-            if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e) {
-                nonzero.push(args[1]);
-            }
-        }
-        nonzero.retain(|&d| !self.pool.as_int(d).is_some_and(|d| !d.is_zero()));
-        nonzero.sort_unstable();
-        nonzero.dedup();
-        nonzero
     }
 
     /// A known satisfying assignment at which the goal is false.
@@ -287,7 +271,7 @@ impl Climb<'_> {
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
-        let nonzero = self.divisors();
+        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
         let mut last = Response::Unknown("Z3 was not asked".to_string());
         for share in [16, 1] {
             let rlimit = self.budget.rlimit / share;
