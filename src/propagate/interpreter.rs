@@ -4,7 +4,7 @@ use super::recorded;
 use super::step::{Comparison, Failure, FailureKind, Mismatch, Step};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
-use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Output, Program, TargetKind, ValueId};
+use crate::ir::{Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, TargetKind, ValueId};
 use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -171,7 +171,9 @@ impl<'p> Interpreter<'p> {
                     let fresh: Vec<Symbol> = self.env.unbacked()[unbacked..].to_vec();
                     self.reconcile(frame.graph, &fresh, made)
                 } else {
-                    made
+                    made.into_iter()
+                        .map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value)))
+                        .collect()
                 };
                 for (id, value) in made {
                     frame.set(id, value);
@@ -187,6 +189,16 @@ impl<'p> Interpreter<'p> {
                 self.trust_record(frame, node)
             }
             Err(CallError::Stop(stop)) => Err(stop),
+        }
+    }
+
+    /// The value as it comes out of an autocast region, where dtypes are as recorded.
+    fn in_region(&self, meta: &Meta, value: Value) -> Value {
+        match (value, meta) {
+            (Value::Tensor(t), Meta::Tensor(recorded)) if self.autocast && t.dtype != recorded.dtype => {
+                t.with_dtype(recorded.dtype).into()
+            }
+            (value, _) => value,
         }
     }
 

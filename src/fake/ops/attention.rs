@@ -3,7 +3,7 @@ use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::{Kernel, kernels};
-use crate::fake::{Args, Cx, KernelResult, Sizes};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -14,7 +14,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[..., l, e] × [..., s, e] × [..., s, v] → [..., l, v]`.
 ///
 /// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree. (C3) Query and key have the same last size.
-/// (C4) Key and value have the same length. (C5) The leading sizes broadcast; with `enable_gqa` the heads of key and value divide those
+/// (C4) Key and value have the same length, unless the fused kernel runs (see [`is_fused`]), which does not look. (C5) The leading sizes broadcast; with `enable_gqa` the heads of key and value divide those
 /// of the query. (C6) A mask is not given together with `is_causal`, is of `bool` or the query's dtype, and broadcasts to
 /// `[..., l, s]`.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -27,8 +27,7 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     cx.require_kind(q, Domain::FLOAT_COMPLEX, "sdpa.C2")?;
     cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
-    cx.require_eq(k.size(-2), v.size(-2), "sdpa.C4", "the lengths of key and value differ")?;
-    let lead = |t: &crate::fake::Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
+    let lead = |t: &Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
     let (ql, kl, vl) = (lead(q), lead(k), lead(v));
     let leading: Sizes = if args.flag("enable_gqa")? && q.rank() >= 3 && k.rank() >= 3 && v.rank() >= 3 {
         for t in [k, v] {
@@ -52,7 +51,45 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
         scores.extend([q.size(-2), k.size(-2)]);
         cx.require_expandable(&mask.sizes, &scores, "sdpa.C6")?;
     }
+    let fused = is_fused(cx, args, q, k, v)?;
+    if !fused {
+        cx.require_eq(k.size(-2), v.size(-2), "sdpa.C4", "the lengths of key and value differ")?;
+    }
     let mut sizes = leading;
     sizes.extend([q.size(-2), v.size(-1)]);
+    if fused {
+        // The fused kernel lays heads inside of positions.
+        let strides = cx.strides_in_order(&sizes, &[3, 1, 2, 0]);
+        return one(cx.strided(sizes, strides, q.dtype, &q.device));
+    }
     one(cx.contiguous(sizes, q.dtype, &q.device))
+}
+
+/// Whether the CPU's fused kernel serves the call: 4 dimensions, no dropout, the same batch, heads and last size everywhere,
+/// none of the lengths 0, and a real dtype.
+fn is_fused(cx: &mut Cx, args: &Args, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<bool, KernelError> {
+    let dropout = args.float("dropout_p")?;
+    let plain = [q, k, v].iter().all(|t| t.rank() == 4 && t.strides[3] == Expr::ONE);
+    let mask_fits = args.opt_tensor("attn_mask")?.is_none_or(|m| matches!(m.rank(), 2 | 4));
+    if !plain
+        || !mask_fits
+        || cx.pool().as_float(dropout) != Some(0.0)
+        || args.flag("enable_gqa")?
+        || q.dtype.is_complex()
+    {
+        return Ok(false);
+    }
+    let mut conditions = Vec::new();
+    for t in [k, v] {
+        for dim in [0, 1, 3] {
+            conditions.push(cx.eq(q.sizes[dim], t.sizes[dim]));
+        }
+    }
+    for length in [q.sizes[2], k.sizes[2]] {
+        conditions.push(cx.ne(length, 0));
+    }
+    let all = cx.all(&conditions);
+    // Only the fused kernel takes keys and values of different lengths.
+    let same_length = cx.eq(k.sizes[2], v.sizes[2]);
+    Ok(if cx.surely(same_length) { cx.layout_choice(all) } else { cx.branch_or(all, false, "sdpa.C4") })
 }

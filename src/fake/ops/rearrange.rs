@@ -133,7 +133,7 @@ fn pixel_shuffle(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`: `[.., c, h r, w r] → [.., c r², h, w]`.
 ///
-/// (C1), (C2) as in [`pixel_factor`]. (C4) `r` divides height and width.
+/// (C1), (C2) as in [`pixel_factor`]. (C4) `r` divides height and width. (C5) An empty tensor comes back unchanged.
 fn pixel_unshuffle(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, r) = (args.tensor("self")?, args.int("downscale_factor")?);
     pixel_factor(cx, x, r)?;
@@ -143,5 +143,12 @@ fn pixel_unshuffle(cx: &mut Cx, args: &Args) -> KernelResult {
     sizes[at] = cx.mul(sizes[at], square);
     sizes[at + 1] = divided(cx, sizes[at + 1], r, "pixel_shuffle.C4")?;
     sizes[at + 2] = divided(cx, sizes[at + 2], r, "pixel_shuffle.C4")?;
+    // The CPU kernel returns an empty tensor as it is.
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    if cx.branch_or(empty, false, "pixel_unshuffle.C5") {
+        let strides = cx.preserved_strides(x);
+        return one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device));
+    }
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
