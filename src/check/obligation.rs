@@ -16,6 +16,4 @@ pub(super) struct Obligation {
     pub clause: Option<&'static str>,
     /// Whether it is a branch that an operator takes: where it is false another way is taken, which may be as good.
     pub branch: bool,
-    /// Whether it is the agreement of a derived size with the recorded one.
-    pub comparison: bool,
 }

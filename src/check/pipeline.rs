@@ -395,7 +395,7 @@ fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> 
         };
         if seen.insert(demand.condition) {
             let (condition, origin, clause) = (demand.condition, None, None);
-            list.push(Obligation { condition, kind, origin, clause, branch: false, comparison: false });
+            list.push(Obligation { condition, kind, origin, clause, branch: false });
         }
     }
     let mut steps: Vec<Obligation> = Vec::new();
@@ -408,7 +408,7 @@ fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> 
             (false, false) => ConditionKind::Precondition,
         };
         let (condition, origin, clause) = (guard.condition, Some(guard.origin), Some(guard.clause));
-        steps.push(Obligation { condition, kind, origin, clause, branch, comparison: false });
+        steps.push(Obligation { condition, kind, origin, clause, branch });
     }
     for comparison in &run.comparisons {
         let (condition, origin) = (comparison.condition, Some(comparison.origin));
@@ -419,7 +419,7 @@ fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> 
             origin,
             clause: Some("recorded size"),
             branch: false,
-            comparison: true,
+            
         });
     }
     steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));

@@ -95,7 +95,7 @@ impl Bank {
         }
         for &block in &target.blocks {
             let cost = reading.operators(pool, block);
-            if cost > 0 && cost + 1 <= limit {
+            if cost > 0 && cost < limit {
                 leaves.push((cost, block));
             }
         }

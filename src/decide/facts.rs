@@ -88,7 +88,7 @@ impl Facts {
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
     /// cancelled do.
     pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
-        if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
+        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
             self.models.exclude_zero(pool, divisor);
@@ -199,7 +199,7 @@ impl Facts {
                 nonzero.push(args[1]);
             }
         }
-        nonzero.retain(|&d| !pool.as_int(d).is_some_and(|d| !d.is_zero()));
+        nonzero.retain(|&d| pool.as_int(d).is_none_or(|d| d.is_zero()));
         nonzero.sort_unstable();
         nonzero.dedup();
         nonzero

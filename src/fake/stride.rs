@@ -155,7 +155,7 @@ impl Cx<'_> {
         if self.is_plainly(tensor, &contiguous) {
             return true;
         }
-        let order = self.stride_order(&tensor.sizes.clone(), &[tensor.strides.clone()]);
+        let order = self.stride_order(&tensor.sizes.clone(), std::slice::from_ref(&tensor.strides));
         // A stride of 0 over more than one element overlaps.
         self.is_laid_out(tensor, &order)
     }

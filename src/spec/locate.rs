@@ -11,8 +11,6 @@ use serde_json::Value as Json;
 pub(super) struct Place {
     /// Which of the program's inputs.
     pub input: usize,
-    /// The dimension, of a tensor.
-    pub dim: Option<usize>,
     /// As messages write it: `x.shape[0]`, `n`.
     pub path: String,
     /// What the program records.
@@ -46,7 +44,7 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
                 let path = input.path();
                 let entry = spec.entry(json, &path)?;
                 let example = contract.example_int(*e);
-                places.push(Place { input: at, dim: None, path, recorded: *e, example, entry });
+                places.push(Place { input: at, path, recorded: *e, example, entry });
             }
             InputKind::Constant(_) | InputKind::Other => {
                 if !json.is_null() && !matches!(json, Json::Array(items) if items.is_empty()) {
@@ -110,7 +108,7 @@ fn tensor(
         let path = format!("{whole}.shape[{dim}]");
         let entry = spec.entry(entry_of(dim)?, &path)?;
         let example = contract.example_int(recorded);
-        places.push(Place { input: at, dim: Some(dim), path, recorded, example, entry });
+        places.push(Place { input: at, path, recorded, example, entry });
     }
     Ok(())
 }

@@ -241,7 +241,7 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
         }
     }
     let format = conv.memory_format(cx, x, w);
-    let mut like = |cx: &mut Cx, t: &Tensor| -> Value {
+    let like = |cx: &mut Cx, t: &Tensor| -> Value {
         let strides = cx.format_strides(&t.sizes, format);
         cx.strided(t.sizes.clone(), strides, t.dtype, &t.device).into()
     };
@@ -298,7 +298,7 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         let kernel = Conv::spread(args.ints("kernel_size")?, w.rank() - 2, "kernel_size")?;
         for (i, &k) in kernel.iter().enumerate() {
             let differs = cx.ne(k, w.sizes[i + 2]);
-            if !cx.known(differs).is_some_and(|d| !d) {
+            if cx.known(differs).is_none_or(|d| d) {
                 return Err(KernelError::Unsupported(
                     "a kernel size that is not the weight's is not modelled".into(),
                 ));

@@ -63,17 +63,17 @@ fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
         }
         let (Some(mut b), Some(mut a)) = (ops.remove(j), ops.remove(i)) else { break };
         let (mut both, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
-        for dim in equation.output..equation.positions {
+        for (dim, left_wide) in wide.iter_mut().enumerate().take(equation.positions).skip(equation.output) {
             let (sa, sb) = (!is_one(cx, a.sizes[dim]), !is_one(cx, b.sizes[dim]));
             if sa && sb {
-                wide[dim] -= 1;
-                if wide[dim] == 1 {
+                *left_wide -= 1;
+                if *left_wide == 1 {
                     both.push(dim);
-                    wide[dim] = 0;
+                    *left_wide = 0;
                 }
-            } else if wide[dim] == 1 && (sa || sb) {
+            } else if *left_wide == 1 && (sa || sb) {
                 if sa { &mut left } else { &mut right }.push(dim);
-                wide[dim] = 0;
+                *left_wide = 0;
             }
         }
         if !left.is_empty() {

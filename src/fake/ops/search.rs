@@ -39,8 +39,8 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
 /// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor? sorter) -> Tensor`:
 /// shaped like `self`.
 ///
-/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions needs
-/// 1. (C3) The dtypes agree, unless there are no values. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
+/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions
+/// needs one dimension. (C3) The dtypes agree, unless there are no values. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
 /// contradict `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
