@@ -14,12 +14,14 @@ mod cumulative;
 mod data_dependent;
 mod diagonal;
 mod distance;
+mod dtype_query;
 mod einsum;
 mod einsum_equation;
 mod embedding;
 mod expand;
 mod extremum;
 mod fold;
+mod foreach;
 mod index;
 mod index_dim;
 mod join;
@@ -34,6 +36,7 @@ mod norm;
 mod pad;
 mod permute;
 mod pooling;
+mod prims_pointwise;
 mod prims_view;
 mod random;
 mod rearrange;
@@ -56,8 +59,10 @@ mod view;
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("distance", distance::KERNELS),
+    ("dtype_query", dtype_query::KERNELS),
     ("convolution", convolution::KERNELS),
     ("pooling", pooling::KERNELS),
+    ("prims_pointwise", prims_pointwise::KERNELS),
     ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
@@ -80,6 +85,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
     ("fold", fold::KERNELS),
+    ("foreach", foreach::KERNELS),
     ("index", index::KERNELS),
     ("index_dim", index_dim::KERNELS),
     ("join", join::KERNELS),
