@@ -15,12 +15,14 @@ mod cumulative;
 mod data_dependent;
 mod diagonal;
 mod distance;
+mod dtype_query;
 mod einsum;
 mod einsum_equation;
 mod embedding;
 mod expand;
 mod extremum;
 mod fold;
+mod foreach;
 mod index;
 mod index_dim;
 mod join;
@@ -35,6 +37,7 @@ mod metadata;
 mod pad;
 mod permute;
 mod pooling;
+mod prims_pointwise;
 mod prims_view;
 mod random;
 mod rearrange;
@@ -58,11 +61,13 @@ mod view;
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
     ("distance", distance::KERNELS),
+    ("dtype_query", dtype_query::KERNELS),
     ("convolution", convolution::KERNELS),
     ("pooling", pooling::KERNELS),
     ("batch_norm", batch_norm::KERNELS),
     ("layer_norm", layer_norm::KERNELS),
     ("upsample", upsample::KERNELS),
+    ("prims_pointwise", prims_pointwise::KERNELS),
     ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
@@ -85,6 +90,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
     ("fold", fold::KERNELS),
+    ("foreach", foreach::KERNELS),
     ("index", index::KERNELS),
     ("index_dim", index_dim::KERNELS),
     ("join", join::KERNELS),
