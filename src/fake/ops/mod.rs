@@ -46,7 +46,6 @@ mod softmax;
 mod sort;
 mod split;
 mod strided;
-mod symbolic;
 mod ternary;
 mod unary;
 mod vector_norm;
@@ -101,6 +100,5 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
     ("norm", norm::KERNELS),
-    ("symbolic", symbolic::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
