@@ -3,6 +3,7 @@ mod evaluate;
 mod obligation;
 mod pipeline;
 mod prove;
+mod repair;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};

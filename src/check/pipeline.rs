@@ -2,7 +2,7 @@
 use super::evaluate::Evaluator;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover, int_json, shapes_json};
-use super::summary;
+use super::{repair, summary};
 use crate::decide::Budget;
 use crate::expr::{Expr, text};
 use crate::fake::{Operators, Value};
@@ -10,12 +10,15 @@ use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
 use crate::propagate::{FailureKind, Interpreter, Mode, Stop, constant_value, recorded};
 use crate::report::{
-    AssertReport, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Level, MismatchReport, Outcome,
+    AssertReport, ConditionKind, Diagnostic, Fix, GuardReport, GuardVerdict, Level, MismatchReport, Outcome,
     Report, SCHEMA_VERSION, UnsupportedReport,
 };
 use crate::shape_env::{GuardKind, Origin};
-use crate::spec::{Assumptions, Contract, ContractError, DemandKind, Spec, bind};
+use crate::spec::{Assumptions, Change, Contract, ContractError, DemandKind, Spec, bind};
 use indexmap::IndexMap;
+
+/// How often a repaired spec is repaired again.
+const MAX_REPAIRS: usize = 3;
 
 /// Why a program cannot be checked.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +74,46 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Report, CheckError> {
+        let (mut report, changes) = self.examine(spec, operators, budget)?;
+        if let (Some(spec), false) = (spec, changes.is_empty()) {
+            report.fixes.extend(self.fix(spec, changes, operators, budget)?);
+        }
+        Ok(report)
+    }
+
+    /// The fix that the proposed changes amount to, if a check of the changed spec comes out well. What a first change leaves
+    /// violated may call for further ones.
+    fn fix(
+        &self,
+        spec: &Spec,
+        mut changes: IndexMap<String, Change>,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<Option<Fix>, CheckError> {
+        for _ in 0..MAX_REPAIRS {
+            let (changed, text) = repair::apply(spec, &changes);
+            let (report, further) = self.examine(Some(&changed), operators, budget)?;
+            if report.verdict == Outcome::Ok {
+                return Ok(Some(Fix { text, spec: Some(changed.to_json()), proved: true, cost: None }));
+            }
+            let before = changes.len();
+            for (name, change) in further {
+                changes.entry(name).or_insert(change);
+            }
+            if report.verdict != Outcome::Violated || changes.len() == before {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks without repairing; says which changes of named dimensions the violated conditions call for.
+    fn examine(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<(Report, IndexMap<String, Change>), CheckError> {
         let contract = Contract::load(&self.program)?;
         let bound = match spec {
             None => Ok(contract.assumed()),
@@ -86,7 +129,7 @@ impl Checker {
             Err(error) => {
                 report.verdict = Outcome::Invalid;
                 report.diagnostics.push(diagnostic("spec-does-not-fit", Level::Error, error.to_string()));
-                return Ok(report);
+                return Ok((report, IndexMap::new()));
             }
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
@@ -96,13 +139,20 @@ impl Checker {
         let results = run.1;
         let run = &mut run.0;
         report.outputs = summary::outputs(&assumptions, run, &results);
-        let mut examination =
-            Examination { assumptions: &assumptions, evaluator: &evaluator, budget, report: &mut report };
+        let mut examination = Examination {
+            assumptions: &assumptions,
+            evaluator: &evaluator,
+            budget,
+            report: &mut report,
+            violated: Vec::new(),
+        };
         examination.conditions(run);
         examination.failures(run);
         examination.mismatches(run);
         examination.rest(run);
-        Ok(report)
+        let violated = std::mem::take(&mut examination.violated);
+        let changes = self.changes(&assumptions, run, &violated);
+        Ok((report, changes))
     }
 
     /// Runs the program on its symbolic inputs.
@@ -128,6 +178,27 @@ impl Checker {
             Err(Stop::Unreadable(error)) => Err(CheckError::Records(error.to_string())),
             Err(Stop::Failed(failure)) => Err(CheckError::Records(failure.message)),
         }
+    }
+
+    /// What the violated conditions call for.
+    fn changes(
+        &self,
+        assumptions: &Assumptions,
+        run: &mut Interpreter,
+        violated: &[Expr],
+    ) -> IndexMap<String, Change> {
+        let mut dims = IndexMap::new();
+        for (symbol, name) in &assumptions.dims {
+            if let Some(example) =
+                assumptions.env.symbol(*symbol).and_then(|s| s.hint.clone()).and_then(|h| h.as_int())
+            {
+                dims.insert(*symbol, (name.clone(), example));
+            }
+        }
+        dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
+        let mut env = assumptions.env.clone();
+        let (_, facts) = env.facts();
+        repair::propose(&mut run.env.pool, facts, &dims, violated)
     }
 
     fn blank(&self) -> Report {
@@ -161,6 +232,8 @@ struct Examination<'a, 'p> {
     evaluator: &'a Evaluator<'p>,
     budget: &'a Budget,
     report: &'a mut Report,
+    /// The conditions found violated.
+    violated: Vec<Expr>,
 }
 
 impl<'p> Examination<'_, 'p> {
@@ -202,7 +275,10 @@ impl<'p> Examination<'_, 'p> {
                 self.lower(Outcome::Invalid);
             }
             match proof.verdict {
-                GuardVerdict::Violated => self.lower(Outcome::Violated),
+                GuardVerdict::Violated => {
+                    self.violated.push(obligation.condition);
+                    self.lower(Outcome::Violated);
+                }
                 GuardVerdict::Unknown => self.lower(Outcome::Unknown),
                 GuardVerdict::Implied => {}
             }

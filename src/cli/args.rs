@@ -22,6 +22,12 @@ pub enum Command {
     Infer(Jsonl),
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
     Entail(Jsonl),
+    /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
+    Simplify(Jsonl),
+    /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
+    Minimize(Jsonl),
+    /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
+    Bounds(Jsonl),
 }
 
 /// Options of the commands that answer JSON lines.

@@ -96,6 +96,19 @@ impl Query {
         }
     }
 
+    /// The declared ranges; `None` when one holds nothing.
+    pub fn ranges(&self) -> Option<Vec<(Symbol, ValueRange)>> {
+        let range = |(s, l, h): &(Symbol, Option<Int>, Option<Int>)| {
+            Some((*s, ValueRange::between_options(l.clone(), h.clone())?))
+        };
+        self.symbols.iter().map(range).collect()
+    }
+
+    /// The divisors of all texts read so far that are no nonzero constants.
+    pub fn divisors(&self) -> &[Expr] {
+        &self.divisors
+    }
+
     fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {
         let read =
             read::closed(pool, text).map_err(|e| Refusal::invalid(format!("`{key}`: {e} in {text:?}")))?;

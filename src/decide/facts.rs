@@ -3,7 +3,8 @@ use super::models::Models;
 use super::program::to_i128;
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
-use crate::expr::{Expr, Int, Pool, Sort, Symbol};
+use crate::egraph::Graph;
+use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -178,6 +179,47 @@ impl Facts {
             }
         }
         out
+    }
+
+    /// One bound of a symbol's declared range as a condition.
+    pub(super) fn bound(&self, pool: &mut Pool, symbol: Symbol, upper: bool) -> Option<Expr> {
+        let range = self.ranges.get(&symbol)?;
+        let end = if upper { range.hi.finite() } else { range.lo.finite() }?.clone();
+        let (e, end) = (pool.symbol_expr(symbol), pool.int(end));
+        Some(if upper { pool.le(e, end) } else { pool.le(end, e) })
+    }
+
+    /// Divisors that are not zero: those excluded, those of the assumptions, and those of `e`.
+    pub(super) fn divisors(&self, pool: &Pool, e: Option<Expr>) -> Vec<Expr> {
+        let mut nonzero = self.nonzero.clone();
+        let mut roots = self.given.clone();
+        roots.extend(e);
+        for part in pool.reachable(&roots) {
+            if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(part) {
+                nonzero.push(args[1]);
+            }
+        }
+        nonzero.retain(|&d| !pool.as_int(d).is_some_and(|d| !d.is_zero()));
+        nonzero.sort_unstable();
+        nonzero.dedup();
+        nonzero
+    }
+
+    /// Puts all facts into an e-graph, each assumption under its number.
+    pub(super) fn fill_graph(&self, pool: &mut Pool, graph: &mut Graph) {
+        for (&symbol, range) in &self.ranges {
+            let e = pool.symbol_expr(symbol);
+            if pool.sort(e) == Sort::Int {
+                graph.declare(pool, e, range.clone().into());
+            }
+        }
+        for (i, &d) in self.nonzero.iter().enumerate() {
+            let nonzero = pool.ne(d, Expr::ZERO);
+            graph.assume(pool, nonzero, (self.given.len() + i) as u32);
+        }
+        for (i, &condition) in self.given.iter().enumerate() {
+            graph.assume(pool, condition, i as u32);
+        }
     }
 
     /// Everything that was assumed, as premises.

@@ -5,7 +5,7 @@ use super::models::Search;
 use super::reduce::Reduced;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Func, Int, Pool};
+use crate::expr::{Expr, Int, Pool};
 use crate::range::DomainTable;
 
 /// Assignments tried before linear reasoning.
@@ -136,30 +136,13 @@ impl Climb<'_> {
     fn linear(&mut self, extra: &[Expr]) -> Linear {
         let mut conditions = self.facts.range_conditions(self.pool);
         conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
-        for d in self.divisors() {
+        for d in self.facts.divisors(self.pool, Some(self.goal)) {
             conditions.push(self.pool.ne(d, Expr::ZERO));
         }
         conditions.extend_from_slice(extra);
         let mut reduced = Reduced::new(self.pool, &conditions);
-        if std::env::var("DBG").is_ok() {
-            for c in &reduced.conditions {
-                eprintln!("  {}", crate::expr::print::expression(self.pool, *c));
-            }
-            for (s, e) in &reduced.replaced {
-                eprintln!(
-                    "  {} := {}",
-                    self.pool.symbol_name(*s),
-                    crate::expr::print::expression(self.pool, *e)
-                );
-            }
-            eprintln!("  contradiction {}", reduced.contradiction);
-        }
         let mut effort = Effort { branches: self.budget.branches, pivots: self.budget.pivots };
-        let r = linear::refute(self.pool, &mut reduced, &mut effort);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("  {r:?} {effort:?}");
-        }
-        match r {
+        match linear::refute(self.pool, &mut reduced, &mut effort) {
             linear::Outcome::Closed => Linear::Closed,
             linear::Outcome::Open => Linear::Open,
             linear::Outcome::Candidate(mut values) => {
@@ -175,22 +158,6 @@ impl Climb<'_> {
                 Linear::Candidate(witness)
             }
         }
-    }
-
-    /// Divisors that are not to be zero: those excluded by the facts, and the goal's own.
-    fn divisors(&self) -> Vec<Expr> {
-        let mut nonzero = self.facts.nonzero().to_vec();
-        let mut roots = self.facts.conditions().to_vec();
-        roots.push(self.goal);
-        for e in self.pool.reachable(&roots) {
-            if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e) {
-                nonzero.push(args[1]);
-            }
-        }
-        nonzero.retain(|&d| !self.pool.as_int(d).is_some_and(|d| !d.is_zero()));
-        nonzero.sort_unstable();
-        nonzero.dedup();
-        nonzero
     }
 
     /// A known satisfying assignment at which the goal is false.
@@ -304,7 +271,7 @@ impl Climb<'_> {
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
-        let nonzero = self.divisors();
+        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
         let mut last = Response::Unknown("Z3 was not asked".to_string());
         for share in [16, 1] {
             let rlimit = self.budget.rlimit / share;

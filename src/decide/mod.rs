@@ -3,18 +3,27 @@
 //! [`Facts`] hold the ranges of symbols and assumptions; [`decide`] climbs a ladder of rungs, the cheapest first, to one of the
 //! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
+mod bounds;
+mod enumerate;
 mod facts;
 mod ladder;
 mod linear;
+mod minimize;
 mod models;
+mod premises;
 mod program;
 mod reduce;
 mod replay;
 mod search;
+mod simplify;
 #[cfg(feature = "smt")]
 mod smt;
 mod verdict;
 
+pub use bounds::{Bounds, bounds};
 pub use facts::Facts;
 pub use ladder::{decide, prepare, quickly};
+pub use minimize::{Minimized, minimize};
+pub use premises::narrow;
+pub use simplify::simplify;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};

@@ -95,6 +95,11 @@ impl Models {
         self.models.first().map(|m| self.assignment(&m.point))
     }
 
+    /// All assignments, with the symbols in the order of their values.
+    pub fn points(&self) -> (&[Symbol], Vec<Vec<i128>>) {
+        (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
+    }
+
     /// Forgets the assignments.
     pub fn clear(&mut self) {
         self.models.clear();

@@ -41,8 +41,8 @@ pub struct RuleSet {
     rules: Vec<Rule>,
 }
 
-/// The rule files that are part of the program.
-const FILES: [(&str, &str); 7] = [
+/// The rule files that are part of the program; the last one is for simplification only.
+const FILES: [(&str, &str); 8] = [
     ("floor_division.rules", include_str!("../../rules/floor_division.rules")),
     ("modulo.rules", include_str!("../../rules/modulo.rules")),
     ("minmax.rules", include_str!("../../rules/minmax.rules")),
@@ -50,24 +50,28 @@ const FILES: [(&str, &str); 7] = [
     ("product.rules", include_str!("../../rules/product.rules")),
     ("boolean.rules", include_str!("../../rules/boolean.rules")),
     ("conditional.rules", include_str!("../../rules/conditional.rules")),
+    ("simplification.rules", include_str!("../../rules/simplification.rules")),
 ];
 
 impl RuleSet {
-    /// The rules of `rules/*.rules`, read once.
+    /// The rules for proofs: those of `rules/*.rules` but for `simplification.rules`, read once.
     ///
     /// A file that cannot be read would be a defect of the program, which its tests exclude; its rules are left out then, as
     /// a missing rule never makes an answer wrong.
     pub fn builtin() -> &'static RuleSet {
         static BUILTIN: OnceLock<RuleSet> = OnceLock::new();
-        BUILTIN.get_or_init(|| {
-            let mut all = RuleSet::default();
-            for (file, text) in FILES {
-                if let Ok(set) = RuleSet::parse(text, file) {
-                    all.rules.extend(set.rules);
-                }
-            }
-            all
-        })
+        BUILTIN.get_or_init(|| RuleSet::of_files(&FILES[..FILES.len() - 1]))
+    }
+
+    /// All rules of `rules/*.rules`, read once: also those that only help to find small forms.
+    pub fn simplifying() -> &'static RuleSet {
+        static SIMPLIFYING: OnceLock<RuleSet> = OnceLock::new();
+        SIMPLIFYING.get_or_init(|| RuleSet::of_files(&FILES))
+    }
+
+    fn of_files(files: &[(&str, &str)]) -> RuleSet {
+        let sets = files.iter().filter_map(|(file, text)| RuleSet::parse(text, file).ok());
+        RuleSet { rules: sets.flat_map(|set| set.rules).collect() }
     }
 
     /// The names and contents of the rule files that are part of the program.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 /// How far a saturation may go. Counted, so that the same input always stops at the same place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The most expressions in the graph.
+    /// The most expressions added to those that the facts and queries bring.
     pub nodes: usize,
     /// The most rounds.
     pub iterations: usize,
@@ -22,7 +22,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { nodes: 400, iterations: 4, matches: 200 }
+        Limits { nodes: 200, iterations: 4, matches: 100 }
     }
 }
 
@@ -82,6 +82,7 @@ impl Graph {
         if let Some(goal) = until {
             self.add(pool, goal);
         }
+        let limits = &Limits { nodes: self.nodes().saturating_add(limits.nodes), ..*limits };
         let mut agenda = Agenda::default();
         let mut iterations = 0;
         let mut last = None;

@@ -5,11 +5,16 @@
 //! `a == b*(a//b)`, the atom is *frozen*: it keeps its form although it contains a replaced part. As replacement is a single pass, it
 //! always ends.
 use super::quotient;
-use crate::expr::{Expr, Func, Int, Poly, Pool};
+use crate::expr::{Expr, Func, Int, Monomial, Poly, Pool};
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 /// Values longer than this many terms are not substituted.
-const MAX_TERMS: usize = 24;
+const MAX_TERMS: usize = 16;
+/// Nor are values of a higher degree.
+const MAX_DEGREE: u64 = 12;
+/// Nor are values built of more expressions than this.
+const MAX_PARTS: usize = 96;
 /// The most replacements kept.
 const MAX_SOLVED: usize = 256;
 /// The most rounds of product replacement in one expression.
@@ -118,7 +123,7 @@ impl Solved {
             return Step::Impossible;
         }
         let Some(poly) = poly.exact_quotient(&content) else { return Step::Nothing };
-        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED {
+        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE {
             return Step::Nothing;
         }
         let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
@@ -136,21 +141,33 @@ impl Solved {
         }
         self.changed();
         self.renew(pool, monomial);
-        Step::Solved
+        if self.values.contains_key(&monomial) { Step::Solved } else { Step::Nothing }
     }
 
-    /// Replaces what was just solved for in the other values.
+    /// Replaces what was just solved for in the other values. A value that replacement would change again (its key occurs in it
+    /// outside frozen atoms, by way of other values) or that is too large is given up: the equation is then only known to the classes.
     fn renew(&mut self, pool: &mut Pool, new: Expr) {
-        let mut keys: Vec<Expr> = self.values.keys().copied().filter(|&k| k != new).collect();
-        keys.sort_unstable();
+        let mut keys: Vec<Expr> = self.values.keys().copied().collect();
+        // The new one first: if it has to go, the others stay as they are.
+        keys.sort_unstable_by_key(|&k| (k != new, k));
         for key in keys {
             let Some(&value) = self.values.get(&key) else { continue };
             if value == key || pool.is_constant(value) {
                 continue;
             }
             let renewed = self.normal(pool, value);
-            if renewed != value {
+            let poly = pool.poly(renewed);
+            let keep = poly.terms.len() <= MAX_TERMS
+                && degree(pool, &poly) <= MAX_DEGREE
+                && pool.reachable(&[renewed]).len() <= MAX_PARTS
+                && self.normal(pool, renewed) == renewed;
+            if !keep {
+                self.values.remove(&key);
+                self.products.retain(|&p| p != key);
+                self.memo.clear();
+            } else if renewed != value {
                 self.values.insert(key, renewed);
+                self.memo.clear();
             }
         }
         self.memo.clear();
@@ -178,7 +195,7 @@ fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
             }
         }
         // x == x*y + … has no solution for x that is free of x.
-        if multiplied || (is_product && !holders.is_empty()) {
+        if multiplied || (is_product && (!holders.is_empty() || !leads(pool, poly, *monomial))) {
             continue;
         }
         let is_call = pool.as_call(*monomial).is_some();
@@ -197,6 +214,35 @@ fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
         }
     }
     best.map(|(_, monomial, holders)| (monomial, holders))
+}
+
+/// Whether a product comes before every other monomial in the graded order (by degree, then lexicographically). Products are
+/// replaced within larger ones, and only an order that multiplication respects makes that end.
+fn leads(pool: &Pool, poly: &Poly, product: Expr) -> bool {
+    let degree = |m: &Monomial| m.iter().fold(0u64, |sum, (_, power)| sum + u64::from(*power));
+    let key = pool.monomial(product);
+    poly.terms.iter().filter(|(m, _)| *m != product).all(|(other, _)| {
+        let other = pool.monomial(*other);
+        degree(&key).cmp(&degree(&other)).then_with(|| lexicographic(&key, &other)) == Ordering::Greater
+    })
+}
+
+/// The lexicographic order of the powers, oldest atom first.
+fn lexicographic(a: &Monomial, b: &Monomial) -> Ordering {
+    for (x, y) in a.iter().zip(b) {
+        // An older atom first means that the other monomial lacks it.
+        let order = y.0.cmp(&x.0).then(x.1.cmp(&y.1));
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+/// The greatest degree of a monomial.
+fn degree(pool: &Pool, poly: &Poly) -> u64 {
+    let degrees = poly.terms.iter().map(|(m, _)| pool.monomial(*m).iter().map(|(_, p)| u64::from(*p)).sum());
+    degrees.max().unwrap_or(0)
 }
 
 /// Whether `e` is a comparison or connective whose truth says something about its operands.

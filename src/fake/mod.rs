@@ -16,6 +16,7 @@ mod domain;
 mod elementwise;
 mod error;
 mod inplace;
+mod norm;
 mod operators;
 pub mod ops;
 mod pool;

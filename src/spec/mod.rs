@@ -5,6 +5,7 @@
 //! demands that is still to be proved.
 mod assumptions;
 mod bind;
+mod change;
 mod contract;
 mod dim;
 mod inputs;
@@ -13,6 +14,7 @@ mod parse;
 
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;
+pub use change::Change;
 pub use contract::{Contract, ContractError};
 pub use dim::{DimSpec, Entry, Hint};
 pub use inputs::{InputKind, ProgramInput};

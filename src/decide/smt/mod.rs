@@ -1,13 +1,14 @@
 //! Z3 as the last resort: is a conjunction satisfiable?
 //!
 //! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
-//! resource counter, never by the clock (libz3 4.8.12 may deadlock with a timeout set), and every check runs in a context
-//! of its own, so that an answer does not depend on the questions before it.
+//! resource counter (libz3 4.8.12 may deadlock with its own timeout set); a watchdog far beyond that is there for the procedures
+//! that do not count. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
 mod encode;
 
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use encode::Encoder;
-use z3::{Config, Params, SatResult, Solver};
+use std::time::Duration;
+use z3::{Config, Context, Params, SatResult, Solver};
 
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
@@ -17,6 +18,10 @@ const MAX_DEGREE: u32 = 8;
 const MAX_NONLINEAR_BITS: u64 = 256;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
+
+/// Z3 is interrupted after this long. Its resource counter stops it much earlier; some of its procedures do not draw on that,
+/// and without this limit one such question would stop everything.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 /// A conjunction to check.
 pub struct Question<'a> {
@@ -68,7 +73,7 @@ fn ask(pool: &Pool, question: &Question) -> Response {
     for assertion in encoder.assertions() {
         solver.assert(assertion);
     }
-    match solver.check() {
+    match watched(&solver) {
         SatResult::Unsat => Response::Unsatisfiable,
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
             Some(reason) => format!("Z3 gave up at rlimit {}: {reason}", question.rlimit),
@@ -79,6 +84,23 @@ fn ask(pool: &Pool, question: &Question) -> Response {
             None => Response::Unknown("Z3's model is no integer assignment".to_string()),
         },
     }
+}
+
+/// Checks, and interrupts Z3 after [`PATIENCE`].
+fn watched(solver: &Solver) -> SatResult {
+    let context = Context::thread_local();
+    let handle = context.handle();
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                handle.interrupt();
+            }
+        });
+        let result = solver.check();
+        drop(done);
+        result
+    })
 }
 
 /// Why a question is not put to Z3 at all.

@@ -5,6 +5,7 @@ mod activation;
 mod adaptive_pooling;
 mod asserts;
 mod attention;
+mod batch_norm;
 mod binary;
 mod cast;
 mod combine;
@@ -23,6 +24,7 @@ mod fold;
 mod index;
 mod index_dim;
 mod join;
+mod layer_norm;
 mod loss;
 mod loss_backward;
 mod loss_class;
@@ -30,7 +32,6 @@ mod loss_distance;
 mod loss_margin;
 mod matmul;
 mod metadata;
-mod norm;
 mod pad;
 mod permute;
 mod pooling;
@@ -48,6 +49,7 @@ mod split;
 mod strided;
 mod ternary;
 mod unary;
+mod upsample;
 mod vector_norm;
 mod view;
 
@@ -57,6 +59,9 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("distance", distance::KERNELS),
     ("convolution", convolution::KERNELS),
     ("pooling", pooling::KERNELS),
+    ("batch_norm", batch_norm::KERNELS),
+    ("layer_norm", layer_norm::KERNELS),
+    ("upsample", upsample::KERNELS),
     ("adaptive_pooling", adaptive_pooling::KERNELS),
     ("einsum", einsum::KERNELS),
     ("unary", unary::KERNELS),
@@ -100,5 +105,6 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
     ("norm", norm::KERNELS),
+    ("symbolic", symbolic::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];

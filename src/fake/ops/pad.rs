@@ -95,21 +95,17 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     let mut grows = false;
     for at in 0..x.rank() {
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
-        let mut left = x.sizes[at];
+        let (cut_before, cut_behind) = (cx.min(before, 0), cx.min(behind, 0));
+        let cut = cx.add(cut_before, cut_behind);
+        let left = cx.add(x.sizes[at], cut);
+        let natural = cx.ge(left, 0);
+        cx.require(natural, "pad.C5", |cx| {
+            let size = cx.show(x.sizes[at]);
+            format!("{} and {} cut more off than the {size} there are", cx.show(before), cx.show(behind))
+        })?;
         for side in [before, behind] {
-            let cut = cx.lt(side, 0);
-            if cx.branch_or(cut, false, "pad.C5") {
-                left = cx.add(left, side);
-            }
             let added = cx.gt(side, 0);
-            grows |= cx.branch_or(added, true, "pad.C5");
-        }
-        if left != x.sizes[at] {
-            let natural = cx.ge(left, 0);
-            cx.require(natural, "pad.C5", |cx| {
-                let size = cx.show(x.sizes[at]);
-                format!("{} and {} cut more off than the {size} there are", cx.show(before), cx.show(behind))
-            })?;
+            grows |= cx.layout_choice(added);
         }
         let grown = cx.add(x.sizes[at], before);
         sizes[at] = cx.add(grown, behind);

@@ -1,0 +1,110 @@
+//! The least and the greatest value of an expression under facts.
+use super::facts::Facts;
+use super::ladder::{decide, prepare};
+use super::replay::replays;
+use super::verdict::{Budget, Verdict, Witness};
+use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value};
+use rustc_hash::FxHashMap;
+
+/// Questions asked for one end.
+const MAX_QUESTIONS: usize = 90;
+/// Values of more bits than this count as unbounded.
+const UNBOUNDED_BITS: u64 = 66;
+
+/// The range of an expression.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    /// The least value; none if there is none, or none was found.
+    pub min: Option<Int>,
+    /// The greatest value; none if there is none, or none was found.
+    pub max: Option<Int>,
+    /// An assignment at which the least value is taken.
+    pub min_at: Option<Witness>,
+    /// An assignment at which the greatest value is taken.
+    pub max_at: Option<Witness>,
+    /// Whether both ends are settled: a finite one is proved and attained, and beyond a missing one there are values of more than
+    /// 64 bits.
+    pub exact: bool,
+}
+
+/// The bounds of an integer expression under the facts. A finite end that is given is always a bound; it is attained where its assignment is
+/// given too.
+pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
+    let e = pool.as_integer(e);
+    facts.declare_free(pool, e);
+    for d in facts.divisors(pool, Some(e)) {
+        facts.exclude_zero(pool, d);
+    }
+    prepare(pool, facts, budget);
+    let upper = end(pool, facts, e, budget);
+    let negated = pool.neg(e);
+    let lower = end(pool, facts, negated, budget);
+    Bounds {
+        min: lower.value.map(|v| -v),
+        max: upper.value,
+        min_at: lower.at,
+        max_at: upper.at,
+        exact: lower.settled && upper.settled,
+    }
+}
+
+#[derive(Default)]
+struct End {
+    value: Option<Int>,
+    at: Option<Witness>,
+    settled: bool,
+}
+
+/// The greatest value of `e`.
+fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> End {
+    let mut limit = facts.domain(pool, e).range.upper();
+    let mut best: Option<(Int, Witness)> = None;
+    if let Some(first) = facts.models.first()
+        && replays(pool, facts, None, &first)
+        && let Some(v) = value_at(pool, e, &first)
+    {
+        best = Some((v, first));
+    }
+    let mut step = Int::ONE;
+    for question in 0..MAX_QUESTIONS {
+        let Some((value, _)) = &best else { break };
+        if limit.as_ref() == Some(value) {
+            break;
+        }
+        if limit.is_none() && value.bits() > UNBOUNDED_BITS && value.is_positive() {
+            return End { value: None, at: None, settled: true };
+        }
+        // Is the value at hand the greatest? If not, is one much greater possible?
+        let probe = match &limit {
+            _ if question % 2 == 0 => value.clone(),
+            Some(limit) => (value + limit).floor_div(&Int::from(2)).unwrap_or_default(),
+            None => {
+                step = &step * &Int::from(4);
+                value + &step
+            }
+        };
+        let bound = pool.int(probe.clone());
+        let goal = pool.le(e, bound);
+        match decide(pool, facts, goal, budget).verdict {
+            Verdict::Implied { .. } => limit = Some(limit.map_or(probe.clone(), |l| l.min(probe))),
+            Verdict::Refuted { witness } => match value_at(pool, e, &witness) {
+                Some(v) if v > *value => best = Some((v, witness)),
+                _ => break,
+            },
+            Verdict::Inconsistent { .. } => return End::default(),
+            Verdict::Unknown { .. } if question % 2 == 0 => {}
+            Verdict::Unknown { .. } => break,
+        }
+    }
+    match best {
+        Some((value, at)) if limit.as_ref() == Some(&value) => {
+            End { value: limit, at: Some(at), settled: true }
+        }
+        _ => End { value: limit, at: None, settled: false },
+    }
+}
+
+fn value_at(pool: &Pool, e: Expr, witness: &Witness) -> Option<Int> {
+    let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
+    Evaluator::new(pool, |s| values.get(&s).map(|v| Value::Int((*v).clone()))).int(e).ok()
+}

@@ -1,0 +1,104 @@
+//! Which premises a conclusion needs.
+//!
+//! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
+//! with the cheap rungs. So the result is checked, whatever way the first proof took.
+use super::facts::Facts;
+use super::linear::{self, Effort, Outcome};
+use super::reduce::Reduced;
+use super::verdict::{FactId, Premise};
+use crate::expr::{Expr, Pool};
+use crate::range::DomainTable;
+
+/// The most proofs attempted for one conclusion.
+const MAX_ATTEMPTS: usize = 48;
+
+/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
+/// or after a fixed number of attempts, what is left stays.
+pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+    let mut kept = because.to_vec();
+    let mut attempts = MAX_ATTEMPTS;
+    let mut try_without =
+        |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
+            let fewer: Vec<Premise> =
+                kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
+            if attempts == 0 || fewer.len() == kept.len() {
+                return false;
+            }
+            attempts -= 1;
+            let holds = follows(pool, facts, goal, &fewer);
+            if holds {
+                *kept = fewer;
+            }
+            holds
+        };
+    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and single premises.
+    if !try_without(pool, &mut kept, &|_, p| matches!(p, Premise::Fact(_)))
+        && let Some(goal) = goal
+    {
+        let symbols = pool.free_symbols(&[goal]);
+        let foreign: Vec<Premise> = kept
+            .iter()
+            .copied()
+            .filter(|p| !premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
+            .collect();
+        try_without(pool, &mut kept, &|_, p| foreign.contains(p));
+    }
+    let mut size = kept.len().div_ceil(2);
+    while size > 0 {
+        let mut end = kept.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            try_without(pool, &mut kept, &|i, _| (start..end).contains(&i));
+            end = start;
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    kept
+}
+
+fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<crate::expr::Symbol> {
+    match premise {
+        Premise::Fact(FactId(i)) => {
+            facts.conditions().get(*i as usize).map_or_else(Vec::new, |&c| pool.free_symbols(&[c]))
+        }
+        Premise::Lower(s) | Premise::Upper(s) => vec![*s],
+        Premise::Nonzero(e) => pool.free_symbols(&[*e]),
+    }
+}
+
+/// Whether premises imply a goal (or contradict each other) by ranges or linear reasoning.
+fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> bool {
+    let mut conditions: Vec<Expr> = Vec::with_capacity(premises.len() + 4);
+    for premise in premises {
+        let condition = match premise {
+            Premise::Fact(FactId(i)) => facts.conditions().get(*i as usize).copied(),
+            Premise::Lower(s) => facts.bound(pool, *s, false),
+            Premise::Upper(s) => facts.bound(pool, *s, true),
+            Premise::Nonzero(e) => Some(pool.ne(*e, Expr::ZERO)),
+        };
+        conditions.extend(condition);
+    }
+    // Divisors are not zero whatever else holds.
+    for d in facts.divisors(pool, goal) {
+        conditions.push(pool.ne(d, Expr::ZERO));
+    }
+    let mut table = DomainTable::new();
+    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
+        (0..2).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
+    };
+    if contradiction(pool, &mut table, &conditions) {
+        return true;
+    }
+    if let Some(goal) = goal {
+        if table.decide(pool, goal) == Some(true) {
+            return true;
+        }
+        conditions.push(pool.not(goal));
+        if contradiction(pool, &mut table, &conditions) {
+            return true;
+        }
+    }
+    let mut reduced = Reduced::new(pool, &conditions);
+    let mut effort = Effort { branches: 60, pivots: 1_000 };
+    linear::refute(pool, &mut reduced, &mut effort) == Outcome::Closed
+}

@@ -1,0 +1,172 @@
+//! The smallest expression that is equal under facts.
+//!
+//! Two ways: equality saturation with extraction of the smallest form; and trying small expressions in order of size, first on
+//! the assignments at hand (a different value anywhere rules one out), then by proof. Parts of what cannot be replaced as a whole are
+//! simplified by themselves.
+use super::enumerate::{Bank, Target};
+use super::facts::{Consistency, Facts};
+use super::ladder::{decide, prepare};
+use super::verdict::{Budget, Verdict};
+use crate::egraph::{Graph, Limits, Reading, RuleSet};
+use crate::expr::{Expr, Func, Pool, Sort};
+use rustc_hash::FxHashMap;
+
+/// Expressions of more operators than this are only put through the e-graph.
+const MAX_OPERATORS: u32 = 120;
+/// Parts of one expression that are looked at.
+const MAX_PARTS: usize = 40;
+/// The most rounds over all parts.
+const MAX_ROUNDS: usize = 4;
+
+/// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with as few operators as was found.
+pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Expr {
+    facts.declare_free(pool, e);
+    for d in facts.divisors(pool, Some(e)) {
+        facts.exclude_zero(pool, d);
+    }
+    prepare(pool, facts, budget);
+    if !matches!(facts.consistency, Consistency::Consistent) || pool.sort(e) == Sort::Float {
+        return e;
+    }
+    let mut simplifier = Simplifier {
+        reading: Reading::new(),
+        budget: Budget {
+            rlimit: 0,
+            points: budget.points.min(4_000),
+            branches: budget.branches.min(60),
+            ..budget.clone()
+        },
+        done: FxHashMap::default(),
+    };
+    let mut best = simplifier.by_graph(pool, facts, e);
+    for _ in 0..MAX_ROUNDS {
+        let next = simplifier.improve(pool, facts, best);
+        if next == best {
+            break;
+        }
+        best = next;
+    }
+    best
+}
+
+struct Simplifier {
+    reading: Reading,
+    budget: Budget,
+    /// Parts that have been looked at as a whole, with what they became.
+    done: FxHashMap<Expr, Expr>,
+}
+
+impl Simplifier {
+    fn cost(&mut self, pool: &mut Pool, e: Expr) -> u32 {
+        self.reading.operators(pool, e)
+    }
+
+    /// The smaller of two.
+    fn smaller(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> Expr {
+        if self.cost(pool, b) < self.cost(pool, a) { b } else { a }
+    }
+
+    fn by_graph(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
+        let mut graph = Graph::new();
+        facts.fill_graph(pool, &mut graph);
+        graph.add(pool, e);
+        let limits = Limits { nodes: 400, iterations: 5, matches: 300 };
+        graph.saturate(pool, RuleSet::simplifying(), &limits, None);
+        if graph.contradiction().is_some() {
+            return e;
+        }
+        let found = graph.extract(pool, e, &mut self.reading);
+        self.smaller(pool, e, found)
+    }
+
+    /// Replaces the whole or, failing that, parts.
+    fn improve(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
+        if self.cost(pool, e) > MAX_OPERATORS {
+            return e;
+        }
+        let whole = self.replace(pool, facts, e, e);
+        if self.cost(pool, whole) < self.cost(pool, e) {
+            return whole;
+        }
+        let mut best = e;
+        let mut parts = pool.reachable(&[e]);
+        parts.reverse();
+        for part in parts.into_iter().take(MAX_PARTS) {
+            if part == e || !pool.reachable(&[best]).contains(&part) {
+                continue;
+            }
+            let new = self.replace(pool, facts, part, e);
+            if new != part {
+                let changed = pool.substitute(best, |x| (x == part).then_some(new));
+                best = self.smaller(pool, best, changed);
+            }
+        }
+        best
+    }
+
+    /// A smaller expression equal to `part`, if one is found; built of symbols, constants and parts of `root`.
+    fn replace(&mut self, pool: &mut Pool, facts: &mut Facts, part: Expr, root: Expr) -> Expr {
+        if let Some(&known) = self.done.get(&part) {
+            return known;
+        }
+        let new = self.search(pool, facts, part, root).unwrap_or(part);
+        self.done.insert(part, new);
+        new
+    }
+
+    fn search(&mut self, pool: &mut Pool, facts: &mut Facts, part: Expr, root: Expr) -> Option<Expr> {
+        let limit = self.cost(pool, part);
+        if limit == 0 {
+            // A symbol may still be a constant, or equal to another one: nothing is gained by the latter.
+            let value = facts.domain(pool, part).as_point().cloned()?;
+            return Some(pool.int(value));
+        }
+        if pool.sort(part) == Sort::Bool
+            && let Some(truth) = self.settled(pool, facts, part)
+        {
+            return Some(pool.bool(truth));
+        }
+        let target = Target::new(pool, facts, part, root)?;
+        let mut bank = Bank::new(pool, &mut self.reading, target, limit);
+        let mut tries = 0;
+        while let Some(candidate) = bank.next(pool) {
+            tries += 1;
+            if tries > 12 {
+                break;
+            }
+            if self.cost(pool, candidate) >= limit || !divides_safely(pool, facts, candidate) {
+                continue;
+            }
+            let equal = pool.eq(part, candidate);
+            match decide(pool, facts, equal, &self.budget).verdict {
+                Verdict::Implied { .. } => return Some(candidate),
+                Verdict::Refuted { witness } => bank.learn(pool, &witness),
+                Verdict::Inconsistent { .. } => return None,
+                Verdict::Unknown { .. } => {}
+            }
+        }
+        None
+    }
+
+    fn settled(&mut self, pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Option<bool> {
+        let opposite = pool.not(condition);
+        match decide(pool, facts, condition, &self.budget).verdict {
+            Verdict::Implied { .. } => Some(true),
+            Verdict::Refuted { .. } => {
+                decide(pool, facts, opposite, &self.budget).verdict.is_implied().then_some(false)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether no divisor of `e` can be zero under the facts, so that `e` is defined wherever they hold.
+fn divides_safely(pool: &mut Pool, facts: &mut Facts, e: Expr) -> bool {
+    pool.reachable(&[e]).into_iter().all(|part| match pool.as_call(part) {
+        Some((Func::FloorDiv | Func::Mod, args)) => {
+            let divisor = args[1];
+            !facts.domain(pool, divisor).contains_zero()
+        }
+        _ => true,
+    })
+}
