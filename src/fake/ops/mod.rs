@@ -104,7 +104,5 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
-    ("norm", norm::KERNELS),
-    ("symbolic", symbolic::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];

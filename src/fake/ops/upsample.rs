@@ -152,7 +152,11 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let served = Domain::FLOAT.contains(grad.dtype) || grad.dtype == Dtype::Uint8;
     cx.check(served, "upsample_backward.C4", |_| format!("there is no CPU kernel for {}", grad.dtype))?;
     let sizes = Sizes::from_slice(input);
-    one(if rank == 3 { cx.contiguous(sizes, grad.dtype, &grad.device) } else { cx.image(grad, sizes, grad.dtype) })
+    one(if rank == 3 {
+        cx.contiguous(sizes, grad.dtype, &grad.device)
+    } else {
+        cx.image(grad, sizes, grad.dtype)
+    })
 }
 
 /// The conditions of sampling, and the shape of the result: `[n, c, ..]` and `[n, out.., rank]` give `[n, c, out..]`.
