@@ -65,14 +65,19 @@ fn nonzero_static(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([size, rank].as_slice(), Dtype::Int64, &x.device))
 }
 
+/// (C1) The mask is of `bool`.
+fn require_mask(cx: &mut Cx, mask: &Tensor) -> Result<(), KernelError> {
+    cx.check(mask.dtype.is_bool(), "masked.C1", |_| {
+        format!("the mask is of {}, bool is expected", mask.dtype)
+    })
+}
+
 /// `aten::masked_select(Tensor self, Tensor mask) -> Tensor`: the elements where the mask is true, both broadcast.
 ///
 /// (C1) The mask is of `bool`. (C2) The shapes broadcast.
 fn masked_select(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    cx.check(matches!(mask.dtype, Dtype::Bool | Dtype::Uint8), "masked.C1", |_| {
-        format!("the mask is of {}, bool is expected", mask.dtype)
-    })?;
+    require_mask(cx, mask)?;
     let sizes = cx.broadcast([x.sizes.as_slice(), mask.sizes.as_slice()], "masked.C2")?;
     let numel = cx.product(sizes);
     let count = cx.unbacked_size(0, Some(numel));
@@ -84,9 +89,7 @@ fn masked_select(cx: &mut Cx, args: &Args) -> KernelResult {
 ///
 /// (C1), (C2) as above. (C3) The dtypes agree.
 fn masked_scatter(cx: &mut Cx, x: &Tensor, mask: &Tensor, source: &Tensor) -> KernelResult {
-    cx.check(matches!(mask.dtype, Dtype::Bool | Dtype::Uint8), "masked.C1", |_| {
-        format!("the mask is of {}, bool is expected", mask.dtype)
-    })?;
+    require_mask(cx, mask)?;
     cx.check(x.dtype == source.dtype, "masked.C3", |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
@@ -96,9 +99,11 @@ fn masked_scatter(cx: &mut Cx, x: &Tensor, mask: &Tensor, source: &Tensor) -> Ke
 
 /// `aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor`: the gradient of the source.
 ///
-/// (C4) No size is negative.
+/// (C1), (C2) as above. (C4) No size is negative.
 fn masked_scatter_backward(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (grad, sizes) = (args.tensor("grad_output")?, args.ints("sizes")?);
+    let (grad, mask, sizes) = (args.tensor("grad_output")?, args.tensor("mask")?, args.ints("sizes")?);
+    require_mask(cx, mask)?;
+    cx.broadcast([grad.sizes.as_slice(), mask.sizes.as_slice()], "masked.C2")?;
     for &size in sizes {
         let natural = cx.ge(size, 0);
         cx.require(natural, "masked.C4", |cx| format!("the size {} is negative", cx.show(size)))?;
@@ -145,8 +150,11 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
 /// (C1) The dimension exists.
 fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    if args.opt_int("dim")?.is_some() {
-        return unique_dim(cx, args);
+    match args.opt_int("dim")? {
+        // The one dimension of a vector, not counted from the end, is the flattened tensor.
+        None => {}
+        Some(Expr::ZERO) if x.rank() == 1 => {}
+        Some(_) => return unique_dim(cx, args),
     }
     let numel = cx.numel(x);
     let count = distinct_count(cx, numel);
@@ -199,14 +207,26 @@ fn item(cx: &mut Cx, args: &Args) -> KernelResult {
     scalar_of(cx, x)
 }
 
-/// `aten::_local_scalar_dense(Tensor self) -> Scalar`: the first element as a number.
+/// `aten::_local_scalar_dense(Tensor self) -> Scalar`: the first element as a number, in the range of the dtype.
+///
+/// (C2) There is an element.
 fn scalar_of(cx: &mut Cx, x: &Tensor) -> KernelResult {
+    let numel = cx.numel(x);
+    let some = cx.ne(numel, 0);
+    cx.require(some, "item.C2", |_| "an empty tensor has no first element".to_string())?;
     let dtype = x.dtype;
     let value = if dtype.is_bool() {
         let bit = cx.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
         Value::Bool(cx.eq(bit, 1))
     } else if dtype.is_integral() {
-        Value::Int(cx.env.fresh_unbacked(ValueRange::default()))
+        let bits = 8 * dtype.item_size();
+        let range = if dtype.is_signed() {
+            let half = 1i128 << (bits - 1);
+            ValueRange::between((-half).into(), (half - 1).into())
+        } else {
+            ValueRange::between(0.into(), ((1i128 << bits) - 1).into())
+        };
+        Value::Int(cx.env.fresh_unbacked(range))
     } else if dtype.is_float() {
         Value::Float(cx.env.fresh_unbacked_float())
     } else {

@@ -3,7 +3,7 @@ use super::scatter::known_reduction;
 use crate::expr::Expr;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
-use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use crate::ir::dtype::Dtype;
 
 /// The kernels of the family.
@@ -13,6 +13,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.index_add.default", |cx, args| index_add(cx, args)),
     ("aten.index_reduce.default", |cx, args| {
         known_reduction(cx, args, &["prod", "mean", "amax", "amin"])?;
+        let (x, index) = (args.tensor("self")?, args.tensor("index")?);
+        let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
+        slices_exist(cx, x, dim, count)?;
         index_add(cx, args)
     }),
     ("aten.index_copy.default", index_copy),
@@ -117,20 +120,45 @@ fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor`: slices replaced at positions.
 ///
-/// (C1), (C2), (C4), (C5) as above, the index being of `int64`.
+/// (C1), (C2), (C4), (C5) as above. (C12) as below. (C8) The index is of `int64`.
 fn index_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
+    long_index(cx, index)?;
+    cx.check(x.dtype == source.dtype, "index_dim.C5", |_| {
+        format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
+    })?;
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
     source_fits(cx, &x.sizes, source, dim, count)?;
+    slices_exist(cx, x, dim, count)?;
     copy(cx, x)
+}
+
+/// (C12) If there are positions and their slices have elements, the dimension is not empty.
+fn slices_exist(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> Result<(), KernelError> {
+    let Some(&size) = x.sizes.get(dim) else { return Ok(()) };
+    let others = (0..x.rank()).filter(|&at| at != dim).map(|at| x.sizes[at]);
+    let affected = cx.product(others.chain([count]));
+    let (some, none) = (cx.ne(size, 0), cx.eq(affected, 0));
+    let sound = cx.any(&[some, none]);
+    cx.require(sound, "index_dim.C12", |_| format!("dimension {dim} is empty"))
 }
 
 /// `aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`: slices at positions filled.
 ///
-/// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions.
+/// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions. (C8) The index is of `int64`. (C11) Only complex tensors are
+/// filled with complex numbers.
 fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
-    vector_index(cx, x, index, args.int("dim")?)?;
+    long_index(cx, index)?;
+    let complex = match args.value("value")? {
+        Value::Tensor(value) => value.dtype.is_complex(),
+        value => matches!(value, Value::Complex(..)),
+    };
+    cx.check(!complex || x.dtype.is_complex(), "index_dim.C11", |_| {
+        format!("a complex number does not fit into {}", x.dtype)
+    })?;
+    let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
+    slices_exist(cx, x, dim, count)?;
     copy(cx, x)
 }
 
@@ -139,15 +167,20 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C8) The index is of `int64`. (C9) The tensor has elements if the index has.
 fn take(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
-    flat_index(cx, index)?;
-    let (numel, wanted) = (cx.numel(x), cx.numel(index));
-    let (some, none) = (cx.ne(numel, 0), cx.eq(wanted, 0));
-    let enough = cx.any(&[some, none]);
-    cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements to take".to_string())?;
+    long_index(cx, index)?;
+    require_elements(cx, x, index)?;
     one(cx.contiguous(index.sizes.clone(), x.dtype, &x.device))
 }
 
-fn flat_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
+/// (C9) of [`take`].
+fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), KernelError> {
+    let (numel, wanted) = (cx.numel(x), cx.numel(index));
+    let (some, none) = (cx.ne(numel, 0), cx.eq(wanted, 0));
+    let enough = cx.any(&[some, none]);
+    cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())
+}
+
+fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
     cx.check(index.dtype == Dtype::Int64, "index_dim.C8", |_| {
         format!("the index is of {}, int64 is expected", index.dtype)
     })
@@ -156,13 +189,14 @@ fn flat_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
 /// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions of the flattened
 /// tensor.
 ///
-/// (C8) as above. (C5) The dtypes agree. (C10) There is one element a position.
+/// (C8), (C9) as above. (C5) The dtypes agree. (C10) There is one element a position.
 fn put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
-    flat_index(cx, index)?;
+    long_index(cx, index)?;
     cx.check(x.dtype == source.dtype, "index_dim.C5", |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
+    require_elements(cx, x, index)?;
     let (positions, elements) = (cx.numel(index), cx.numel(source));
     cx.require_eq(positions, elements, "index_dim.C10", "there must be one element a position")?;
     copy(cx, x)

@@ -42,11 +42,21 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.is_signed.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_signed())),
     ("aten.is_same_size.default", is_same_size),
     ("aten.is_contiguous.default", |cx, args| {
-        let contiguous = cx.is_contiguous(args.tensor("self")?);
+        let contiguous = is_laid_out(cx, args.tensor("self")?, MemoryFormat::Contiguous);
+        let contiguous = cx.branch(contiguous, "is_contiguous.C1")?;
         truth(cx, contiguous)
     }),
-    ("aten.is_contiguous.memory_format", is_contiguous),
-    ("aten.sym_is_contiguous.default", is_contiguous),
+    ("aten.is_contiguous.memory_format", |cx, args| {
+        let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
+        let laid_out = is_laid_out(cx, args.tensor("self")?, format);
+        let laid_out = cx.branch(laid_out, "is_contiguous.C1")?;
+        truth(cx, laid_out)
+    }),
+    ("aten.sym_is_contiguous.default", |cx, args| {
+        let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
+        let laid_out = is_laid_out(cx, args.tensor("self")?, format);
+        Ok(smallvec![Value::Bool(laid_out)])
+    }),
     ("aten.is_coalesced.default", |cx, args| {
         let x = args.tensor("self")?;
         if x.layout == Layout::SparseCoo {
@@ -114,10 +124,32 @@ fn is_same_size(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.all(&same))])
 }
 
-/// `aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool`
-fn is_contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
-    let x = args.tensor("self")?;
-    let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
-    let laid_out = cx.has_format(x, format);
-    truth(cx, laid_out)
+/// `aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format) -> SymBool`: whether the strides are those of a fresh tensor in the
+/// format, dimensions of size 1 aside. Empty tensors count as contiguous, but not as channels-last. A tensor whose rank a
+/// channels-last format is not for is not in it.
+fn is_laid_out(cx: &mut Cx, x: &Tensor, format: MemoryFormat) -> Expr {
+    let rank = x.rank();
+    let (row_major, order): (bool, Vec<usize>) = match (format, rank) {
+        (MemoryFormat::ChannelsLast, 4) | (MemoryFormat::ChannelsLast3d, 5) => {
+            (false, std::iter::once(1).chain((2..rank).rev()).chain([0]).collect())
+        }
+        (MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d, _) => return cx.env.pool.bool(false),
+        _ => (true, (0..rank).rev().collect()),
+    };
+    let mut expected = Expr::ONE;
+    let mut conditions = Vec::with_capacity(rank);
+    for dim in order {
+        let (one, same) = (cx.eq(x.sizes[dim], 1), cx.eq(x.strides[dim], expected));
+        conditions.push(cx.any(&[one, same]));
+        // Where a size is 0 the tensor is empty, and what follows does not matter or does not hold.
+        let extent = if row_major { cx.at_least_one(x.sizes[dim]) } else { x.sizes[dim] };
+        expected = cx.mul(expected, extent);
+    }
+    let dense = cx.all(&conditions);
+    if !row_major {
+        return dense;
+    }
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    cx.any(&[dense, empty])
 }

@@ -50,7 +50,6 @@ mod softmax;
 mod sort;
 mod split;
 mod strided;
-mod symbolic;
 mod ternary;
 mod unary;
 mod upsample;
@@ -111,6 +110,5 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
-    ("symbolic", symbolic::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];

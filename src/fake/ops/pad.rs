@@ -208,11 +208,16 @@ fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), Kerne
 /// `aten::reflection_pad{1,2,3}d_backward(Tensor grad_output, Tensor self, SymInt[] padding) -> Tensor` and
 /// `aten::replication_pad{1,2,3}d_backward`: shaped like `self`.
 ///
-/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C9) of reflection holds where the
+/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C12) The dtypes agree where there are
+/// elements. (C9) of reflection holds where the
 /// kernel checks it: along 1 dimension.
 fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (grad, x, pad) = (args.tensor("grad_output")?, args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;
+    let empty = cx.numel(x) == Expr::ZERO || cx.numel(grad) == Expr::ZERO;
+    cx.check(empty || grad.dtype == x.dtype, "pad.C12", |_| {
+        format!("the gradient is of {}, self of {}", grad.dtype, x.dtype)
+    })?;
     cx.check(grad.rank() == x.rank(), "pad.C11", |_| {
         format!("the gradient has {} dimensions, self has {}", grad.rank(), x.rank())
     })?;

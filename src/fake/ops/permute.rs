@@ -276,7 +276,7 @@ fn squeeze_dims(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `prims::squeeze(Tensor a, int[] dimensions) -> Tensor`
 ///
-/// (C1) The dimensions exist, not counted from the end. (C2) Each has size 1.
+/// (C1) The dimensions exist, not counted from the end, and are distinct. (C2) Each has size 1.
 fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims) = (args.tensor("a")?, args.ints("dimensions")?);
     let mut dropped = vec![false; x.rank()];
@@ -290,7 +290,8 @@ fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
             ));
         };
         cx.require_eq(x.sizes[at], Expr::ONE, "squeeze.C2", "a size to be dropped must be 1")?;
-        dropped[at] = true;
+        let twice = std::mem::replace(&mut dropped[at], true);
+        cx.check(!twice, "squeeze.C1", |_| format!("dimension {at} appears twice"))?;
     }
     let kept: Vec<usize> = (0..x.rank()).filter(|&i| !dropped[i]).collect();
     one(reordered(x, &kept))

@@ -151,6 +151,11 @@ fn narrowed(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> R
             format!("start {} is out of range for size {}", cx.show(start), cx.show(size))
         })?;
     }
+    // Implied by (C4), but said without the start, which only running may tell.
+    let room = cx.le(length, size);
+    cx.require(room, "narrow.C4", |cx| {
+        format!("the length {} exceeds the size {}", cx.show(length), cx.show(size))
+    })?;
     let start = cx.from_start(start, size);
     let end = cx.add(start, length);
     let fits = cx.le(end, size);
