@@ -12,6 +12,7 @@ mod context;
 mod domain;
 mod elementwise;
 mod error;
+mod fourier;
 mod operators;
 pub mod ops;
 mod promote;

@@ -7,6 +7,7 @@ mod combine;
 mod cumulative;
 mod expand;
 mod extremum;
+mod fft;
 mod join;
 mod loss;
 mod loss_backward;
@@ -21,6 +22,7 @@ mod slice;
 mod softmax;
 mod sort;
 mod split;
+mod stft;
 mod ternary;
 mod unary;
 mod vector_norm;
@@ -34,6 +36,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("cumulative", cumulative::KERNELS),
     ("expand", expand::KERNELS),
     ("extremum", extremum::KERNELS),
+    ("fft", fft::KERNELS),
     ("join", join::KERNELS),
     ("loss", loss::KERNELS),
     ("loss_backward", loss_backward::KERNELS),
@@ -47,6 +50,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("slice", slice::KERNELS),
     ("softmax", softmax::KERNELS),
     ("sort", sort::KERNELS),
+    ("stft", stft::KERNELS),
     ("split", split::KERNELS),
     ("ternary", ternary::KERNELS),
     ("unary", unary::KERNELS),
