@@ -17,6 +17,7 @@ mod elementwise;
 mod error;
 mod inplace;
 mod norm;
+mod fourier;
 mod operators;
 pub mod ops;
 mod pool;

@@ -25,6 +25,7 @@ mod fold;
 mod foreach;
 mod index;
 mod index_dim;
+mod fft;
 mod join;
 mod layer_norm;
 mod loss;
@@ -50,6 +51,7 @@ mod softmax;
 mod sort;
 mod split;
 mod strided;
+mod stft;
 mod ternary;
 mod unary;
 mod upsample;
@@ -92,6 +94,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("foreach", foreach::KERNELS),
     ("index", index::KERNELS),
     ("index_dim", index_dim::KERNELS),
+    ("fft", fft::KERNELS),
     ("join", join::KERNELS),
     ("metadata", metadata::KERNELS),
     ("pad", pad::KERNELS),
@@ -106,6 +109,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("loss_class", loss_class::KERNELS),
     ("loss_distance", loss_distance::KERNELS),
     ("loss_margin", loss_margin::KERNELS),
+    ("stft", stft::KERNELS),
     ("split", split::KERNELS),
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
