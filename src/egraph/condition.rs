@@ -101,7 +101,12 @@ impl Condition {
     }
 
     /// Appends the truth values that must be known for the condition to hold; `false` when it never can.
-    pub(super) fn require(&self, pool: &mut Pool, bindings: &Bindings, wanted: &mut SmallVec<[Expr; 4]>) -> bool {
+    pub(super) fn require(
+        &self,
+        pool: &mut Pool,
+        bindings: &Bindings,
+        wanted: &mut SmallVec<[Expr; 4]>,
+    ) -> bool {
         let operand = |pool: &mut Pool| self.operands.first().and_then(|p| p.instantiate(pool, bindings));
         match &self.meaning {
             Meaning::Constant => operand(pool).is_some_and(|e| pool.as_int(e).is_some()),

@@ -108,13 +108,7 @@ impl Graph {
 }
 
 /// Adds multiples of `small - large` to an expression as long as it gets cheaper.
-fn reduce(
-    pool: &mut Pool,
-    e: Expr,
-    pairs: &[(Expr, Expr)],
-    cost: &mut dyn Cost,
-    trials: &mut usize,
-) -> Expr {
+fn reduce(pool: &mut Pool, e: Expr, pairs: &[(Expr, Expr)], cost: &mut dyn Cost, trials: &mut usize) -> Expr {
     let mut best = e;
     'again: loop {
         let price = cost.cost(pool, best);
@@ -124,8 +118,12 @@ fn reduce(
             for (monomial, c) in &pattern.terms {
                 let factors = pool.monomial(*monomial);
                 for (target, d) in &poly.terms {
-                    let Some(left) = quotient::of_monomials(&pool.monomial(*target), &factors) else { continue };
-                    let Some(times) = (if d.is_multiple_of(c) { d.floor_div(c) } else { None }) else { continue };
+                    let Some(left) = quotient::of_monomials(&pool.monomial(*target), &factors) else {
+                        continue;
+                    };
+                    let Some(times) = (if d.is_multiple_of(c) { d.floor_div(c) } else { None }) else {
+                        continue;
+                    };
                     let Some(rest) = trials.checked_sub(1) else { return best };
                     *trials = rest;
                     let left = pool.from_monomial(&left);

@@ -82,7 +82,9 @@ impl Reading {
     /// The shortest tree found for a polynomial, and its number of operators.
     fn shortest(&self, pool: &mut Pool, poly: &Poly, depth: u32) -> (Tree, u32) {
         let mut best = self.plain(pool, poly);
-        if depth == 0 || poly.terms.len() > MAX_TERMS || poly.terms.len() + usize::from(!poly.constant.is_zero()) < 2
+        if depth == 0
+            || poly.terms.len() > MAX_TERMS
+            || poly.terms.len() + usize::from(!poly.constant.is_zero()) < 2
         {
             return best;
         }
@@ -116,7 +118,10 @@ impl Reading {
             }
             let rest_form = self.shortest(pool, &rest, depth - 1);
             consider(
-                (Tree::Sum(vec![(false, head.0), (false, rest_form.0)]), head.1.saturating_add(rest_form.1).saturating_add(1)),
+                (
+                    Tree::Sum(vec![(false, head.0), (false, rest_form.0)]),
+                    head.1.saturating_add(rest_form.1).saturating_add(1),
+                ),
                 &mut best,
             );
             // x*Q + k*Q is (x + k)*Q.
@@ -125,7 +130,8 @@ impl Reading {
                 && primitive.terms.len() + usize::from(!primitive.constant.is_zero()) > 1
                 && let Some(other) = pool.exact_division(poly, &primitive)
             {
-                let (a, b) = (self.shortest(pool, &primitive, depth - 1), self.shortest(pool, &other, depth - 1));
+                let (a, b) =
+                    (self.shortest(pool, &primitive, depth - 1), self.shortest(pool, &other, depth - 1));
                 consider((product(a.0, b.0), a.1.saturating_add(b.1).saturating_add(1)), &mut best);
             }
         }
@@ -233,7 +239,11 @@ impl Reading {
                 let (left, right) =
                     (self.shortest(pool, &left, MAX_DEPTH).0, self.shortest(pool, &right, MAX_DEPTH).0);
                 let (left, right) = (self.tree_text(pool, &left, 0), self.tree_text(pool, &right, 0));
-                if func == Func::IsZero { format!("Eq({left}, {right})") } else { format!("{left} <= {right}") }
+                if func == Func::IsZero {
+                    format!("Eq({left}, {right})")
+                } else {
+                    format!("{left} <= {right}")
+                }
             }
             (Func::Not, &[inner]) => match pool.as_func(inner, Func::IsZero) {
                 Some(_) => texts[0].replacen("Eq(", "Ne(", 1),

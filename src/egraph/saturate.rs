@@ -199,9 +199,9 @@ impl Graph {
         let ways = matcher.node(trigger, root, open);
         agenda.steps = matcher.steps;
         for bindings in ways {
-            let present = law.calls().all(|(_, call)| {
-                call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e))
-            });
+            let present = law
+                .calls()
+                .all(|(_, call)| call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e)));
             if present && let Some(left) = rule.left.instantiate(pool, &bindings) {
                 self.check(pool, index, rule, left, &bindings, Rest::new(), agenda);
             }
