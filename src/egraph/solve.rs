@@ -123,7 +123,8 @@ impl Solved {
             return Step::Impossible;
         }
         let Some(poly) = poly.exact_quotient(&content) else { return Step::Nothing };
-        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE {
+        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE
+        {
             return Step::Nothing;
         }
         let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
