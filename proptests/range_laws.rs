@@ -12,7 +12,7 @@ type Step = (u8, usize, usize, i64);
 type Range = (i64, Option<i64>, i64, i64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec((0..30u8, 0..100usize, 0..100usize, -5..6i64), 1..12)
+    prop::collection::vec((0..38u8, 0..100usize, 0..100usize, -5..6i64), 1..20)
 }
 
 fn symbol_ranges() -> impl Strategy<Value = Vec<Range>> {
@@ -78,12 +78,12 @@ impl Built {
                 Some(c) => pool.ite(c, a, b),
                 None => pool.max(a, constant),
             },
-            18 => pool.eq(a, b),
-            19 => pool.le(a, b),
-            20 => pool.lt(a, constant),
-            21 => pool.ne(a, constant),
-            22 | 23 => match (condition(i), condition(j)) {
-                (Some(c), Some(d)) if op == 22 => pool.or(&[c, d]),
+            18 | 31 => pool.eq(a, b),
+            19 | 30 => pool.le(a, b),
+            20 | 32 => pool.lt(a, constant),
+            21 | 33 => pool.ne(a, constant),
+            22 | 23 | 34..=37 => match (condition(i), condition(j)) {
+                (Some(c), Some(d)) if op % 2 == 0 => pool.or(&[c, d]),
                 (Some(c), Some(d)) => pool.and(&[c, d]),
                 _ => pool.ge(a, b),
             },

@@ -1,5 +1,6 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
 #![warn(missing_docs)]
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decide;
@@ -9,4 +10,6 @@ pub mod fake;
 pub mod ir;
 pub mod propagate;
 pub mod range;
+pub mod report;
 pub mod shape_env;
+pub mod spec;

@@ -162,10 +162,7 @@ fn read_scalar(env: &mut ShapeEnv, json: &Json) -> Result<Value> {
 /// An integer or its text.
 pub fn write_int(pool: &Pool, e: Expr) -> Json {
     match pool.as_int(e) {
-        Some(v) => match v.to_i64() {
-            Some(small) => small.into(),
-            None => serde_json::from_str(&v.to_string()).unwrap_or(Json::Null),
-        },
+        Some(v) => int_json(&v),
         None => text::print::expression(pool, e).into(),
     }
 }
@@ -233,5 +230,13 @@ pub fn write_value(pool: &Pool, value: &Value) -> Json {
         Value::Layout(l) => json!({"layout": l.name()}),
         Value::Device(d) => json!({"device": d.to_string()}),
         Value::MemoryFormat(f) => json!({"memory_format": f.name()}),
+    }
+}
+
+/// An integer of any size.
+pub fn int_json(value: &Int) -> Json {
+    match value.to_i64() {
+        Some(small) => small.into(),
+        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
     }
 }

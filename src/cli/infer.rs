@@ -40,12 +40,12 @@ pub fn answer(request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal>
         }
         Some(_) => return Err(Refusal::invalid("expected an object of `kwargs`")),
     }
-    let Some(kernel) = Registry::builtin().get(op) else {
+    let Some(kernel) = Registry::builtin().resolve(op) else {
         return Err(unsupported(format!("there is no fake kernel for `{op}`")));
     };
     let args =
         bind(&mut env.pool, schema, positional, keywords).map_err(|e| Refusal::invalid(e.to_string()))?;
-    let returns = kernel(&mut Cx::new(&mut env), &args).map_err(|error| match error {
+    let returns = kernel.call(&mut Cx::new(&mut env), &args).map_err(|error| match error {
         KernelError::Invalid { clause, message, .. } => {
             Refusal { kind: "invalid", message, clause: Some(clause) }
         }

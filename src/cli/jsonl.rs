@@ -27,7 +27,7 @@ impl Refusal {
 }
 
 /// Answers one request: the fields of the answer beside its `id`.
-pub type Answer = fn(&Map<String, Value>) -> Result<Map<String, Value>, Refusal>;
+pub type Answer<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Map<String, Value>, Refusal> + Sync);
 
 /// Answers every line of standard input on standard output with `jobs` threads.
 pub fn run(jobs: u16, answer: Answer) -> ExitCode {

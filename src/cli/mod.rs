@@ -5,24 +5,51 @@
 mod args;
 mod argument;
 mod bounds;
+mod check;
 mod entail;
+mod eval;
+mod files;
 mod infer;
 mod jsonl;
 mod minimize;
 mod query;
 mod simplify;
 
+use args::{Command, Options};
 use clap::Parser;
 use std::process::ExitCode;
 
+/// The exit status of an internal error.
+const INTERNAL_ERROR: u8 = 70;
+/// Stack of the thread that works: kernels and searches recurse a little, and programs nest.
+const STACK_BYTES: usize = 256 << 20;
+
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
-    let options = args::Options::parse();
+    let options = Options::parse();
+    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || dispatch(options));
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(status)) => status,
+        // The panic has said where; it is a bug of ours.
+        Ok(Err(_)) => {
+            eprintln!("sizewise: internal error; please report it with the input");
+            ExitCode::from(INTERNAL_ERROR)
+        }
+        Err(error) => {
+            eprintln!("sizewise: no thread can be started: {error}");
+            ExitCode::from(INTERNAL_ERROR)
+        }
+    }
+}
+
+fn dispatch(options: Options) -> ExitCode {
     match options.command {
-        args::Command::Infer(options) => jsonl::run(options.jobs, infer::answer),
-        args::Command::Entail(options) => jsonl::run(options.jobs, entail::answer),
-        args::Command::Simplify(options) => jsonl::run(options.jobs, simplify::answer),
-        args::Command::Minimize(options) => jsonl::run(options.jobs, minimize::answer),
-        args::Command::Bounds(options) => jsonl::run(options.jobs, bounds::answer),
+        Command::Check(options) => check::run(&options),
+        Command::Eval(options) => eval::run(&options),
+        Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
+        Command::Entail(options) => jsonl::run(options.jobs, &entail::answer),
+        Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
+        Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),
+        Command::Bounds(options) => jsonl::run(options.jobs, &bounds::answer),
     }
 }

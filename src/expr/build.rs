@@ -6,6 +6,10 @@ use super::pool::{Expr, Pool};
 
 /// Constant powers above this many bits stay unevaluated.
 const MAX_POWER_BITS: u64 = 1 << 14;
+/// Sums are multiplied out up to this power.
+const MAX_SUM_POWER: u32 = 64;
+/// Powers of a higher degree than this stay calls.
+const MAX_DEGREE: u64 = 1 << 16;
 /// Minima of up to this many operands are compared in pairs for constant differences.
 const MAX_PAIRWISE: usize = 16;
 
@@ -28,8 +32,13 @@ impl Pool {
             return self.ratio(least, &denominator);
         }
         if operands.iter().any(|&e| self.sort(e) == Sort::Float) {
-            let operands: Vec<Expr> = operands.iter().map(|&e| self.to_float(e)).collect();
-            return self.fold_call(func, &operands);
+            let mut operands: Vec<Expr> = operands.iter().map(|&e| self.to_float(e)).collect();
+            operands.sort_unstable();
+            operands.dedup();
+            return match operands.as_slice() {
+                [only] => *only,
+                operands => self.fold_call(func, operands),
+            };
         }
         let mut flat: Vec<Expr> = Vec::with_capacity(operands.len());
         for &e in operands {
@@ -117,9 +126,22 @@ impl Pool {
                 Some(power) => self.int(power),
                 None => self.intern_call(Func::Pow, &[a, n]),
             },
-            (None, Some(k)) if k <= 64 => self.pow_literal(a, k),
+            (None, Some(k)) if self.can_multiply_out(a, k) => self.pow_literal(a, k),
             _ => self.intern_call(Func::Pow, &[a, n]),
         }
+    }
+
+    /// Whether `a ** k` is to be a polynomial: sums up to a modest power, and no power so high that degrees or
+    /// coefficients get out of hand.
+    fn can_multiply_out(&self, a: Expr, k: u32) -> bool {
+        let poly = self.poly(a);
+        let single = poly.terms.len() == 1 && poly.constant.is_zero();
+        let degree = |m: Expr| self.monomial(m).iter().map(|(_, power)| u64::from(*power)).sum::<u64>();
+        let degree = poly.terms.iter().map(|(m, _)| degree(*m)).max().unwrap_or(0);
+        let bits = poly.terms.iter().map(|(_, c)| c.bits()).max().unwrap_or(0).max(poly.constant.bits());
+        (single || k <= MAX_SUM_POWER)
+            && degree.saturating_mul(u64::from(k)) <= MAX_DEGREE
+            && bits.saturating_mul(u64::from(k)) <= MAX_POWER_BITS
     }
 
     /// `p if c else q`.

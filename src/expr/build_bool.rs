@@ -2,8 +2,11 @@
 //!
 //! Every integer comparison becomes `p == 0` ([`Func::IsZero`]) or `p <= 0` ([`Func::NotPositive`]) of a polynomial in lowest terms, and
 //! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
+use super::int::Int;
 use super::node::{Func, Sort};
 use super::pool::{Expr, Pool};
+use num_rational::BigRational;
+use rustc_hash::FxHashMap;
 
 impl Pool {
     /// `a == b`.
@@ -17,7 +20,12 @@ impl Pool {
                 let (both, neither) = (self.and(&[a, b]), self.and(&[not_a, not_b]));
                 return self.or(&[both, neither]);
             }
-            (Sort::Float, _) | (_, Sort::Float) => return self.compare_floats(Func::FloatEq, a, b),
+            (Sort::Float, _) | (_, Sort::Float) => {
+                return match self.exact_operands(a, b) {
+                    Some((x, y)) => self.eq(x, y),
+                    None => self.compare_floats(Func::FloatEq, a, b),
+                };
+            }
             _ => {}
         }
         let difference = self.scaled_difference(a, b);
@@ -49,7 +57,10 @@ impl Pool {
             return self.bool(x <= y);
         }
         if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
-            return self.compare_floats(Func::FloatLe, a, b);
+            return match self.exact_operands(a, b) {
+                Some((x, y)) => self.le(x, y),
+                None => self.compare_floats(Func::FloatLe, a, b),
+            };
         }
         let difference = self.scaled_difference(a, b);
         self.not_positive(difference)
@@ -61,7 +72,10 @@ impl Pool {
             return self.bool(x < y);
         }
         if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
-            return self.compare_floats(Func::FloatLt, a, b);
+            return match self.exact_operands(a, b) {
+                Some((x, y)) => self.lt(x, y),
+                None => self.compare_floats(Func::FloatLt, a, b),
+            };
         }
         let difference = self.scaled_difference(a, b);
         let next = self.add(difference, Expr::ONE);
@@ -104,6 +118,24 @@ impl Pool {
         self.intern_call(Func::NotPositive, &[reduced])
     }
 
+    /// Exact operands of the same order for an integer that meets a double constant, which Python compares exactly: the constant as a
+    /// ratio, and for infinity just signs.
+    fn exact_operands(&mut self, a: Expr, b: Expr) -> Option<(Expr, Expr)> {
+        let exact = |pool: &mut Pool, float: Expr, other: Expr| {
+            let value = pool.as_float(float).filter(|v| !v.is_nan() && pool.sort(other) != Sort::Float)?;
+            if value.is_infinite() {
+                return Some((Expr::from(if value > 0.0 { 1 } else { -1 }), Expr::ZERO));
+            }
+            let (numerator, denominator) = BigRational::from_float(value)?.into_raw();
+            let numerator = pool.int(Int::from_big(numerator));
+            Some((pool.ratio(numerator, &Int::from_big(denominator)), other))
+        };
+        match exact(self, a, b) {
+            Some(operands) => Some(operands),
+            None => exact(self, b, a).map(|(x, y)| (y, x)),
+        }
+    }
+
     fn compare_floats(&mut self, func: Func, a: Expr, b: Expr) -> Expr {
         let (a, b) = (self.to_float(a), self.to_float(b));
         let (a, b) = if func == Func::FloatEq && b < a { (b, a) } else { (a, b) };
@@ -112,10 +144,42 @@ impl Pool {
 
     /// `not a`; an integer counts as `a != 0`.
     pub fn not(&mut self, a: Expr) -> Expr {
+        let a = self.truth(a);
         if let Some(b) = self.as_bool(a) {
             return self.bool(!b);
         }
-        let a = self.truth(a);
+        if !matches!(self.as_call(a), Some((Func::And | Func::Or, _))) {
+            return self.not_literal(a);
+        }
+        // Bottom up over the connectives, each once: shared conditions may nest deeply.
+        let mut negated: FxHashMap<Expr, Expr> = FxHashMap::default();
+        let mut pending = vec![(a, false)];
+        while let Some((e, operands_done)) = pending.pop() {
+            if negated.contains_key(&e) {
+                continue;
+            }
+            match self.as_call(e) {
+                Some((func @ (Func::And | Func::Or), args)) => {
+                    if operands_done {
+                        let args: Vec<Expr> = args.iter().filter_map(|e| negated.get(e).copied()).collect();
+                        let complement = if func == Func::And { self.or(&args) } else { self.and(&args) };
+                        negated.insert(e, complement);
+                    } else {
+                        pending.push((e, true));
+                        pending.extend(args.iter().map(|&e| (e, false)));
+                    }
+                }
+                _ => {
+                    let complement = self.not_literal(e);
+                    negated.insert(e, complement);
+                }
+            }
+        }
+        negated.get(&a).copied().unwrap_or(a)
+    }
+
+    /// `not a` of a truth value that is no connective.
+    fn not_literal(&mut self, a: Expr) -> Expr {
         match self.as_call(a) {
             Some((Func::Not, args)) => args[0],
             Some((Func::NotPositive, args)) => {
@@ -123,11 +187,6 @@ impl Pool {
                 let p = args[0];
                 let complement = self.sub(Expr::ONE, p);
                 self.not_positive(complement)
-            }
-            Some((func @ (Func::And | Func::Or), args)) => {
-                let args: Vec<Expr> = args.to_vec();
-                let negated: Vec<Expr> = args.into_iter().map(|e| self.not(e)).collect();
-                if func == Func::And { self.or(&negated) } else { self.and(&negated) }
             }
             _ => self.intern_call(Func::Not, &[a]),
         }

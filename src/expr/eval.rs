@@ -199,7 +199,9 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     if let Some(function) = func.real_function() {
         let x = real(0)?;
         let y = function(x);
-        return if y.is_nan() && !x.is_nan() { Err(EvalError::Domain) } else { Ok(Value::Float(y)) };
+        // Python raises an error where a function has a pole or overflows, too.
+        let outside = (y.is_nan() && !x.is_nan()) || (y.is_infinite() && x.is_finite());
+        return if outside { Err(EvalError::Domain) } else { Ok(Value::Float(y)) };
     }
     Ok(match func {
         FloorDiv => Value::Int(int(0)?.floor_div(&int(1)?).ok_or(EvalError::ZeroDivisor)?),
@@ -271,7 +273,18 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             }
             Value::Float(real(0)? / real(1)?)
         }
-        FloatPow => Value::Float(real(0)?.powf(real(1)?)),
+        FloatPow => {
+            let (base, exponent) = (real(0)?, real(1)?);
+            if base == 0.0 && exponent < 0.0 {
+                return Err(EvalError::ZeroDivisor);
+            }
+            let power = base.powf(exponent);
+            let finite = base.is_finite() && exponent.is_finite();
+            if finite && !power.is_finite() {
+                return Err(if power.is_nan() { EvalError::Domain } else { EvalError::TooLarge });
+            }
+            Value::Float(power)
+        }
         FloatAdd => Value::Float(real(0)? + real(1)?),
         FloatMul => Value::Float(real(0)? * real(1)?),
         RoundDecimal => {
@@ -386,17 +399,18 @@ fn round_decimal(x: f64, k: i64) -> Option<f64> {
     Some(if value == 0.0 { 0f64.copysign(x) } else { value })
 }
 
-/// Whether sizes (first half) and strides (second half) cover memory densely without overlap. A dimension of size 1 (or an
-/// empty tensor) does not count.
+/// Whether sizes (first half) and strides (second half) cover memory densely without overlap, as torch decides it: a
+/// single dimension needs stride 1 or at most one element; several need, in the order of their strides and without
+/// those of size 1, each stride to be the product of the sizes before it.
 fn is_dense(values: &[Int]) -> bool {
     let (sizes, strides) = values.split_at(values.len() / 2);
-    if sizes.iter().any(Int::is_zero) {
-        return true;
+    if let ([size], [stride]) = (sizes, strides) {
+        return stride.is_one() || *size < Int::from(2);
     }
-    let mut dims: Vec<(&Int, &Int)> = strides.iter().zip(sizes).filter(|(_, size)| !size.is_one()).collect();
-    dims.sort();
+    let mut dims: Vec<(&Int, &Int)> = strides.iter().zip(sizes).collect();
+    dims.sort_by_key(|(stride, _)| *stride);
     let mut expected = Int::ONE;
-    for (stride, size) in dims {
+    for (stride, size) in dims.into_iter().filter(|(_, size)| !size.is_one()) {
         if *stride != expected {
             return false;
         }

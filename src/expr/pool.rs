@@ -150,9 +150,9 @@ impl Pool {
         }
     }
 
-    /// A double constant.
+    /// A double constant; all NaNs are one.
     pub fn float(&mut self, value: f64) -> Expr {
-        self.intern(Node::Float(F64(value)))
+        self.intern(Node::Float(F64(if value.is_nan() { f64::NAN } else { value })))
     }
 
     /// A truth value.

@@ -65,7 +65,8 @@ impl Pool {
             Some(Node::Product(factors)) => {
                 let mut total = Expr::ONE;
                 for (atom, power) in factors {
-                    let factor = self.pow_literal(new(atom), power);
+                    let exponent = self.int(i64::from(power));
+                    let factor = self.pow(new(atom), exponent);
                     total = self.mul(total, factor);
                 }
                 total

@@ -35,7 +35,15 @@ impl Args<'_> {
         self.schema.args.iter().any(|arg| arg.name == name)
     }
 
-    fn mismatch(&self, name: &str, found: &str) -> KernelError {
+    /// The tensor at a position of the schema, for kernels whose overloads name their arguments differently.
+    pub fn tensor_at(&self, at: usize) -> Result<&Arc<Tensor>, KernelError> {
+        match self.values.get(at) {
+            Some(Value::Tensor(t)) => Ok(t),
+            other => Err(self.mismatch(&format!("argument {at}"), other.map_or("nothing", Value::kind))),
+        }
+    }
+
+    pub(super) fn mismatch(&self, name: &str, found: &str) -> KernelError {
         KernelError::Unsupported(format!(
             "{}: the kernel does not fit its schema at `{name}`: {found}",
             self.schema.qualified()

@@ -123,6 +123,10 @@ fn convert(pool: &mut Pool, ty: &Type, value: Value) -> Option<Value> {
             value
         }
         (Type::ScalarType, value @ Value::Dtype(_)) => value,
+        (Type::ScalarType, Value::Int(e)) => Value::Dtype(super::c10::dtype_of(e.as_inline()?)?),
+        // Both enumerations begin with the ordinary member.
+        (Type::MemoryFormat, Value::Int(Expr::ZERO)) => Value::MemoryFormat(MemoryFormat::Contiguous),
+        (Type::Layout, Value::Int(Expr::ZERO)) => Value::Layout(Layout::Strided),
         (Type::Layout, value @ Value::Layout(_)) => value,
         (Type::Device, value @ Value::Device(_)) => value,
         (Type::MemoryFormat, value @ Value::MemoryFormat(_)) => value,

@@ -101,4 +101,25 @@ impl Cx<'_> {
         }
         Ok(())
     }
+
+    /// Requires that two shapes agree.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when they do not.
+    pub fn require_same_shape(
+        &mut self,
+        a: &[Expr],
+        b: &[Expr],
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        let differ = |cx: &Cx| format!("the shapes {} and {} differ", cx.show_all(a), cx.show_all(b));
+        self.check(a.len() == b.len(), clause, differ)?;
+        for (&x, &y) in a.iter().zip(b) {
+            if x != y {
+                let same = self.eq(x, y);
+                self.require(same, clause, differ)?;
+            }
+        }
+        Ok(())
+    }
 }

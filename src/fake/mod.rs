@@ -7,15 +7,28 @@
 mod args;
 mod bind;
 mod broadcast;
+mod c10;
+mod compose;
 mod context;
+mod conv;
+mod demand;
+mod domain;
+mod elementwise;
 mod error;
+mod inplace;
+mod norm;
 mod operators;
 pub mod ops;
+mod pool;
+mod product;
 mod promote;
+mod reduce;
 mod registry;
+mod scalar;
 mod stride;
 mod tensor;
 mod value;
+mod view;
 
 pub use args::Args;
 pub use bind::{BindError, bind};
@@ -24,10 +37,6 @@ pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
 pub use promote::{Category, default_dtype_for};
 pub use registry::{Kernel, Registry};
+pub use scalar::python_function;
 pub use tensor::{Sizes, Tensor};
 pub use value::{Scalar, Value, Values};
-
-/// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
-pub fn python_function(_: &mut Cx, function: &str, _: &[Value]) -> KernelResult {
-    Err(KernelError::Unsupported(format!("`{function}` is not supported")))
-}

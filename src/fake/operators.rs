@@ -43,7 +43,7 @@ impl Operators {
         if let Some((schema, kernel)) = self.custom.get(op) {
             return Some((schema, kernel.as_ref()));
         }
-        let kernel = Registry::builtin().get(op)?;
+        let kernel = Registry::builtin().resolve(op)?;
         Some((SchemaTable::global().get(op)?, kernel))
     }
 }

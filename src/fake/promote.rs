@@ -63,6 +63,7 @@ pub fn to_complex(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::Float16 => Dtype::Complex32,
         Dtype::Float64 => Dtype::Complex128,
+        Dtype::Bfloat16 => Dtype::Bcomplex32,
         d if d.is_complex() => d,
         _ => Dtype::Complex64,
     }
@@ -72,6 +73,7 @@ pub fn to_complex(dtype: Dtype) -> Dtype {
 pub fn to_real(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::Complex32 => Dtype::Float16,
+        Dtype::Bcomplex32 => Dtype::Bfloat16,
         Dtype::Complex64 => Dtype::Float32,
         Dtype::Complex128 => Dtype::Float64,
         d => d,

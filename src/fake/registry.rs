@@ -2,11 +2,21 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
+use super::inplace;
+use super::operators::FakeKernel;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// A fake kernel.
 pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
+
+/// A family's kernels: each function is followed by the overloads that it serves.
+macro_rules! kernels {
+    ($($kernel:expr => $($overload:literal),+;)*) => {
+        &[$($(($overload, $kernel)),+),*]
+    };
+}
+pub(super) use kernels;
 
 /// The kernels by overload.
 pub struct Registry {
@@ -27,6 +37,14 @@ impl Registry {
     /// The kernel of an overload, named as in `aten.add.Tensor`.
     pub fn get(&self, op: &str) -> Option<&Kernel> {
         self.kernels.get(op)
+    }
+
+    /// The kernel of an overload, that of an in-place overload being made of the functional one's.
+    pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
+        match self.kernels.get(op) {
+            Some(kernel) => Some(kernel),
+            None => inplace::find(op).map(|kernel| kernel as &dyn FakeKernel),
+        }
     }
 
     /// The overloads that have a kernel, sorted.

@@ -53,6 +53,11 @@ impl From<Tensor> for Value {
     }
 }
 
+/// Tensors as one list.
+pub(super) fn list(tensors: impl IntoIterator<Item = Tensor>) -> Value {
+    Value::Tensors(tensors.into_iter().map(|t| Some(Arc::new(t))).collect())
+}
+
 impl Value {
     /// What kind of value this is, for messages.
     pub fn kind(&self) -> &'static str {

@@ -103,6 +103,8 @@ pub struct Program {
     pub module_calls: Vec<ModuleCall>,
     /// The user's annotations and other metadata, by key.
     pub metadata: IndexMap<Arc<str>, Arc<str>>,
+    /// What is odd about the program but does not keep it from being read, for people.
+    pub warnings: Vec<String>,
 }
 
 impl Program {

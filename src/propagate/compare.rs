@@ -1,5 +1,6 @@
 //! Comparing what is derived with what the program records.
 use super::interpreter::Interpreter;
+use super::recorded;
 use super::step::{Comparison, Mismatch};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
@@ -23,14 +24,14 @@ impl Interpreter<'_> {
         let mut renamed: FxHashMap<Expr, Expr> = FxHashMap::default();
         let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
         for (id, derived) in made {
-            let recorded = match self.recorded.value(&mut self.env, graph.meta(id)) {
+            let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
                 Ok(value) => value,
                 Err(error) => {
                     self.unreadable.push(error.to_string());
                     derived.clone()
                 }
             };
-            pairs.push((id, derived, recorded));
+            pairs.push((id, derived, record));
         }
         for (_, derived, recorded) in &pairs {
             for (d, r) in parallel(derived, recorded) {
@@ -41,9 +42,9 @@ impl Interpreter<'_> {
         for (id, derived, _) in pairs {
             let derived = rename(&mut self.env, derived, &renamed);
             // Names given just now may have changed what the record means.
-            let recorded =
-                self.recorded.value(&mut self.env, graph.meta(id)).unwrap_or_else(|_| derived.clone());
-            let value = self.agree(graph.name(id), graph.meta(id), derived, recorded);
+            let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                .unwrap_or_else(|_| derived.clone());
+            let value = self.agree(graph.name(id), graph.meta(id), derived, record);
             values.push((id, value));
         }
         values
@@ -51,8 +52,8 @@ impl Interpreter<'_> {
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.
     fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
-        let r = self.recorded.translate(&mut self.env, r);
-        let new = self.recorded.undeclared(&self.env, r);
+        let r = self.records.translate(&mut self.env, r);
+        let new = self.records.undeclared(&self.env, r);
         let made: Vec<Symbol> = if fresh.is_empty() {
             Vec::new()
         } else {
@@ -63,16 +64,16 @@ impl Interpreter<'_> {
         let unnamed = |e: &Expr| !renamed.contains_key(e);
         if made.as_slice() == [d] && unnamed(&d) {
             for &symbol in &new {
-                self.recorded.declare_unbacked(&mut self.env, symbol);
+                self.records.declare_unbacked(&mut self.env, symbol);
             }
             self.env.carry_bounds(d, r);
             renamed.insert(d, r);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
-            self.recorded.bind(*symbol, d);
+            self.records.bind(*symbol, d);
         } else {
             for &symbol in &new {
-                self.recorded.declare_unbacked(&mut self.env, symbol);
+                self.records.declare_unbacked(&mut self.env, symbol);
             }
             if let ([m], [n]) = (made.as_slice(), new.as_slice())
                 && unnamed(m)

@@ -1,11 +1,11 @@
 //! The interpreter of graphs.
 use super::arguments;
-use super::recorded::{Recorded, RecordedError};
+use super::recorded;
 use super::step::{Comparison, Failure, FailureKind, Mismatch, Step};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
-use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Output, Program, TargetKind, ValueId};
-use crate::shape_env::{Origin, ShapeEnv};
+use crate::ir::{Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, TargetKind, ValueId};
+use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub struct Interpreter<'p> {
     /// Symbols, facts, guards and runtime assertions.
     pub env: ShapeEnv,
     /// The program's records.
-    pub recorded: Recorded<'p>,
+    pub records: Records<'p>,
     /// The steps so far, by [`Origin`].
     pub steps: Vec<Step>,
     /// Sizes derived in another way than recorded.
@@ -88,14 +88,14 @@ impl<'p> Interpreter<'p> {
     pub fn new(
         program: &'p Program,
         env: ShapeEnv,
-        recorded: Recorded<'p>,
+        records: Records<'p>,
         operators: &'p Operators,
         mode: Mode,
     ) -> Self {
         Interpreter {
             program,
             env,
-            recorded,
+            records,
             steps: Vec::with_capacity(program.graph.nodes().len()),
             comparisons: Vec::new(),
             mismatches: Vec::new(),
@@ -171,7 +171,9 @@ impl<'p> Interpreter<'p> {
                     let fresh: Vec<Symbol> = self.env.unbacked()[unbacked..].to_vec();
                     self.reconcile(frame.graph, &fresh, made)
                 } else {
-                    made
+                    made.into_iter()
+                        .map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value)))
+                        .collect()
                 };
                 for (id, value) in made {
                     frame.set(id, value);
@@ -190,14 +192,24 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// The value as it comes out of an autocast region, where dtypes are as recorded.
+    fn in_region(&self, meta: &Meta, value: Value) -> Value {
+        match (value, meta) {
+            (Value::Tensor(t), Meta::Tensor(recorded)) if self.autocast && t.dtype != recorded.dtype => {
+                t.with_dtype(recorded.dtype).into()
+            }
+            (value, _) => value,
+        }
+    }
+
     /// Gives the outputs of a node the values that the program records.
     fn trust_record(&mut self, frame: &mut Frame, node: &Node) -> Result<(), Stop> {
         for id in node.output_values().collect::<Vec<_>>() {
-            let value = self.recorded.value(&mut self.env, frame.graph.meta(id))?;
+            let value = recorded::value(&mut self.records, &mut self.env, frame.graph.meta(id))?;
             if let Value::Tensor(t) = &value {
                 for &size in &t.sizes {
-                    for symbol in self.recorded.undeclared(&self.env, size) {
-                        self.recorded.declare_unbacked(&mut self.env, symbol);
+                    for symbol in self.records.undeclared(&self.env, size) {
+                        self.records.declare_unbacked(&mut self.env, symbol);
                     }
                 }
             }

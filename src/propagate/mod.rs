@@ -7,9 +7,8 @@ mod arguments;
 mod compare;
 mod hop;
 mod interpreter;
-mod recorded;
+pub mod recorded;
 mod step;
 
-pub use interpreter::{Interpreter, Mode, Stop};
-pub use recorded::{Recorded, RecordedError};
+pub use interpreter::{Interpreter, Mode, Stop, constant_value};
 pub use step::{Comparison, Failure, FailureKind, Mismatch, Step};

@@ -103,7 +103,7 @@ impl DomainTable {
                 (Func::Min | Func::Max, operands) => {
                     self.push_extremum(pool, e, *func, &target, operands, work)
                 }
-                (func, &[c, p, q]) if func == Func::Ite => self.push_ite(pool, &target, (c, p, q), work),
+                (Func::Ite, &[c, p, q]) => self.push_ite(pool, &target, (c, p, q), work),
                 (func, &[a]) => self.push_unary(pool, func, &target, a, work),
                 (func, &[a, b]) => self.push_binary(pool, func, &target, a, b, work),
                 _ => Ok(()),

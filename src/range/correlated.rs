@@ -1,14 +1,16 @@
-//! Sums and products whose operands depend on each other: tighter bounds than interval arithmetic gives.
+//! Operands that depend on each other: tighter bounds than interval arithmetic gives.
 //!
-//! Three devices, each sound by itself, so their results are met:
-//! - *Monotone polynomials.* If `p(x + 1) - p(x)` has one sign over the whole box, the extremes of `p` lie at the ends of `x`, which
-//!   is replaced by an end; then the next variable is tried. So `a*b - a - b` is bounded at corners for `a, b >= 1`.
+//! Each device is sound by itself, so their results are met:
+//! - *Monotone polynomials* ([`super::monotone`]).
 //! - *Quotient and remainder.* `d*(a//d) = a - a%d`, so that `x - 4*(x//4)` and `(x + 3)//8 - x//8` stay small: a quotient is
 //!   replaced where its numerator shares monomials with the rest of the sum, a remainder likewise.
-//! - *Minima and maxima.* `max(a, b) = a + max(0, b - a)` next to an `a` that it cancels, and the mirror image.
+//! - *Cases.* `max(a, b)` is `a` or `b` and not below either; a sum that contains it is bounded with each in its place. A
+//!   conditional is one of its branches.
+//! - *Comparison of numerator and divisor.* For `b > 0`, `a // b >= k` exactly where `a - k*b >= 0`, whose terms may cancel.
 use super::MAX_BITS;
 use super::bound::Bound;
 use super::domain::Domain;
+use super::monotone::monotone;
 use super::transfer;
 use super::value_range::ValueRange;
 use crate::expr::{Expr, Func, Int, Node, Poly, Pool};
@@ -16,8 +18,22 @@ use smallvec::SmallVec;
 
 /// Longer sums are left to interval arithmetic.
 const MAX_TERMS: usize = 24;
-/// Sums over more variables are left to interval arithmetic.
-const MAX_VARIABLES: usize = 8;
+/// Minima and maxima of more operands are not taken apart.
+const MAX_CASES: usize = 6;
+/// The most polynomials that are bounded for one sum.
+const MAX_POLYNOMIALS: u32 = 48;
+/// How many devices are applied on top of each other.
+const MAX_DEPTH: u32 = 2;
+/// Quotients are compared with -MAX_QUOTIENT..=MAX_QUOTIENT.
+const MAX_QUOTIENT: i64 = 3;
+
+/// Reads domains, and counts the polynomials bounded.
+struct Cx<'a, F: Fn(Expr) -> Domain> {
+    pool: &'a Pool,
+    domain: &'a F,
+    left: u32,
+    depth: u32,
+}
 
 /// A bound of `constant + Σ coefficient · monomial` beyond interval arithmetic, if there is anything to gain.
 pub(super) fn sum(
@@ -26,38 +42,13 @@ pub(super) fn sum(
     terms: &[(Expr, Int)],
     domain: &impl Fn(Expr) -> Domain,
 ) -> Option<ValueRange> {
-    if terms.len() > MAX_TERMS {
-        return None;
-    }
-    let (mut products, mut calls) = (false, false);
-    for (monomial, _) in terms {
-        match pool.node(*monomial) {
-            Some(Node::Product(_)) => products = true,
-            Some(Node::Call(Func::FloorDiv | Func::Mod | Func::Min | Func::Max, _)) => calls = true,
-            _ => {}
-        }
-    }
-    if !products && !calls {
+    if terms.len() > MAX_TERMS || !terms.iter().any(|(m, _)| has_structure(pool, *m)) {
         return None;
     }
     let poly = Poly { constant: constant.clone(), terms: terms.iter().cloned().collect() };
-    let mut best = if products { monotone(pool, &poly, domain) } else { None };
-    let mut improve = |range: Option<ValueRange>| {
-        if let Some(range) = range {
-            // Two sound ranges that share nothing: no value is ever taken, and either will do.
-            best = Some(match &best {
-                Some(known) => known.meet(&range).unwrap_or(range),
-                None => range,
-            });
-        }
-    };
-    for (monomial, coefficient) in terms {
-        improve(replace_one(pool, &poly, *monomial, coefficient, domain));
-    }
-    if calls && terms.len() > 1 {
-        improve(replace_quotients(pool, &poly, domain));
-    }
-    best
+    let mut cx = Cx { pool, domain, left: MAX_POLYNOMIALS, depth: 0 };
+    let own = monotone(pool, &poly, domain);
+    cx.devices(&poly, own)
 }
 
 /// `b * (a // b) = a - a % b`.
@@ -72,6 +63,68 @@ pub(super) fn product(
     Some(a.range.add(&remainder.range.neg()))
 }
 
+/// Bounds of `a // b` from the signs of `a - k*b`, for operands that share monomials and a divisor of known sign.
+pub(super) fn floor_div(
+    pool: &Pool,
+    a: Expr,
+    b: Expr,
+    domain: &impl Fn(Expr) -> Domain,
+) -> Option<ValueRange> {
+    let (a, b) = comparable(pool, a, b, domain)?;
+    let mut cx = Cx { pool, domain, left: MAX_POLYNOMIALS, depth: 0 };
+    quotient_bounds(&mut cx, &a, &b)
+}
+
+/// Bounds of `a % b = a - k*b` where the quotient `k` is known by comparison.
+pub(super) fn modulo(pool: &Pool, a: Expr, b: Expr, domain: &impl Fn(Expr) -> Domain) -> Option<ValueRange> {
+    let negative = domain(b).range.hi.is_negative();
+    let (a, b) = comparable(pool, a, b, domain)?;
+    let mut cx = Cx { pool, domain, left: MAX_POLYNOMIALS, depth: 0 };
+    let quotient = quotient_bounds(&mut cx, &a, &b)?;
+    let remainder = cx.refined(&a.add_scaled(&b, &-quotient.as_point()?.clone()))?;
+    // The operands were negated for a negative divisor, and so was the remainder.
+    Some(if negative { remainder.neg() } else { remainder })
+}
+
+/// Numerator and divisor as polynomials that share monomials, both negated if that makes the divisor positive.
+fn comparable(pool: &Pool, a: Expr, b: Expr, domain: &impl Fn(Expr) -> Domain) -> Option<(Poly, Poly)> {
+    if pool.is_constant(b) || pool.is_constant(a) {
+        return None;
+    }
+    let divisor = domain(b).range;
+    let sign = match (divisor.lo.signum(), divisor.hi.signum()) {
+        (1, _) => Int::ONE,
+        (_, -1) => Int::from(-1),
+        _ => return None,
+    };
+    let (a, b) = (pool.poly(a), pool.poly(b));
+    if !overlaps(&a, &b) || a.terms.len() + b.terms.len() > MAX_TERMS {
+        return None;
+    }
+    Some((a.scaled(&sign), b.scaled(&sign)))
+}
+
+/// For `b > 0`: `a // b >= k` where `a - k*b >= 0`, and `a // b < k` where it is negative; it falls as `k` rises.
+fn quotient_bounds<F: Fn(Expr) -> Domain>(cx: &mut Cx<'_, F>, a: &Poly, b: &Poly) -> Option<ValueRange> {
+    let (mut lo, mut hi) = (Bound::NegInf, Bound::PosInf);
+    for k in -MAX_QUOTIENT..=MAX_QUOTIENT {
+        let rest = cx.refined(&a.add_scaled(b, &Int::from(-k)))?;
+        if !rest.lo.is_negative() {
+            lo = Bound::from(k);
+        } else if rest.hi.is_negative() {
+            hi = Bound::from(k - 1);
+            break;
+        }
+    }
+    ValueRange::new(lo, hi)
+}
+
+/// Whether a monomial depends on others in a way that a device knows.
+fn has_structure(pool: &Pool, monomial: Expr) -> bool {
+    use Func::*;
+    matches!(pool.node(monomial), Some(Node::Product(_) | Node::Call(FloorDiv | Mod | Min | Max | Ite, _)))
+}
+
 /// `(a, b)` when the factors are `b` and `a // b`.
 fn divided_back(pool: &Pool, factors: &[(Expr, u32)]) -> Option<(Expr, Expr)> {
     let &[(x, 1), (y, 1)] = factors else { return None };
@@ -81,264 +134,188 @@ fn divided_back(pool: &Pool, factors: &[(Expr, u32)]) -> Option<(Expr, Expr)> {
     quotient_by(y, x).or_else(|| quotient_by(x, y))
 }
 
-/// The bounds of a polynomial as it stands: interval arithmetic and, for products, monotonicity.
-fn plain(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domain) -> Option<ValueRange> {
-    let domains: SmallVec<[Domain; 8]> = poly.terms.iter().map(|(m, _)| domain(*m)).collect();
-    let naive = transfer::sum(&poly.constant, domains.iter().zip(poly.terms.iter().map(|(_, c)| c)))?.range;
-    match monotone(pool, poly, domain) {
-        Some(range) => naive.meet(&range),
-        None => Some(naive),
-    }
-}
-
 /// Whether a monomial of `other` occurs in `poly`.
 fn overlaps(poly: &Poly, other: &Poly) -> bool {
     other.terms.iter().any(|(m, _)| poly.terms.iter().any(|(n, _)| m == n))
 }
 
-/// `poly` with the term `coefficient * monomial` rewritten as `coefficient * (like + rest)`: the bounds of the polynomial that results,
-/// plus `coefficient` times those of `rest`.
-fn rewritten(
-    pool: &Pool,
-    poly: &Poly,
-    (monomial, coefficient): (Expr, &Int),
-    like: &Poly,
-    rest: &ValueRange,
-    domain: &impl Fn(Expr) -> Domain,
-) -> Option<ValueRange> {
-    let term = Poly { constant: Int::ZERO, terms: [(monomial, coefficient.clone())].into_iter().collect() };
-    let replaced = poly.add_scaled(&term, &Int::from(-1)).add_scaled(like, coefficient);
-    Some(plain(pool, &replaced, domain)?.add(&rest.scale(coefficient)))
-}
-
-/// The bounds after one quotient, remainder, minimum or maximum is expressed by an operand that occurs elsewhere in the sum.
-fn replace_one(
-    pool: &Pool,
-    poly: &Poly,
-    monomial: Expr,
-    coefficient: &Int,
-    domain: &impl Fn(Expr) -> Domain,
-) -> Option<ValueRange> {
-    let (func, args) = match pool.node(monomial)? {
-        Node::Product(factors) => {
-            let (a, b) = divided_back(pool, factors)?;
-            let like = pool.poly(a);
-            if !overlaps(poly, &like) {
-                return None;
-            }
-            let remainder = transfer::modulo(&domain(a), &domain(b))?;
-            return rewritten(pool, poly, (monomial, coefficient), &like, &remainder.range.neg(), domain);
-        }
-        Node::Call(func, args) => (*func, args),
-        _ => return None,
-    };
-    match (func, args.as_slice()) {
-        (Func::FloorDiv, &[a, b]) => {
-            let (like, d) = (pool.poly(a), pool.as_int(b).filter(Int::is_positive)?);
-            if !overlaps(poly, &like) {
-                return None;
-            }
-            quotients_by(pool, poly, &[(monomial, coefficient.clone(), a, d.clone())], &d, domain)
-        }
-        (Func::Mod, &[a, b]) => {
-            let like = pool.poly(a);
-            if !overlaps(poly, &like) {
-                return None;
-            }
-            let divisor = domain(b);
-            let multiple = transfer::floor_div(&domain(a), &divisor)?.range.mul(&divisor.range);
-            rewritten(pool, poly, (monomial, coefficient), &like, &multiple.neg(), domain)
-        }
-        (Func::Min | Func::Max, operands) => {
-            let mut best: Option<ValueRange> = None;
-            for &a in operands {
-                let like = pool.poly(a);
-                if operands.len() > MAX_VARIABLES || !overlaps(poly, &like) {
-                    continue;
-                }
-                // max(a, b, …) - a is max(0, b - a, …).
-                let mut rest = ValueRange::point(0);
-                for &b in operands.iter().filter(|b| **b != a) {
-                    let gap = pool.poly(b).add_scaled(&like, &Int::from(-1));
-                    let gap = plain(pool, &gap, domain)?;
-                    rest = if func == Func::Max { rest.max(&gap) } else { rest.min(&gap) };
-                }
-                let range = rewritten(pool, poly, (monomial, coefficient), &like, &rest, domain)?;
-                best = Some(match best {
-                    Some(known) => known.meet(&range)?,
-                    None => range,
-                });
-            }
-            best
-        }
-        _ => None,
+/// The members of both; of two sound ranges that share nothing either will do: there is no value to hold.
+fn met(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.meet(&b).unwrap_or(b)),
+        (a, b) => a.or(b),
     }
 }
 
-/// The bounds after all quotients by positive integers are expressed by their numerators, if there are several.
-fn replace_quotients(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domain) -> Option<ValueRange> {
-    let mut quotients: SmallVec<[(Expr, Int, Expr, Int); 4]> = SmallVec::new();
-    let mut common = Int::ONE;
-    for (monomial, coefficient) in &poly.terms {
-        if let Some(&[a, b]) = pool.as_func(*monomial, Func::FloorDiv)
-            && let Some(d) = pool.as_int(b).filter(Int::is_positive)
+impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
+    /// The bounds of a polynomial by interval arithmetic and every device.
+    fn refined(&mut self, poly: &Poly) -> Option<ValueRange> {
+        let domains: SmallVec<[Domain; 8]> = poly.terms.iter().map(|(m, _)| (self.domain)(*m)).collect();
+        let naive =
+            transfer::sum(&poly.constant, domains.iter().zip(poly.terms.iter().map(|(_, c)| c)))?.range;
+        if self.left == 0
+            || poly.terms.len() > MAX_TERMS
+            || !poly.terms.iter().any(|(m, _)| has_structure(self.pool, *m))
         {
-            common = common.lcm(&d);
-            quotients.push((*monomial, coefficient.clone(), a, d));
+            return Some(naive);
         }
+        self.left -= 1;
+        let known = met(Some(naive), monotone(self.pool, poly, self.domain));
+        if self.depth == MAX_DEPTH {
+            return known;
+        }
+        self.depth += 1;
+        let best = self.devices(poly, known);
+        self.depth -= 1;
+        best
     }
-    if quotients.len() < 2 || common.bits() > MAX_BITS {
-        return None;
-    }
-    quotients_by(pool, poly, &quotients, &common, domain)
-}
 
-/// For quotients `k*(a//d)` of the sum `p` and a common multiple `D` of their divisors, `D*p` is
-/// `D*(p - Σ k*(a//d)) + Σ (D/d)*k*(a - a%d)`; its bounds divided by `D`, rounded inwards as `p` is an integer.
-fn quotients_by(
-    pool: &Pool,
-    poly: &Poly,
-    quotients: &[(Expr, Int, Expr, Int)],
-    common: &Int,
-    domain: &impl Fn(Expr) -> Domain,
-) -> Option<ValueRange> {
-    let mut scaled = poly.scaled(common);
-    let mut rest = ValueRange::point(0);
-    for (monomial, coefficient, a, d) in quotients {
+    /// `known` met with what quotients, remainders and cases say.
+    fn devices(&mut self, poly: &Poly, known: Option<ValueRange>) -> Option<ValueRange> {
+        let mut best = known;
+        for (monomial, coefficient) in &poly.terms {
+            best = met(best, self.replace(poly, *monomial, coefficient));
+        }
+        if poly.terms.len() > 1 {
+            best = met(best, self.replace_quotients(poly));
+        }
+        best
+    }
+
+    /// `poly` with the term `coefficient * monomial` replaced by `coefficient * like`.
+    fn replaced(&self, poly: &Poly, monomial: Expr, coefficient: &Int, like: &Poly) -> Poly {
         let term =
-            Poly { constant: Int::ZERO, terms: [(*monomial, coefficient * common)].into_iter().collect() };
-        let factor = &common.floor_div(d)? * coefficient;
-        scaled = scaled.add_scaled(&term, &Int::from(-1)).add_scaled(&pool.poly(*a), &factor);
-        let remainder = transfer::modulo(&domain(*a), &Domain::point(d.clone()))?;
-        rest = rest.add(&remainder.range.scale(&-&factor));
+            Poly { constant: Int::ZERO, terms: [(monomial, coefficient.clone())].into_iter().collect() };
+        poly.add_scaled(&term, &Int::from(-1)).add_scaled(like, coefficient)
     }
-    let range = plain(pool, &scaled, domain)?.add(&rest);
-    ValueRange::new(range.lo.ceil_div(common), range.hi.floor_div(common))
-}
 
-/// `coefficient · Π variable^power`, variables by position.
-#[derive(Clone)]
-struct Term {
-    coefficient: Int,
-    factors: SmallVec<[(usize, u32); 3]>,
-}
-
-/// The bounds of a polynomial in which a variable occurs more than once, by monotonicity.
-fn monotone(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domain) -> Option<ValueRange> {
-    if poly.terms.len() > MAX_TERMS {
-        return None;
-    }
-    let mut variables: SmallVec<[Expr; 8]> = SmallVec::new();
-    let mut terms: SmallVec<[Term; 8]> = SmallVec::new();
-    let mut shared = false;
-    for (monomial, coefficient) in &poly.terms {
-        let mut factors = SmallVec::new();
-        for (atom, power) in pool.monomial(*monomial) {
-            let position = variables.iter().position(|v| *v == atom);
-            shared |= position.is_some();
-            factors.push((position.unwrap_or(variables.len()), power));
-            if position.is_none() {
-                variables.push(atom);
-            }
+    /// The bounds after one term is expressed by operands that occur elsewhere in the sum.
+    fn replace(&mut self, poly: &Poly, monomial: Expr, coefficient: &Int) -> Option<ValueRange> {
+        if self.left == 0 {
+            return None;
         }
-        terms.push(Term { coefficient: coefficient.clone(), factors });
-    }
-    if !shared || variables.len() > MAX_VARIABLES {
-        return None;
-    }
-    let boxes: SmallVec<[ValueRange; 8]> = variables.iter().map(|v| domain(*v).range).collect();
-    let lo = extreme(&poly.constant, terms.clone(), &boxes, true);
-    let hi = extreme(&poly.constant, terms, &boxes, false);
-    ValueRange::new(lo.unwrap_or(Bound::NegInf), hi.unwrap_or(Bound::PosInf))
-}
-
-/// The least or greatest value that monotonicity leaves, or `None` for no bound.
-fn extreme(constant: &Int, terms: SmallVec<[Term; 8]>, boxes: &[ValueRange], least: bool) -> Option<Bound> {
-    let (mut constant, mut terms) = (constant.clone(), terms);
-    loop {
-        let found = (0..boxes.len()).find_map(|v| {
-            if !terms.iter().any(|t| t.factors.iter().any(|(w, _)| *w == v)) {
-                return None;
+        let (func, args) = match self.pool.node(monomial)? {
+            Node::Product(factors) => {
+                let (a, b) = divided_back(self.pool, factors)?;
+                let remainder =
+                    |cx: &Self| transfer::modulo(&(cx.domain)(a), &(cx.domain)(b)).map(|d| d.range.neg());
+                return self.replace_by(poly, monomial, coefficient, a, remainder);
             }
-            let increasing = direction(&terms, boxes, v)?;
-            Some((v, if increasing == least { &boxes[v].lo } else { &boxes[v].hi }))
-        });
-        let Some((v, end)) = found else { break };
-        let value = end.finite()?;
-        for term in &mut terms {
-            if let Some(i) = term.factors.iter().position(|(w, _)| *w == v) {
-                let (_, power) = term.factors.remove(i);
-                term.coefficient = &term.coefficient * &value.pow(power, MAX_BITS)?;
+            Node::Call(func, args) => (*func, args.as_slice()),
+            _ => return None,
+        };
+        match (func, args) {
+            (Func::FloorDiv, &[a, b]) => {
+                let d = self.pool.as_int(b).filter(Int::is_positive)?;
+                if !overlaps(poly, &self.pool.poly(a)) {
+                    return None;
+                }
+                self.quotients_by(poly, &[(monomial, coefficient.clone(), a, d.clone())], &d)
             }
-        }
-        (constant, terms) = collected(constant, terms);
-    }
-    let mut range = ValueRange::point(constant);
-    for term in &terms {
-        range = range.add(&monomial_range(&term.factors, boxes).scale(&term.coefficient));
-    }
-    Some(if least { range.lo } else { range.hi })
-}
-
-/// Equal monomials added up, zeros dropped.
-fn collected(constant: Int, terms: SmallVec<[Term; 8]>) -> (Int, SmallVec<[Term; 8]>) {
-    let mut constant = constant;
-    let mut kept: SmallVec<[Term; 8]> = SmallVec::new();
-    for mut term in terms {
-        term.factors.sort_unstable();
-        if term.factors.is_empty() {
-            constant = &constant + &term.coefficient;
-        } else if let Some(like) = kept.iter_mut().find(|k| k.factors == term.factors) {
-            like.coefficient = &like.coefficient + &term.coefficient;
-        } else {
-            kept.push(term);
+            (Func::Mod, &[a, b]) => self.replace_by(poly, monomial, coefficient, a, |cx| {
+                let divisor = (cx.domain)(b);
+                Some(transfer::floor_div(&(cx.domain)(a), &divisor)?.range.mul(&divisor.range).neg())
+            }),
+            (Func::Min | Func::Max, operands) => {
+                self.cases(poly, monomial, coefficient, operands, Some(func))
+            }
+            (Func::Ite, &[_, p, q]) => self.cases(poly, monomial, coefficient, &[p, q], None),
+            _ => None,
         }
     }
-    kept.retain(|t| !t.coefficient.is_zero());
-    (constant, kept)
-}
 
-fn monomial_range(factors: &[(usize, u32)], boxes: &[ValueRange]) -> ValueRange {
-    factors.iter().fold(ValueRange::point(1), |range, &(v, power)| range.mul(&boxes[v].pow(power)).widened())
-}
+    /// `coefficient * monomial` as `coefficient * (like + rest)`, if `like` shares monomials with the sum.
+    fn replace_by(
+        &mut self,
+        poly: &Poly,
+        monomial: Expr,
+        coefficient: &Int,
+        like: Expr,
+        rest: impl Fn(&Self) -> Option<ValueRange>,
+    ) -> Option<ValueRange> {
+        let like = self.pool.poly(like);
+        if !overlaps(poly, &like) {
+            return None;
+        }
+        let replaced = self.replaced(poly, monomial, coefficient, &like);
+        let rest = rest(self)?.scale(coefficient);
+        Some(self.refined(&replaced)?.add(&rest))
+    }
 
-/// Whether the polynomial rises (`true`) or falls with `v` everywhere in the box, if it does either: the sign of
-/// `Σ coefficient · ((v + 1)^k - v^k) · others`.
-fn direction(terms: &[Term], boxes: &[ValueRange], v: usize) -> Option<bool> {
-    let mut step = ValueRange::point(0);
-    for term in terms {
-        let Some(i) = term.factors.iter().position(|(w, _)| *w == v) else { continue };
-        let mut others = term.factors.clone();
-        let (_, power) = others.remove(i);
-        let change = difference_of_powers(&boxes[v], power).mul(&monomial_range(&others, boxes));
-        step = step.add(&change.scale(&term.coefficient)).widened();
+    /// The sum with each operand in the place of `monomial`. It has one of these values; with a maximum and a positive coefficient, or
+    /// a minimum and a negative one, the greatest of them, and the other way round the least.
+    fn cases(
+        &mut self,
+        poly: &Poly,
+        monomial: Expr,
+        coefficient: &Int,
+        operands: &[Expr],
+        extremum: Option<Func>,
+    ) -> Option<ValueRange> {
+        if operands.len() > MAX_CASES || poly.terms.len() == 1 {
+            return None;
+        }
+        // Something to cancel: the rest of the sum, or within another minimum or maximum in it.
+        let shares = |inside: &Poly| operands.iter().any(|&a| overlaps(inside, &self.pool.poly(a)));
+        let choices =
+            |m: Expr| self.pool.as_func(m, Func::Min).or(self.pool.as_func(m, Func::Max)).unwrap_or_default();
+        let mut rivals = poly.terms.iter().filter(|(m, _)| *m != monomial).flat_map(|(m, _)| choices(*m));
+        if !shares(poly) && !rivals.any(|&b| shares(&self.pool.poly(b))) {
+            return None;
+        }
+        let greatest = extremum.map(|func| (func == Func::Max) == coefficient.is_positive());
+        let mut total: Option<ValueRange> = None;
+        for &a in operands {
+            let range = self.refined(&self.replaced(poly, monomial, coefficient, &self.pool.poly(a)))?;
+            total = Some(match (total, greatest) {
+                (None, _) => range,
+                (Some(total), None) => total.join(&range),
+                (Some(total), Some(true)) => total.max(&range),
+                (Some(total), Some(false)) => total.min(&range),
+            });
+        }
+        total
     }
-    match (step.lo.signum(), step.hi.signum()) {
-        (0 | 1, _) => Some(true),
-        (_, 0 | -1) => Some(false),
-        _ => None,
-    }
-}
 
-/// `(x + 1)^k - x^k` over the `x` with `x` and `x + 1` in the range: 1, `2x + 1`, and for `x >= 0` increasing in `x`; else the difference of
-/// independent powers.
-fn difference_of_powers(range: &ValueRange, k: u32) -> ValueRange {
-    let one = Int::ONE;
-    let last = range.hi.plus_int(&-&one);
-    if k == 1 || last < range.lo {
-        return ValueRange::point(1);
+    /// The bounds after all quotients by positive integers are expressed by their numerators, if there are several.
+    fn replace_quotients(&mut self, poly: &Poly) -> Option<ValueRange> {
+        let mut quotients: SmallVec<[(Expr, Int, Expr, Int); 4]> = SmallVec::new();
+        let mut common = Int::ONE;
+        for (monomial, coefficient) in &poly.terms {
+            if let Some(&[a, b]) = self.pool.as_func(*monomial, Func::FloorDiv)
+                && let Some(d) = self.pool.as_int(b).filter(Int::is_positive)
+            {
+                common = common.lcm(&d);
+                quotients.push((*monomial, coefficient.clone(), a, d));
+            }
+        }
+        if quotients.len() < 2 || common.bits() > MAX_BITS || self.left == 0 {
+            return None;
+        }
+        self.quotients_by(poly, &quotients, &common)
     }
-    let lower = ValueRange { lo: range.lo.clone(), hi: last };
-    if k == 2 {
-        return lower.scale(&Int::from(2)).add_int(&one);
-    }
-    let gap = |x: &ValueRange| x.add_int(&one).pow(k).add(&x.pow(k).neg());
-    if lower.lo.is_negative() {
-        return gap(&lower);
-    }
-    let at = |end: &Bound| end.finite().map(|x| gap(&ValueRange::point(x.clone())));
-    ValueRange {
-        lo: at(&lower.lo).map_or(Bound::ONE, |r| r.lo),
-        hi: at(&lower.hi).map_or(Bound::PosInf, |r| r.hi),
+
+    /// For quotients `k*(a//d)` of the sum `p` and a common multiple `D` of their divisors, `D*p` is
+    /// `D*(p - Σ k*(a//d)) + Σ (D/d)*k*(a - a%d)`; its bounds divided by `D`, rounded inwards as `p` is an integer.
+    fn quotients_by(
+        &mut self,
+        poly: &Poly,
+        quotients: &[(Expr, Int, Expr, Int)],
+        common: &Int,
+    ) -> Option<ValueRange> {
+        let mut scaled = poly.scaled(common);
+        let mut rest = ValueRange::point(0);
+        for (monomial, coefficient, a, d) in quotients {
+            let term = Poly {
+                constant: Int::ZERO,
+                terms: [(*monomial, coefficient * common)].into_iter().collect(),
+            };
+            let factor = &common.floor_div(d)? * coefficient;
+            scaled = scaled.add_scaled(&term, &Int::from(-1)).add_scaled(&self.pool.poly(*a), &factor);
+            let remainder = transfer::modulo(&(self.domain)(*a), &Domain::point(d.clone()))?;
+            rest = rest.add(&remainder.range.scale(&-&factor));
+        }
+        let range = self.refined(&scaled)?.add(&rest);
+        ValueRange::new(range.lo.ceil_div(common), range.hi.floor_div(common))
     }
 }

@@ -89,7 +89,7 @@ impl FloatRange {
     pub fn integer_hull(&self) -> ValueRange {
         let lo = self.bound(f64::floor, self.lo).unwrap_or(NegInf);
         let hi = self.bound(f64::ceil, self.hi).unwrap_or(PosInf);
-        ValueRange::new(lo, hi).unwrap_or(ValueRange::all())
+        ValueRange::new(lo, hi).unwrap_or_default()
     }
 
     fn bound(&self, round: impl Fn(f64) -> f64, x: f64) -> Option<Bound> {

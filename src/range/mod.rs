@@ -16,10 +16,13 @@ mod congruence;
 mod correlated;
 mod domain;
 mod float_range;
+mod monotone;
 mod table;
 pub mod transfer;
 mod value_range;
 
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;
 

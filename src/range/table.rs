@@ -297,6 +297,20 @@ impl DomainTable {
                 (Func::NotPositive, &[p]) => {
                     Some(Abstract::Int(Domain::of_truth(transfer::not_positive(&self.known_domain(pool, p)))))
                 }
+                (Func::FloorDiv | Func::Mod, &[a, b]) => {
+                    let (x, y) = (self.known_domain(pool, a), self.known_domain(pool, b));
+                    let known = |e| self.known_domain(pool, e);
+                    let (domain, compared) = if *func == Func::FloorDiv {
+                        (transfer::floor_div(&x, &y)?, correlated::floor_div(pool, a, b, &known))
+                    } else {
+                        (transfer::modulo(&x, &y)?, correlated::modulo(pool, a, b, &known))
+                    };
+                    match compared {
+                        Some(range) => domain.meet(&range.into()),
+                        None => Some(domain),
+                    }
+                    .map(Abstract::Int)
+                }
                 _ => {
                     let operands: SmallVec<[Abstract; 2]> =
                         args.iter().map(|&a| self.known(pool, a)).collect();
@@ -322,7 +336,7 @@ impl DomainTable {
         }
         if !self.forms.is_empty() {
             for &known in self.forms.get(&form_key(terms)).into_iter().flatten() {
-                if let Some(met) = self.from_form(pool, known, constant, terms) {
+                if let Some(met) = self.by_form(pool, known, constant, terms) {
                     domain = domain.meet(&met)?;
                 }
             }
@@ -334,7 +348,7 @@ impl DomainTable {
     }
 
     /// The domain of a sum whose terms are a multiple of those of `known`, a sum with a fact.
-    fn from_form(&self, pool: &Pool, known: Expr, constant: &Int, terms: &[(Expr, Int)]) -> Option<Domain> {
+    fn by_form(&self, pool: &Pool, known: Expr, constant: &Int, terms: &[(Expr, Int)]) -> Option<Domain> {
         let Some(Entry { value: Abstract::Int(domain), fact: true, .. }) = self.memo.get(&known) else {
             return None;
         };

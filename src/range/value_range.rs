@@ -229,10 +229,10 @@ impl ValueRange {
                     &NegInf
                 }),
             },
-            NegInf if n % 2 == 0 => PosInf,
+            NegInf if n.is_multiple_of(2) => PosInf,
             infinite => infinite.clone(),
         };
-        let base = if n % 2 == 0 { self.abs() } else { self.clone() };
+        let base = if n.is_multiple_of(2) { self.abs() } else { self.clone() };
         let limit = || Finite(Int::from_big(BigInt::from(1) << (MAX_BITS / 4)));
         // A power too large to write down still bounds from the near side: by 2^(MAX_BITS/4), below any refused power.
         let (mut lo, mut hi) = (power(&base.lo), power(&base.hi));

@@ -53,6 +53,9 @@ impl ShapeEnv {
         let e = self.pool.symbol(name);
         if let Some(symbol) = self.pool.as_symbol(e) {
             self.facts.declare(&mut self.pool, symbol, range);
+            if let Some(Value::Int(hint)) = &info.hint {
+                self.facts.hint(symbol, hint.clone());
+            }
             self.symbols.insert(symbol, info);
         }
         e
@@ -106,6 +109,12 @@ impl ShapeEnv {
         let e = self.pool.symbol(&format!("zuf{n}"));
         self.unbacked.extend(self.pool.as_symbol(e));
         e
+    }
+
+    /// Whether a symbol is a double.
+    pub fn is_float(&mut self, symbol: Symbol) -> bool {
+        let e = self.pool.symbol_expr(symbol);
+        self.pool.sort(e) == crate::expr::Sort::Float
     }
 
     /// The unbacked symbols made so far, in order.

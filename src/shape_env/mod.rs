@@ -5,8 +5,10 @@
 //! becomes a [`RuntimeAssert`] or is reported as data dependent.
 mod env;
 mod guard;
+mod records;
 mod symbols;
 
 pub use env::ShapeEnv;
 pub use guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+pub use records::{RecordedError, Records, range};
 pub use symbols::SymbolInfo;

@@ -36,8 +36,10 @@ pub(super) enum Function {
     Add,
     /// Product.
     Mul,
-    /// Power.
+    /// Power; a negative constant exponent makes a ratio.
     Pow,
+    /// Power, without a value for negative exponents.
+    PowByNatural,
     /// `a * 2**b`.
     LeftShift,
     /// `a // 2**b`.
@@ -120,7 +122,8 @@ pub(super) fn lookup(name: &str) -> Option<(Function, usize, usize)> {
         "Xor" => (Xor, 0, MANY),
         "Add" | "add" | "sym_sum" => (Add, 0, MANY),
         "Mul" | "mul" => (Mul, 0, MANY),
-        "Pow" | "PowByNatural" | "pow" => (Pow, 2, 2),
+        "Pow" | "pow" => (Pow, 2, 2),
+        "PowByNatural" => (PowByNatural, 2, 2),
         "LShift" | "lshift" => (LeftShift, 2, 2),
         "RShift" | "rshift" => (RightShift, 2, 2),
         "BitwiseFn_bitwise_and" | "bitwise_and" | "and_" => (Bitwise(Func::BitAnd), 2, 2),

@@ -71,9 +71,9 @@ impl<'a> Lexer<'a> {
             self.offset = start;
             return Ok((Token::End, start));
         };
-        let after_point = rest[1.min(first.len_utf8())..].bytes().next();
+        let after_point = rest.as_bytes().get(1);
         let (token, length) =
-            if first.is_ascii_digit() || (first == '.' && after_point.is_some_and(|b| b.is_ascii_digit())) {
+            if first.is_ascii_digit() || (first == '.' && after_point.is_some_and(u8::is_ascii_digit)) {
                 self.number(rest, start)?
             } else if first.is_alphabetic() || first == '_' {
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());

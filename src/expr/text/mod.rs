@@ -9,6 +9,7 @@ pub mod print;
 mod print_parts;
 pub mod read;
 mod read_calls;
+mod read_operators;
 mod source;
 
 pub use source::{Property, SourcePath, Step};

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// The texts of all subexpressions of one expression together take at most this many bytes.
-const MAX_BYTES: usize = 1 << 26;
+const MAX_BYTES: usize = 1 << 24;
 
 /// The text of an expression would be too long, as shared subexpressions are written each time they occur.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

@@ -89,7 +89,7 @@ impl Printer<'_> {
                 _ => format!("{}**{power}", self.at_least(Binding::Atom, atom)),
             })
             .collect();
-        texts.sort_by(|a, b| natural_order(a, b));
+        texts.sort_by(|a, b| reading_order(a, b));
         let binding = if let [(_, power)] = factors
             && *power > 1
         {
@@ -104,7 +104,7 @@ impl Printer<'_> {
     fn linear(&self, sum: Linear) -> Piece {
         let mut terms: Vec<(u64, Piece, Int)> =
             sum.terms.into_iter().map(|(m, c)| (degree(self.pool, m), self.piece(m), c)).collect();
-        terms.sort_by(|(d, p, _), (e, q, _)| e.cmp(d).then_with(|| natural_order(&p.text, &q.text)));
+        terms.sort_by(|(d, p, _), (e, q, _)| e.cmp(d).then_with(|| reading_order(&p.text, &q.text)));
         match terms.iter().position(|(_, _, c)| c.is_positive()) {
             Some(first) => terms[..=first].rotate_right(1),
             None if sum.constant.is_positive() => {
@@ -155,7 +155,7 @@ impl Printer<'_> {
             (Func::IntTrueDiv | Func::FloatTrueDiv, &[a, b]) if !sympy => self.quotient(" / ", a, b),
             (Func::Min | Func::Max, _) => {
                 let mut texts: Vec<String> = args.iter().map(|&a| self.piece(a).text).collect();
-                texts.sort_by(|a, b| natural_order(a, b));
+                texts.sort_by(|a, b| reading_order(a, b));
                 let name = match (func, sympy) {
                     (Func::Min, true) => "Min",
                     (Func::Min, false) => "min",
@@ -163,6 +163,9 @@ impl Printer<'_> {
                     (_, false) => "max",
                 };
                 Piece::atom(format!("{name}({})", texts.join(", ")))
+            }
+            (Func::Pow, &[_, n]) if self.pool.as_int(n).is_some_and(|k| k.is_negative()) => {
+                named("PowByNatural")
             }
             (Func::Pow, &[a, n]) => self.power(a, n),
             (Func::FloatPow, &[a, n]) if !sympy => self.power(a, n),
@@ -175,19 +178,34 @@ impl Printer<'_> {
                 ),
                 binding: Binding::Conditional,
             },
-            (Func::BitAnd, &[a, b]) if !sympy => self.infix(" & ", Binding::BitAnd, a, b),
-            (Func::BitOr, &[a, b]) if !sympy => self.infix(" | ", Binding::BitOr, a, b),
-            (Func::BitXor, &[a, b]) if !sympy => self.infix(" ^ ", Binding::BitXor, a, b),
-            (Func::FloatAdd, &[a, b]) => match self.pool.as_float(b) {
-                Some(v) if v.is_sign_negative() => Piece {
-                    text: format!("{} - {}", self.at_least(Binding::Sum, a), float_text(-v)),
-                    binding: Binding::Sum,
-                },
-                _ => self.infix(" + ", Binding::Sum, a, b),
-            },
-            (Func::FloatMul, &[a, b]) => self.infix("*", Binding::Product, a, b),
-            (Func::FloatEq, &[a, b]) if sympy => self.comparison("==", self.piece(a), self.piece(b)),
-            (Func::FloatEq, &[a, b]) => self.infix(" == ", Binding::Comparison, a, b),
+            (Func::BitAnd | Func::BitOr | Func::BitXor, &[a, b]) => {
+                let (a, b) = self.number_last(a, b);
+                match func {
+                    _ if sympy => Piece::atom(format!("{}({})", call_name(func, true), self.list(&[a, b]))),
+                    Func::BitAnd => self.infix(" & ", Binding::BitAnd, a, b),
+                    Func::BitOr => self.infix(" | ", Binding::BitOr, a, b),
+                    _ => self.infix(" ^ ", Binding::BitXor, a, b),
+                }
+            }
+            (Func::FloatAdd, &[a, b]) => {
+                let (a, b) = self.number_last(a, b);
+                match self.pool.as_float(b) {
+                    Some(v) if v.is_sign_negative() && !v.is_nan() => Piece {
+                        text: format!("{} - {}", self.at_least(Binding::Sum, a), float_text(-v)),
+                        binding: Binding::Sum,
+                    },
+                    _ => self.infix(" + ", Binding::Sum, a, b),
+                }
+            }
+            (Func::FloatMul, &[a, b]) => {
+                let (a, b) = self.number_last(a, b);
+                let (a, b) = if self.pool.is_constant(b) { (b, a) } else { (a, b) };
+                self.infix("*", Binding::Product, a, b)
+            }
+            (Func::FloatEq, &[a, b]) => {
+                let (a, b) = self.number_last(a, b);
+                self.comparison("==", self.piece(a), self.piece(b))
+            }
             (Func::FloatLt, &[a, b]) => self.infix(" < ", Binding::Comparison, a, b),
             (Func::FloatLe, &[a, b]) => self.infix(" <= ", Binding::Comparison, a, b),
             (Func::TruncToFloat, _) if !sympy => {
@@ -199,6 +217,13 @@ impl Printer<'_> {
 
     fn list(&self, args: &[Expr]) -> String {
         args.iter().map(|&a| self.piece(a).text).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Two operands whose order is free, a constant last.
+    fn number_last(&self, a: Expr, b: Expr) -> (Expr, Expr) {
+        let key = |e: Expr| (self.pool.is_constant(e), self.piece(e).text);
+        let ((p, x), (q, y)) = (key(a), key(b));
+        if p.cmp(&q).then_with(|| reading_order(&x, &y)).is_gt() { (b, a) } else { (a, b) }
     }
 
     /// A binary operator that associates to the left.
@@ -228,14 +253,17 @@ impl Printer<'_> {
             (Style::Python, _) => (" or ", Binding::Or, Binding::Not),
         };
         let mut texts: Vec<String> = args.iter().map(|&a| self.at_least(least, a)).collect();
-        texts.sort_by(|a, b| natural_order(a, b));
+        texts.sort_by(|a, b| natural_order(subject(a), subject(b)).then_with(|| a.cmp(b)));
         Piece { text: texts.join(op), binding }
     }
 
     fn negation(&self, a: Expr) -> Piece {
         match (self.pool.as_call(a), self.style) {
             (Some((Func::IsZero, &[p])), _) => self.equation(p, false),
-            (Some((Func::FloatEq, &[a, b])), _) => self.comparison("!=", self.piece(a), self.piece(b)),
+            (Some((Func::FloatEq, &[a, b])), _) => {
+                let (a, b) = self.number_last(a, b);
+                self.comparison("!=", self.piece(a), self.piece(b))
+            }
             (_, Style::Sympy) => {
                 Piece { text: format!("~{}", self.at_least(Binding::Atom, a)), binding: Binding::Unary }
             }
@@ -260,7 +288,7 @@ impl Printer<'_> {
 
     /// `p == 0` or `p != 0`.
     fn equation(&self, p: Expr, equal: bool) -> Piece {
-        let (left, right, constant, _) = self.sides(p);
+        let Sides { left, right, constant, .. } = self.sides(p, true);
         let left = self.linear(Linear { terms: left, constant: Int::ZERO });
         let right = self.linear(Linear { terms: right, constant });
         self.comparison(if equal { "==" } else { "!=" }, left, right)
@@ -268,7 +296,7 @@ impl Printer<'_> {
 
     /// `p <= 0`.
     fn inequality(&self, p: Expr) -> Piece {
-        let (left, right, constant, swapped) = self.sides(p);
+        let Sides { left, right, constant, swapped } = self.sides(p, false);
         // One constant step between variable sides is what a strict comparison says.
         let step = Int::from(if swapped { 1 } else { -1 });
         let strict = !right.is_empty() && constant == step;
@@ -284,43 +312,57 @@ impl Printer<'_> {
         self.comparison(op, left, right)
     }
 
-    /// `(l, r, c, swapped)` with positive coefficients in `l` and `r`, such that `p` is `l - (r + c)`, or its negative when
-    /// `swapped`. The left side is a plain symbol if one side is, else the one with the longer text.
-    #[allow(clippy::type_complexity)]
-    fn sides(&self, p: Expr) -> (Vec<(Expr, Int)>, Vec<(Expr, Int)>, Int, bool) {
+    /// The sides on which the terms of a comparison of `p` with zero are written; an equation is rather solved for a symbol, an
+    /// inequality rather without a negative constant.
+    fn sides(&self, p: Expr, solved: bool) -> Sides {
         let poly = self.pool.poly(p);
         let (mut positive, mut negative) = (Vec::new(), Vec::new());
         for (monomial, c) in poly.terms {
             if c.is_positive() { positive.push((monomial, c)) } else { negative.push((monomial, -c)) }
         }
-        let rank = |side: &[(Expr, Int)]| {
-            let symbol = match side {
+        let straight = Sides { left: positive, right: negative, constant: -&poly.constant, swapped: false };
+        let swapped = Sides {
+            left: straight.right.clone(),
+            right: straight.left.clone(),
+            constant: poly.constant,
+            swapped: true,
+        };
+        match (straight.left.is_empty(), straight.right.is_empty()) {
+            (true, _) => swapped,
+            (_, true) => straight,
+            _ if self.compare_sides(&swapped, &straight, solved).is_lt() => swapped,
+            _ => straight,
+        }
+    }
+
+    /// Which of two ways to write a comparison is the better (lesser) one: a plain symbol on the left and no negative constant on the
+    /// right (which of them first, `solved` says), else the longer side on the left, else the names in order.
+    fn compare_sides(&self, a: &Sides, b: &Sides, solved: bool) -> Ordering {
+        let rank = |sides: &Sides| {
+            let plain = |side: &[(Expr, Int)]| match side {
                 [(m, c)] => c.is_one() && self.pool.as_symbol(*m).is_some(),
                 _ => false,
             };
-            let text = self.linear(Linear { terms: side.to_vec(), constant: Int::ZERO }).text;
-            (symbol, text)
+            let text = self.linear(Linear { terms: sides.left.clone(), constant: Int::ZERO }).text;
+            let length = if plain(&sides.left) { 0 } else { text.len() };
+            // A negative step of one becomes a strict comparison.
+            let negative = sides.constant.is_negative() && sides.constant != Int::from(-1);
+            let compound = !plain(&sides.left);
+            let (first, second) = if solved { (compound, negative) } else { (negative, compound) };
+            (first, second, std::cmp::Reverse(length), text)
         };
-        let swapped = match (positive.is_empty(), negative.is_empty()) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => {
-                let ((symbol_p, text_p), (symbol_n, text_n)) = (rank(&positive), rank(&negative));
-                let length = |t: &str| if symbol_p { 0 } else { t.len() };
-                symbol_n
-                    .cmp(&symbol_p)
-                    .reverse()
-                    .then_with(|| length(&text_n).cmp(&length(&text_p)).reverse())
-                    .then_with(|| natural_order(&text_n, &text_p))
-                    .is_lt()
-            }
-        };
-        if swapped {
-            (negative, positive, poly.constant, true)
-        } else {
-            (positive, negative, -poly.constant, false)
-        }
+        let ((p, q, r, text_a), (x, y, z, text_b)) = (rank(a), rank(b));
+        (p, q, r).cmp(&(x, y, z)).then_with(|| reading_order(&text_a, &text_b))
     }
+}
+
+/// A comparison of `left` with `right + constant`, all coefficients positive: `left - right - constant` is the polynomial that is
+/// compared with zero, or its negative when `swapped`.
+struct Sides {
+    left: Vec<(Expr, Int)>,
+    right: Vec<(Expr, Int)>,
+    constant: Int,
+    swapped: bool,
 }
 
 /// Appends `c * piece` to a sum.
@@ -350,8 +392,32 @@ fn degree(pool: &Pool, monomial: Expr) -> u64 {
     }
 }
 
+/// The order of operands of an operation that has none: numbers, names, calls, what begins with a bracket; each by
+/// name.
+fn reading_order(a: &str, b: &str) -> Ordering {
+    let class = |text: &str| match text.as_bytes().first() {
+        Some(b'0'..=b'9' | b'-') => 0,
+        Some(b'(') => 3,
+        _ if text.contains('(') => 2,
+        _ => 1,
+    };
+    class(a).cmp(&class(b)).then_with(|| natural_order(a, b))
+}
+
+/// What a condition begins to speak of: `s0 >= 2` of `(s0 >= 2)`, `s0, 2)` of `Ne(s0, 2)`. Conditions on one symbol stand
+/// together when they are sorted by it.
+fn subject(condition: &str) -> &str {
+    let mut rest = condition;
+    while let Some(shorter) =
+        ["(", "~", "not ", "Eq(", "Ne(", "Mod("].iter().find_map(|p| rest.strip_prefix(p))
+    {
+        rest = shorter;
+    }
+    rest
+}
+
 /// The order of texts in which runs of digits compare as numbers, so that `s2` comes before `s10`.
-pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
+fn natural_order(a: &str, b: &str) -> Ordering {
     let (a_bytes, b_bytes) = (a.as_bytes(), b.as_bytes());
     let (mut i, mut j) = (0, 0);
     while i < a_bytes.len() && j < b_bytes.len() {

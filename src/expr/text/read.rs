@@ -5,14 +5,14 @@
 use super::lexer::{Lexer, Token, clipped};
 use super::source::SourcePath;
 use crate::expr::node::{Node, Sort};
-use crate::expr::{Expr, Func, Int, Pool, Symbol};
+use crate::expr::{Expr, Int, Pool, Symbol};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 
 /// Texts longer than this many bytes are refused.
 const MAX_TEXT: usize = 1 << 18;
 /// Brackets, calls and prefix operators nest at most this deep.
-const MAX_DEPTH: u32 = 300;
+const MAX_DEPTH: u32 = 200;
 /// Constants and coefficients beyond this many bits are refused.
 const MAX_BITS: u64 = 1 << 17;
 /// One text may add this many nodes to the pool.
@@ -450,118 +450,6 @@ impl<'a> Reader<'a, '_> {
                 _ => return Ok(Operand::Expr(self.combined(level, &operands, start)?)),
             }
         }
-    }
-
-    fn combined(&mut self, level: Level, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
-        if let [only] = operands {
-            return self.checked(*only, at);
-        }
-        let combined = match level {
-            Level::Or => self.pool.or(operands),
-            Level::And => self.pool.and(operands),
-            Level::Sum => return self.folded(operands, at, Pool::add),
-            Level::Product => return self.folded(operands, at, Pool::mul),
-            Level::BitOr => self.bitwise(Func::BitOr, operands),
-            Level::BitXor => self.bitwise(Func::BitXor, operands),
-            _ => self.bitwise(Func::BitAnd, operands),
-        };
-        self.checked(combined, at)
-    }
-
-    fn bitwise(&mut self, func: Func, operands: &[Expr]) -> Expr {
-        let all_truths = operands.iter().all(|&e| self.pool.sort(e) == Sort::Bool);
-        match func {
-            Func::BitAnd if all_truths => self.pool.and(operands),
-            Func::BitOr if all_truths => self.pool.or(operands),
-            _ => {
-                let first = operands.first().copied().unwrap_or(Expr::ZERO);
-                operands.iter().skip(1).fold(first, |left, &right| self.pool.bitwise(func, left, right))
-            }
-        }
-    }
-
-    /// Sum or product: of integers in a balanced tree, of doubles from left to right, as they do not associate.
-    pub(super) fn folded(
-        &mut self,
-        operands: &[Expr],
-        at: usize,
-        combine: fn(&mut Pool, Expr, Expr) -> Expr,
-    ) -> Result<Expr, ReadError> {
-        if operands.iter().any(|&e| self.pool.sort(e) == Sort::Float) {
-            let first = operands.first().copied().unwrap_or(Expr::ZERO);
-            let rest = operands.get(1..).unwrap_or_default();
-            return Ok(rest.iter().fold(first, |left, &right| combine(self.pool, left, right)));
-        }
-        let mut round = operands.to_vec();
-        while round.len() > 1 {
-            let mut next = Vec::with_capacity(round.len().div_ceil(2));
-            for pair in round.chunks(2) {
-                next.push(match *pair {
-                    [a, b] => {
-                        let both = combine(self.pool, a, b);
-                        self.checked(both, at)?
-                    }
-                    _ => pair[0],
-                });
-            }
-            round = next;
-        }
-        Ok(round[0])
-    }
-
-    fn divide_or_shift(&mut self, op: &str, left: Expr, right: Expr, at: usize) -> Result<Expr, ReadError> {
-        let result = match op {
-            "//" => {
-                self.divisor(right);
-                self.pool.floor_div(left, right)
-            }
-            "%" => {
-                self.divisor(right);
-                self.pool.modulo(left, right)
-            }
-            "<<" => {
-                let factor = self.pool.pow(Expr::from(2), right);
-                self.pool.mul(left, factor)
-            }
-            ">>" => {
-                let divisor = self.pool.pow(Expr::from(2), right);
-                self.pool.floor_div(left, divisor)
-            }
-            _ => self.quotient(left, right, at)?,
-        };
-        self.checked(result, at)
-    }
-
-    /// `left / right` in the dialect of the text.
-    fn quotient(&mut self, left: Expr, right: Expr, at: usize) -> Result<Expr, ReadError> {
-        let float = self.pool.sort(left) == Sort::Float || self.pool.sort(right) == Sort::Float;
-        let constant = self.pool.as_int(right);
-        self.divisor(right);
-        match constant {
-            _ if self.python || float => Ok(self.pool.true_div(left, right)),
-            Some(d) if d.is_zero() => Ok(self.pool.true_div(left, right)),
-            Some(d) => Ok(self.pool.ratio(left, &d)),
-            None => Err(self.error(
-                at,
-                "a ratio with a variable divisor is not supported: write a//b, or IntTrueDiv(a, b) for a double"
-                    .to_owned(),
-            )),
-        }
-    }
-
-    /// `base ** exponent`.
-    pub(super) fn power(&mut self, base: Expr, exponent: Expr, at: usize) -> Result<Operand, ReadError> {
-        let float = self.pool.is_inexact(exponent) || self.pool.sort(base) == Sort::Float;
-        if let (false, Some(k)) = (float, self.pool.as_int(exponent))
-            && k.is_negative()
-        {
-            // srepr writes a ratio as a product with a negative power.
-            let positive = self.pool.int(-k);
-            let divisor = self.pool.pow(base, positive);
-            return Ok(Operand::Expr(self.quotient(Expr::ONE, divisor, at)?));
-        }
-        let power = self.pool.pow(base, exponent);
-        Ok(Operand::Expr(self.checked(power, at)?))
     }
 
     /// `e`, unless it or the pool has grown beyond what one text may ask for.

@@ -10,7 +10,13 @@ use std::cmp::Ordering;
 /// Words that are no symbols.
 const RESERVED: [&str; 9] = ["and", "or", "not", "if", "else", "in", "is", "lambda", "None"];
 
-impl Reader<'_, '_> {
+/// The arguments of a call.
+struct Arguments<'a> {
+    positional: Vec<Operand>,
+    keywords: Vec<(&'a str, Operand)>,
+}
+
+impl<'a> Reader<'a, '_> {
     /// What begins with a name.
     pub(super) fn name(&mut self, name: &str) -> Result<Operand, ReadError> {
         let at = self.at;
@@ -122,61 +128,72 @@ impl Reader<'_, '_> {
 
     /// A call of `name`, whose bracket comes next.
     fn call(&mut self, name: &str, at: usize) -> Result<Operand, ReadError> {
-        let Some((function, least, most)) = lookup(name) else {
-            return Err(self.error(at, format!("unknown function {}", clipped(name))));
-        };
+        let arguments = self.arguments()?;
+        self.called(name, arguments, at)
+    }
+
+    /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)
+    fn arguments(&mut self) -> Result<Arguments<'a>, ReadError> {
         self.advance()?;
-        let mut args: Vec<Operand> = Vec::new();
-        let mut keywords: Vec<(&str, Operand)> = Vec::new();
+        let mut arguments = Arguments { positional: Vec::new(), keywords: Vec::new() };
         while self.token != Token::Op(")") {
-            match self.token {
-                Token::Text(text) => {
-                    self.advance()?;
-                    args.push(Operand::Text(unescaped(text)));
-                }
-                Token::Name(keyword) if self.keyword_follows(keyword) => {
-                    self.advance()?;
-                    self.advance()?;
-                    keywords.push((keyword, self.operand(Level::Conditional)?));
-                }
-                _ => args.push(self.operand(Level::Conditional)?),
-            }
+            self.argument(&mut arguments)?;
             if !self.take(",")? {
                 break;
             }
         }
         self.require(")")?;
+        Ok(arguments)
+    }
+
+    fn argument(&mut self, arguments: &mut Arguments<'a>) -> Result<(), ReadError> {
+        match self.token {
+            Token::Text(text) => {
+                self.advance()?;
+                arguments.positional.push(Operand::Text(unescaped(text)));
+            }
+            Token::Name(keyword) if self.keyword_follows(keyword) => {
+                self.advance()?;
+                self.advance()?;
+                let value = self.operand(Level::Conditional)?;
+                arguments.keywords.push((keyword, value));
+            }
+            _ => {
+                let value = self.operand(Level::Conditional)?;
+                arguments.positional.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn called(&mut self, name: &str, arguments: Arguments<'a>, at: usize) -> Result<Operand, ReadError> {
+        let Some((function, least, most)) = lookup(name) else {
+            return Err(self.error(at, format!("unknown function {}", clipped(name))));
+        };
+        let Arguments { positional, keywords } = arguments;
         let known = |keyword: &str| match function {
             Function::Symbol => true,
             Function::Float => keyword == "precision",
             _ => keyword == "evaluate",
         };
         if let Some((keyword, _)) = keywords.iter().find(|(k, _)| !known(k)) {
-            return Err(
-                self.error(at, format!("{} takes no argument named {}", clipped(name), clipped(keyword)))
-            );
+            let message = format!("{} takes no argument named {}", clipped(name), clipped(keyword));
+            return Err(self.error(at, message));
         }
-        if args.len() < least || args.len() > most {
+        let found = positional.len();
+        if found < least || found > most {
             let wanted = match (least, most) {
-                (l, m) if l == m => format!("{l}"),
-                (l, usize::MAX) => format!("at least {l}"),
-                (l, m) => format!("{l} to {m}"),
+                (1, 1) => "1 argument".to_owned(),
+                (l, m) if l == m => format!("{l} arguments"),
+                (l, usize::MAX) => format!("{l} or more arguments"),
+                (l, m) => format!("{l} to {m} arguments"),
             };
-            return Err(self.error(
-                at,
-                format!(
-                    "{} takes {wanted} argument{}, found {}",
-                    clipped(name),
-                    if most == 1 { "" } else { "s" },
-                    args.len()
-                ),
-            ));
+            return Err(self.error(at, format!("{} takes {wanted}, found {found}", clipped(name))));
         }
         if function == Function::Symbol {
-            return self.declared_symbol(args, &keywords, at);
+            return self.declared_symbol(positional, &keywords, at);
         }
-        let result = self.apply(function, args, at)?;
-        match result {
+        match self.apply(function, positional, at)? {
             Operand::Expr(e) => Ok(Operand::Expr(self.checked(e, at)?)),
             other => Ok(other),
         }
@@ -266,6 +283,7 @@ impl Reader<'_, '_> {
             (Function::Add, all) => self.folded(all, at, Pool::add)?,
             (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
             (Function::Pow, &[a, n]) => return self.power(a, n, at),
+            (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
             (Function::LeftShift, &[a, n]) => {
                 let factor = self.pool.pow(Expr::from(2), n);
                 self.pool.mul(a, factor)

@@ -1,9 +1,110 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::registry::Kernel;
 
+mod activation;
+mod adaptive_pooling;
+mod asserts;
+mod attention;
+mod batch_norm;
+mod binary;
+mod cast;
+mod combine;
+mod convolution;
+mod creation;
+mod cumulative;
+mod data_dependent;
+mod diagonal;
+mod distance;
+mod einsum;
+mod einsum_equation;
+mod embedding;
+mod expand;
+mod extremum;
+mod fold;
+mod index;
+mod index_dim;
+mod join;
+mod layer_norm;
+mod loss;
+mod loss_backward;
+mod loss_class;
+mod loss_distance;
+mod loss_margin;
 mod matmul;
-mod pointwise;
+mod metadata;
+mod pad;
+mod permute;
+mod pooling;
+mod prims_view;
+mod random;
+mod rearrange;
+mod reduction;
+mod scatter;
+mod search;
+mod sequence;
+mod slice;
+mod softmax;
+mod sort;
+mod split;
+mod strided;
+mod symbolic;
+mod ternary;
+mod unary;
+mod upsample;
+mod vector_norm;
+mod view;
 
 /// The families: name and kernels.
-pub const FAMILIES: &[(&str, &[(&str, Kernel)])] =
-    &[("matmul", matmul::KERNELS), ("pointwise", pointwise::KERNELS)];
+pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
+    ("matmul", matmul::KERNELS),
+    ("distance", distance::KERNELS),
+    ("convolution", convolution::KERNELS),
+    ("pooling", pooling::KERNELS),
+    ("batch_norm", batch_norm::KERNELS),
+    ("layer_norm", layer_norm::KERNELS),
+    ("upsample", upsample::KERNELS),
+    ("adaptive_pooling", adaptive_pooling::KERNELS),
+    ("einsum", einsum::KERNELS),
+    ("unary", unary::KERNELS),
+    ("binary", binary::KERNELS),
+    ("activation", activation::KERNELS),
+    ("ternary", ternary::KERNELS),
+    ("cast", cast::KERNELS),
+    ("creation", creation::KERNELS),
+    ("sequence", sequence::KERNELS),
+    ("random", random::KERNELS),
+    ("asserts", asserts::KERNELS),
+    ("permute", permute::KERNELS),
+    ("slice", slice::KERNELS),
+    ("view", view::KERNELS),
+    ("reduction", reduction::KERNELS),
+    ("combine", combine::KERNELS),
+    ("cumulative", cumulative::KERNELS),
+    ("data_dependent", data_dependent::KERNELS),
+    ("diagonal", diagonal::KERNELS),
+    ("expand", expand::KERNELS),
+    ("extremum", extremum::KERNELS),
+    ("fold", fold::KERNELS),
+    ("index", index::KERNELS),
+    ("index_dim", index_dim::KERNELS),
+    ("join", join::KERNELS),
+    ("metadata", metadata::KERNELS),
+    ("pad", pad::KERNELS),
+    ("prims_view", prims_view::KERNELS),
+    ("rearrange", rearrange::KERNELS),
+    ("scatter", scatter::KERNELS),
+    ("search", search::KERNELS),
+    ("softmax", softmax::KERNELS),
+    ("sort", sort::KERNELS),
+    ("loss", loss::KERNELS),
+    ("loss_backward", loss_backward::KERNELS),
+    ("loss_class", loss_class::KERNELS),
+    ("loss_distance", loss_distance::KERNELS),
+    ("loss_margin", loss_margin::KERNELS),
+    ("split", split::KERNELS),
+    ("strided", strided::KERNELS),
+    ("attention", attention::KERNELS),
+    ("embedding", embedding::KERNELS),
+    ("symbolic", symbolic::KERNELS),
+    ("vector_norm", vector_norm::KERNELS),
+];

@@ -71,11 +71,6 @@ impl Interpreter<'_> {
             slices.push(t.viewed(sizes, strides).into());
         }
         let length = length.ok_or_else(|| self.malformed("there is no tensor to take slices of"))?;
-        // An empty loop has no slice to run on: torch takes the first one to trace the graph.
-        let condition = self.env.pool.ge(length, Expr::ONE);
-        let result =
-            Cx::new(&mut self.env).require(condition, clause, |_| "there is no first slice".to_string());
-        self.returned(result)?;
         Ok((slices, length))
     }
 

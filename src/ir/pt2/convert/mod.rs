@@ -61,11 +61,13 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
             Bounds { min: range.min_val.map(|Int(min)| min), max: range.max_val.map(|Int(max)| max) };
         (name, bounds)
     });
+    let range_constraints = unique(ranges, "range_constraints")?;
+    let warnings = warnings(&range_constraints);
     Ok(Program {
         graph,
         signature,
         exprs: shared.exprs,
-        range_constraints: unique(ranges, "range_constraints")?,
+        range_constraints,
         guards_code: texts(&document.guards_code),
         dialect,
         torch_version: document.torch_version.as_deref().unwrap_or("<=2.4").into(),
@@ -79,7 +81,19 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
             module.metadata.0.iter().map(|(key, text)| (key, Arc::from(&**text))),
             "graph_module.metadata",
         )?,
+        warnings,
     })
+}
+
+fn warnings(ranges: &IndexMap<Arc<str>, Bounds>) -> Vec<String> {
+    let inverted = ranges
+        .iter()
+        .filter(|(_, bounds)| matches!((bounds.min, bounds.max), (Some(min), Some(max)) if min > max));
+    inverted
+        .map(|(name, _)| {
+            format!("no value is in the recorded range of `{name}`: its minimum is above its maximum")
+        })
+        .collect()
 }
 
 fn texts(list: &[json::Text<'_>]) -> Vec<Arc<str>> {

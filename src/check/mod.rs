@@ -1,0 +1,10 @@
+//! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
+mod evaluate;
+mod obligation;
+mod pipeline;
+mod prove;
+mod repair;
+mod summary;
+
+pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
+pub use pipeline::{CheckError, Checker};

@@ -1,0 +1,192 @@
+//! Deciding obligations, and replaying what refutes them.
+use super::evaluate::{Evaluator, Refused, Shapes};
+use super::obligation::Obligation;
+use crate::decide::{Budget, Facts, Premise, Verdict, Witness, decide};
+use crate::expr::{Expr, Pool, Symbol, Value as Number, text};
+use crate::report::GuardVerdict;
+use crate::spec::{Assumptions, Shape};
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+
+/// What was made of an obligation.
+#[derive(Clone, Debug)]
+pub(super) struct Proof {
+    pub verdict: GuardVerdict,
+    /// The rung that decided.
+    pub decided_by: &'static str,
+    /// The facts used, in the user's names.
+    pub because: Vec<String>,
+    pub witness: Option<Witness>,
+    /// The input shapes at the witness.
+    pub shapes: Option<Shapes>,
+    /// What happens to them.
+    pub consequence: Option<String>,
+    /// Why it is undecided.
+    pub reason: Option<String>,
+    /// The assumptions contradict each other.
+    pub inconsistent: bool,
+}
+
+impl Proof {
+    fn new(verdict: GuardVerdict, decided_by: &'static str) -> Proof {
+        Proof {
+            verdict,
+            decided_by,
+            because: Vec::new(),
+            witness: None,
+            shapes: None,
+            consequence: None,
+            reason: None,
+            inconsistent: false,
+        }
+    }
+
+    fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {
+        Proof { reason: Some(reason.into()), ..Proof::new(GuardVerdict::Unknown, decided_by) }
+    }
+}
+
+/// Decides obligations under one set of assumptions.
+pub(super) struct Prover<'a, 'p> {
+    pub assumptions: &'a Assumptions<'p>,
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: Budget,
+}
+
+impl Prover<'_, '_> {
+    /// Decides one obligation under `facts`, expressions being of `pool`.
+    pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
+        let answer = decide(pool, facts, obligation.condition, &self.budget);
+        let by = answer.decided_by.name();
+        match answer.verdict {
+            Verdict::Implied { because } => {
+                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                Proof { because, ..Proof::new(GuardVerdict::Implied, by) }
+            }
+            Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
+            Verdict::Inconsistent { because } => {
+                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                Proof {
+                    because,
+                    inconsistent: true,
+                    ..Proof::unknown(by, "the assumptions contradict each other")
+                }
+            }
+            Verdict::Unknown { reason } => Proof::unknown(by, reason),
+        }
+    }
+
+    /// A refutation counts only when the inputs at the witness are refused, or come out in another form than recorded.
+    pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
+        let Some(shapes) = self.shapes_at(&witness) else {
+            return Proof::unknown(by, "the counterexample involves sizes that only data decides");
+        };
+        match self.replay(&shapes) {
+            Ok(consequence) => Proof {
+                witness: Some(witness),
+                shapes: Some(shapes),
+                consequence: Some(consequence),
+                ..Proof::new(GuardVerdict::Violated, by)
+            },
+            Err(reason) if obligation.branch => Proof {
+                witness: Some(witness),
+                ..Proof::unknown(by, format!("another path is taken there ({reason})"))
+            },
+            Err(reason) => Proof { witness: Some(witness), ..Proof::unknown(by, reason) },
+        }
+    }
+
+    /// The input shapes at a witness.
+    pub fn shapes_at(&self, witness: &Witness) -> Option<Shapes> {
+        let shapes: Shapes = self.assumptions.shapes_at(witness)?.into_iter().collect();
+        let sizes_exist = shapes.values().all(|shape| match shape {
+            Shape::Tensor(sizes) => sizes.iter().all(|s| !s.is_negative()),
+            Shape::Scalar(_) => true,
+        });
+        sizes_exist.then_some(shapes)
+    }
+
+    /// What goes wrong with these inputs; an error says that nothing does.
+    pub fn replay(&self, shapes: &Shapes) -> Result<String, String> {
+        match self.evaluator.evaluate(shapes) {
+            Err(Refused { malformed: true, message, .. }) => {
+                Err(format!("the counterexample cannot be replayed: {message}"))
+            }
+            Err(refused) => Ok(match &refused.node {
+                Some(node) => format!("{node} fails: {}", refused.message),
+                None => refused.message,
+            }),
+            Ok(evaluation) => {
+                let pool = &evaluation.env.pool;
+                for (got, recorded) in evaluation.outputs.iter().zip(&evaluation.recorded) {
+                    let (Some(got), Some(recorded)) = (got, recorded) else { continue };
+                    let concrete = |e: &Expr| pool.as_int(*e).is_some();
+                    if got.iter().chain(recorded).all(concrete) && got != recorded {
+                        let show = |sizes: &[Expr]| {
+                            let shown: Vec<String> =
+                                sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
+                            format!("[{}]", shown.join(", "))
+                        };
+                        return Ok(format!(
+                            "an output has the shape {}, recorded as {}",
+                            show(got),
+                            show(recorded)
+                        ));
+                    }
+                }
+                Err("the program takes the inputs of the counterexample".to_string())
+            }
+        }
+    }
+
+    fn premise(&self, pool: &mut Pool, facts: &Facts, premise: &Premise) -> String {
+        let name = |s: Symbol| match self.assumptions.names.get(&s) {
+            Some(name) => name.clone(),
+            None => pool.symbol_name(s).to_string(),
+        };
+        let bounds = |s: Symbol| facts.ranges().find(|(symbol, ..)| *symbol == s);
+        match premise {
+            Premise::Fact(id) => match facts.conditions().get(id.0 as usize) {
+                Some(&e) => text::print::python(pool, e, &name),
+                None => String::new(),
+            },
+            Premise::Lower(s) => match bounds(*s).and_then(|(_, lower, _)| lower.cloned()) {
+                Some(lower) => format!("{} >= {lower}", name(*s)),
+                None => name(*s),
+            },
+            Premise::Upper(s) => match bounds(*s).and_then(|(.., upper)| upper.cloned()) {
+                Some(upper) => format!("{} <= {upper}", name(*s)),
+                None => name(*s),
+            },
+            Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
+        }
+    }
+}
+
+/// Shapes as JSON, by placeholder.
+pub(super) fn shapes_json(shapes: &Shapes) -> IndexMap<String, Json> {
+    let number = |v: &Number| match v {
+        Number::Int(v) => int_json(v),
+        Number::Float(v) => Json::from(*v),
+        Number::Bool(b) => Json::from(*b),
+        Number::Ratio(v) => Json::from(v.to_string()),
+    };
+    shapes
+        .iter()
+        .map(|(name, shape)| {
+            let json = match shape {
+                Shape::Tensor(sizes) => sizes.iter().map(int_json).collect(),
+                Shape::Scalar(value) => number(value),
+            };
+            (name.to_string(), json)
+        })
+        .collect()
+}
+
+/// An integer as JSON, whatever its size.
+pub(super) fn int_json(value: &crate::expr::Int) -> Json {
+    match value.to_i64() {
+        Some(v) => v.into(),
+        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
+    }
+}

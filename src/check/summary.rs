@@ -1,0 +1,153 @@
+//! The parts of a report that only describe: program, inputs, outputs, symbols.
+use super::prove::int_json;
+use crate::expr::{Expr, Value as Number, text};
+use crate::fake::Value;
+use crate::ir::{GraphInput, Meta, Program};
+use crate::propagate::Interpreter;
+use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
+use crate::shape_env::ShapeEnv;
+use crate::spec::Assumptions;
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+pub(super) fn tool() -> Tool {
+    Tool { name: env!("CARGO_PKG_NAME").to_string(), version: env!("CARGO_PKG_VERSION").to_string() }
+}
+
+/// The hash of a file's bytes in hexadecimal.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+pub(super) fn program(path: &str, sha256: &str, program: &Program) -> ProgramInfo {
+    ProgramInfo {
+        path: path.to_string(),
+        sha256: sha256.to_string(),
+        nodes: program.graph.total_nodes(),
+        dialect: program.dialect.name().to_string(),
+        torch_version: program.torch_version.to_string(),
+    }
+}
+
+/// A size as JSON: an integer, or the expression in the user's names.
+fn size_json(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Json {
+    match env.pool.as_int(e) {
+        Some(v) => int_json(&v),
+        None => shown(assumptions, env, e).into(),
+    }
+}
+
+/// An expression of `env` in the user's own names.
+pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> String {
+    let name = |s| match assumptions.names.get(&s) {
+        Some(name) => name.clone(),
+        None => env.pool.symbol_name(s).to_string(),
+    };
+    text::print::python(&env.pool, e, &name)
+}
+
+pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<TensorInfo> {
+    assumptions
+        .inputs
+        .iter()
+        .map(|input| {
+            let dtype = match program.graph.inputs().get(input.index) {
+                Some(GraphInput::Value(id)) => match program.graph.meta(*id) {
+                    Meta::Tensor(t) => t.dtype.name().to_string(),
+                    other => other.kind_name().to_string(),
+                },
+                _ => "constant".to_string(),
+            };
+            let shape = input
+                .admitted
+                .as_ref()
+                .map(|sizes| sizes.iter().map(|&e| size_json(assumptions, &assumptions.env, e)).collect());
+            TensorInfo { name: input.placeholder.to_string(), shape, dtype, upper_bound: None }
+        })
+        .collect()
+}
+
+pub(super) fn outputs(
+    assumptions: &Assumptions,
+    run: &mut Interpreter,
+    results: &[Value],
+) -> Vec<TensorInfo> {
+    let program = run.program;
+    let mut infos = Vec::new();
+    for ((spec, argument), value) in
+        program.signature.outputs.iter().zip(program.graph.outputs()).zip(results)
+    {
+        if !spec.is_user_output() {
+            continue;
+        }
+        let name = match argument.value() {
+            Some(id) => program.graph.name(id).to_string(),
+            None => format!("output_{}", infos.len()),
+        };
+        let info = match value {
+            Value::Tensor(t) => {
+                let upper = t.sizes.iter().map(|&e| run.env.upper_bound(e).map(|v| int_json(&v))).collect();
+                let shape = t.sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
+                TensorInfo {
+                    name,
+                    shape: Some(shape),
+                    dtype: t.dtype.name().to_string(),
+                    upper_bound: Some(upper),
+                }
+            }
+            other => {
+                let kind = match other {
+                    Value::Int(_) => "int",
+                    Value::Float(_) => "float",
+                    Value::Bool(_) => "bool",
+                    Value::None => "none",
+                    _ => "object",
+                };
+                TensorInfo { name, shape: None, dtype: kind.to_string(), upper_bound: None }
+            }
+        };
+        infos.push(info);
+    }
+    infos
+}
+
+pub(super) fn symbols(assumptions: &Assumptions) -> IndexMap<String, SymbolReport> {
+    let mut env = assumptions.env.clone();
+    let mut reports = IndexMap::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    for input in &assumptions.inputs {
+        let sizes: Vec<Expr> = input.admitted.iter().flatten().copied().chain(input.scalar).collect();
+        for size in sizes {
+            for symbol in env.pool.free_symbols(&[size]) {
+                if !seen.insert(symbol) {
+                    continue;
+                }
+                let e = env.pool.symbol_expr(symbol);
+                let (lower, upper) = env.bounds(e);
+                let hint = env.symbol(symbol).and_then(|info| info.hint.clone()).map(|hint| match hint {
+                    Number::Int(v) => int_json(&v),
+                    other => other.as_f64().into(),
+                });
+                let dim = assumptions.dims.get(&symbol).cloned();
+                let source = env
+                    .symbol(symbol)
+                    .and_then(|info| info.source.as_ref().map(ToString::to_string))
+                    .or_else(|| assumptions.names.get(&symbol).filter(|_| dim.is_none()).cloned());
+                let report = SymbolReport {
+                    min: lower.map(|v| int_json(&v)),
+                    max: upper.map(|v| int_json(&v)),
+                    hint,
+                    source,
+                    dim,
+                };
+                reports.insert(env.pool.symbol_name(symbol).to_string(), report);
+            }
+        }
+    }
+    reports
+}

@@ -1,0 +1,52 @@
+//! `sizewise check`: does the spec imply everything that the program needs?
+use super::args::{CheckOptions, Format};
+use super::files;
+use crate::check::{CheckError, Checker};
+use crate::decide::Budget;
+use crate::fake::Operators;
+use crate::report::{Outcome, Report, Style, to_json, to_text};
+use crate::spec::Spec;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Runs the command.
+pub fn run(options: &CheckOptions) -> ExitCode {
+    match check(options) {
+        Ok(report) => {
+            let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
+            let text = match options.format {
+                Format::Text => to_text(&report, Style { colour }),
+                Format::Json => to_json(&report),
+            };
+            if let Err(message) = files::write(options.output.as_deref(), &text) {
+                eprintln!("sizewise: {message}");
+                return ExitCode::from(3);
+            }
+            ExitCode::from(match report.verdict {
+                Outcome::Ok => 0,
+                Outcome::Violated => 1,
+                Outcome::Invalid => 2,
+                Outcome::Unknown => 4,
+            })
+        }
+        Err((status, message)) => {
+            eprintln!("sizewise: {message}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
+    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
+    let spec = match &options.spec {
+        None => None,
+        Some(path) => {
+            let text = files::read(path).map_err(|message| (2, message))?;
+            Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::name(path))))?)
+        }
+    };
+    let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
+    let checker = Checker::read(&files::name(&options.program), &bytes).map_err(failed)?;
+    let operators = Operators::new();
+    checker.check(spec.as_ref(), &operators, &Budget::default()).map_err(failed)
+}

@@ -1,0 +1,47 @@
+//! Reading and writing files; `-` is standard input or output.
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// The most bytes read of one file.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// The name of a file in messages.
+pub fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_string() } else { path.display().to_string() }
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// A message that names the file.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", name(path));
+    let mut bytes = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(failed)?;
+        if file.metadata().is_ok_and(|m| m.is_dir()) {
+            return Err(format!("{}: a folder; expected a file", name(path)));
+        }
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    Ok(bytes)
+}
+
+/// Writes a text to a file, or to standard output.
+///
+/// # Errors
+/// A message that names the file.
+pub fn write(path: Option<&Path>, text: &str) -> Result<(), String> {
+    match path {
+        Some(path) if path.as_os_str() != "-" => {
+            std::fs::write(path, text).map_err(|error| format!("{}: {error}", name(path)))
+        }
+        _ => match std::io::stdout().lock().write_all(text.as_bytes()) {
+            // Whoever reads the output has seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            result => result.map_err(|error| format!("standard output: {error}")),
+        },
+    }
+}

@@ -1,0 +1,215 @@
+//! Normalisation over the batch: statistics for each channel, the second dimension.
+use crate::expr::Expr;
+use crate::fake::error::one;
+use crate::fake::registry::Kernel;
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
+use crate::ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.batch_norm.default", batch_norm),
+    ("aten._batch_norm_impl_index.default", impl_index),
+    ("aten.instance_norm.default", instance_norm),
+    ("aten.native_batch_norm.default", |cx, args| native(cx, args, args.flag("training")?, Extra::None)),
+    ("aten._native_batch_norm_legit.no_stats", |cx, args| {
+        native(cx, args, args.flag("training")?, Extra::None)
+    }),
+    ("aten._native_batch_norm_legit_no_training.default", |cx, args| native(cx, args, false, Extra::None)),
+    ("aten._native_batch_norm_legit_functional.default", |cx, args| {
+        native(cx, args, args.flag("training")?, Extra::Running)
+    }),
+    ("aten._batch_norm_no_update.default", |cx, args| native(cx, args, false, Extra::Reserve)),
+    ("aten._batch_norm_with_update_functional.default", |cx, args| {
+        native(cx, args, true, Extra::ReserveAndRunning)
+    }),
+    ("aten.native_batch_norm_backward.default", |cx, args| backward(cx, args, "save_invstd")),
+    ("aten.batch_norm_backward.default", |cx, args| backward(cx, args, "save_var")),
+    ("aten.batch_norm_update_stats.default", update_stats),
+];
+
+/// What an overload returns beside the result and its statistics.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    None,
+    Running,
+    Reserve,
+    ReserveAndRunning,
+}
+
+fn optional<'a>(args: &'a Args, name: &str) -> Result<Option<&'a Tensor>, KernelError> {
+    Ok(if args.has(name) { args.opt_tensor(name)?.map(|t| &**t) } else { None })
+}
+
+/// The four parameters, absent ones being none.
+fn parameters<'a>(args: &'a Args) -> Result<[Option<&'a Tensor>; 4], KernelError> {
+    Ok([
+        optional(args, "weight")?,
+        optional(args, "bias")?,
+        optional(args, "running_mean")?,
+        optional(args, "running_var")?,
+    ])
+}
+
+const NAMES: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
+
+/// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float
+/// eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
+///
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3) Without training there are
+/// running statistics. (C4) The dtypes go together and have a kernel.
+fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("input")?;
+    checked(cx, x, &parameters(args)?, args.flag("training")?)?;
+    one(cx.image(x, x.sizes.clone(), x.dtype))
+}
+
+/// The conditions of [`batch_norm`]; the dtype of statistics.
+fn checked(
+    cx: &mut Cx,
+    x: &Tensor,
+    parameters: &[Option<&Tensor>; 4],
+    training: bool,
+) -> Result<Dtype, KernelError> {
+    cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
+    for (parameter, name) in parameters.iter().zip(NAMES) {
+        cx.channel_vector(*parameter, x.size(1), "batch_norm.C2", name)?;
+    }
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+        "without training, running statistics are needed".into()
+    })?;
+    cx.statistics_dtype(x, parameters, "batch_norm.C4")
+}
+
+/// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a reserve and which
+/// implementation it was.
+///
+/// (C1) to (C4) As [`batch_norm`].
+fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("input")?;
+    let training = args.flag("training")?;
+    let mut dtype = checked(cx, x, &parameters(args)?, training)?;
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    let empty = cx.branch(empty, "batch_norm.empty")?;
+    if empty {
+        dtype = Dtype::Float64;
+    }
+    let size = if training && !empty { x.size(1) } else { Expr::ZERO };
+    let statistic = cx.contiguous([size].as_slice(), dtype, &x.device);
+    let reserve = cx.contiguous([Expr::ZERO].as_slice(), Dtype::Uint8, &x.device);
+    let result = cx.image(x, x.sizes.clone(), x.dtype);
+    let tensors = [result, statistic.clone(), statistic, reserve];
+    let mut values: Values = tensors.into_iter().map(Value::from).collect();
+    values.push(Value::Int(Expr::ZERO));
+    Ok(values)
+}
+
+/// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float
+/// momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean and the inverse deviation of each channel,
+/// else two empty vectors.
+///
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel or with one, running statistics in training
+/// the former. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
+/// empty.
+fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
+    let x = args.tensor("input")?;
+    cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
+    let parameters = parameters(args)?;
+    for (i, (parameter, name)) in parameters.iter().zip(NAMES).enumerate() {
+        let Some(parameter) = parameter else { continue };
+        if training && i >= 2 {
+            cx.channel_vector(Some(parameter), x.size(1), "batch_norm.C2", name)?;
+            continue;
+        }
+        cx.rank(parameter, 1, "batch_norm.C2", name)?;
+        cx.require_expandable(&parameter.sizes, &[x.size(1)], "batch_norm.C2")?;
+    }
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+        "without training, running statistics are needed".into()
+    })?;
+    let dtype = cx.statistics_dtype(x, &parameters, "batch_norm.C4")?;
+    if training {
+        let numel = cx.numel(x);
+        let filled = cx.ne(numel, 0);
+        cx.require(filled, "batch_norm.C5", |cx| {
+            format!("an input of shape {} is empty", cx.show_all(&x.sizes))
+        })?;
+    }
+    let size = if training { x.size(1) } else { Expr::ZERO };
+    let statistic = cx.contiguous([size].as_slice(), dtype, &x.device);
+    let mut tensors = vec![cx.image(x, x.sizes.clone(), x.dtype), statistic.clone(), statistic];
+    if matches!(extra, Extra::Reserve | Extra::ReserveAndRunning) {
+        tensors.push(cx.contiguous([Expr::ZERO].as_slice(), Dtype::Uint8, &x.device));
+    }
+    if matches!(extra, Extra::Running | Extra::ReserveAndRunning) {
+        for running in [args.tensor("running_mean")?, args.tensor("running_var")?] {
+            tensors.push(cx.contiguous(running.sizes.clone(), running.dtype, &running.device));
+        }
+    }
+    Ok(tensors.into_iter().map(Value::from).collect())
+}
+
+/// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float
+/// momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
+///
+/// (C1) to (C4) As [`batch_norm`], `use_input_stats` being the training.
+fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("input")?;
+    checked(cx, x, &parameters(args)?, args.flag("use_input_stats")?)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor?
+/// save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of the input, and of weight
+/// and bias, one element a channel.
+///
+/// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The parameters' dtypes go
+/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel or with one.
+fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
+    let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
+    cx.check(x.rank() >= 2, "batch_norm_backward.C1", |_| format!("{} dimensions are too few", x.rank()))?;
+    cx.require_expandable(&grad.sizes, &x.sizes, "batch_norm_backward.C2")?;
+    cx.same_dtype(&[x, grad], "batch_norm_backward.C2")?;
+    let weight = optional(args, "weight")?;
+    let training = args.flag(if args.has("train") { "train" } else { "update" })?;
+    let running = [optional(args, "running_mean")?, optional(args, "running_var")?];
+    let saved = [optional(args, "save_mean")?, optional(args, deviation)?];
+    let all = [weight, running[0], running[1], saved[0], saved[1]];
+    let dtype = cx.statistics_dtype(x, &all, "batch_norm_backward.C3")?;
+    let used = if training { saved } else { running };
+    for vector in used.into_iter().chain([weight]).flatten() {
+        cx.rank(vector, 1, "batch_norm_backward.C4", "a parameter")?;
+        cx.require_expandable(&vector.sizes, &[x.size(1)], "batch_norm_backward.C4")?;
+    }
+    let mask = args.flags("output_mask")?;
+    let asked = |i: usize| mask.get(i) == Some(&true);
+    let mut results = Values::new();
+    results.push(if asked(0) { cx.image(x, x.sizes.clone(), x.dtype).into() } else { Value::None });
+    let dtype = weight.map_or(dtype, |w| w.dtype);
+    for i in [1, 2] {
+        let vector = cx.contiguous([x.size(1)].as_slice(), dtype, &x.device);
+        results.push(if asked(i) { vector.into() } else { Value::None });
+    }
+    Ok(results)
+}
+
+/// `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)`: mean and variance of
+/// each channel.
+///
+/// (C1) The input has at least 2 dimensions. (C2) Running statistics are vectors. (C3) The dtypes go together. (C4) The input is not empty.
+fn update_stats(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("input")?;
+    cx.check(x.rank() >= 2, "batch_norm_update_stats.C1", |_| {
+        format!("{} dimensions are too few", x.rank())
+    })?;
+    let running = [optional(args, "running_mean")?, optional(args, "running_var")?];
+    for vector in running.into_iter().flatten() {
+        cx.rank(vector, 1, "batch_norm_update_stats.C2", "a running statistic")?;
+    }
+    let dtype = cx.statistics_dtype(x, &running, "batch_norm_update_stats.C3")?;
+    let numel = cx.numel(x);
+    let filled = cx.ne(numel, 0);
+    cx.require(filled, "batch_norm_update_stats.C4", |_| "the input is empty".into())?;
+    let vector = cx.contiguous([x.size(1)].as_slice(), dtype, &x.device);
+    Ok([vector.clone(), vector].into_iter().map(Value::from).collect())
+}

@@ -1,0 +1,54 @@
+//! Running sums, products and extrema along a dimension, differences, and the trapezoidal rule.
+use crate::fake::domain::Domain;
+use crate::fake::error::one;
+use crate::fake::registry::Kernel;
+use crate::fake::{Args, Cx, KernelResult};
+use crate::ir::dtype::Dtype;
+use smallvec::smallvec;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.cumsum.default", cumsum),
+    ("aten.cumprod.default", cumsum),
+    ("aten.cummax.default", cummax),
+    ("aten.cummin.default", cummax),
+    ("aten.logcumsumexp.default", logcumsumexp),
+    ("aten._logcumsumexp.default", logcumsumexp),
+];
+
+/// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand, integers widened.
+///
+/// (C1) `dim` is in range. (C2) The dtype can be added in.
+fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.dim(args.int("dim")?, x.rank(), "cumsum.C1")?;
+    let dtype = match args.opt_dtype("dtype")? {
+        Some(dtype) => dtype,
+        None if x.dtype.is_float() || x.dtype.is_complex() => x.dtype,
+        None => Dtype::Int64,
+    };
+    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX), &x.device, "cumsum.C2")?;
+    one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
+}
+
+/// `cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)`, and `cummin`: shaped as the operand.
+///
+/// (C1) `dim` is in range. (C2) The dtype is ordered.
+fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.dim(args.int("dim")?, x.rank(), "cummax.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "cummax.C2")?;
+    let values = cx.contiguous(x.sizes.clone(), x.dtype, &x.device);
+    let indices = values.with_dtype(Dtype::Int64);
+    Ok(smallvec![values.into(), indices.into()])
+}
+
+/// `logcumsumexp(Tensor self, int dim) -> Tensor`: shaped as the operand.
+///
+/// (C1) `dim` is in range. (C2) The dtype is floating point or complex.
+fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.dim(args.int("dim")?, x.rank(), "logcumsumexp.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "logcumsumexp.C2")?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}

@@ -1,0 +1,220 @@
+//! Distances between vectors, and similarities.
+use crate::expr::Expr;
+use crate::fake::domain::Domain;
+use crate::fake::error::one;
+use crate::fake::promote::{self, ResultType};
+use crate::fake::registry::Kernel;
+use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use crate::ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.cdist.default", cdist),
+    ("aten._cdist_forward.default", cdist),
+    ("aten._cdist_backward.default", cdist_backward),
+    ("aten._euclidean_dist.default", euclidean),
+    ("aten.pdist.default", pdist),
+    ("aten._pdist_forward.default", pdist),
+    ("aten._pdist_backward.default", pdist_backward),
+    ("aten.pairwise_distance.default", pairwise),
+    ("aten.cosine_similarity.default", cosine_similarity),
+    ("aten.cosine_embedding_loss.default", cosine_embedding_loss),
+];
+
+/// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns. (C3) The
+/// leading dimensions broadcast.
+fn batch(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
+    for t in [a, b] {
+        cx.check(t.rank() >= 2, "cdist.C1", |cx| {
+            format!("at least 2 dimensions are expected, the shape is {}", cx.show_all(&t.sizes))
+        })?;
+    }
+    cx.require_eq(a.size(-1), b.size(-1), "cdist.C2", "the numbers of columns differ")?;
+    cx.broadcast([&a.sizes[..a.rank() - 2], &b.sizes[..b.rank() - 2]], "cdist.C3")
+}
+
+fn condition_any_empty(cx: &mut Cx, sizes: &[Expr]) -> Expr {
+    let product = cx.product(sizes.iter().copied());
+    cx.eq(product, 0)
+}
+
+/// `aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor`: `[.., n, c], [.., m, c] → [.., n, m]`.
+///
+/// (C1) to (C3) See [`batch`]. (C4) Floating point; where there is something to compute the dtypes agree, and are `float32` or `float64`, or the
+/// distance is taken by a product of matrices: `p == 2`, and the mode says so or `n` or `m` exceeds 25. (C5) `p >= 0`. (C6) The
+/// mode is 0, 1 or 2.
+fn cdist(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
+    let (p, mode) = (args.float("p")?, args.opt_int("compute_mode")?);
+    cx.check(a.dtype.is_float() && b.dtype.is_float(), "cdist.C4", |_| {
+        format!("floating point is expected, not {} and {}", a.dtype, b.dtype)
+    })?;
+    let mut sizes = batch(cx, a, b)?;
+    let p = cx.literal_float(p, "cdist.C5")?;
+    cx.check(p >= 0.0, "cdist.C5", |_| format!("p is to be at least 0, not {p}"))?;
+    let mode = match mode {
+        Some(mode) => cx.literal(mode, "cdist.C6")?,
+        None => 0,
+    };
+    cx.check((0..=2).contains(&mode), "cdist.C6", |_| format!("mode {mode} is none of 0, 1, 2"))?;
+    let (n, m) = (a.size(-2), b.size(-2));
+    let agree = a.dtype == b.dtype;
+    if !agree || !Domain::SINGLE_DOUBLE.contains(a.dtype) {
+        let mut inside: Vec<Expr> = sizes.to_vec();
+        inside.extend([n, m, a.size(-1)]);
+        let mut served = vec![condition_any_empty(cx, &inside)];
+        if agree && Domain::FLOAT.contains(a.dtype) && p == 2.0 && mode != 2 {
+            let (long, wide) = (cx.gt(n, 25), cx.gt(m, 25));
+            served.extend([long, wide]);
+            if mode == 1 {
+                served.push(cx.eq(n, n));
+            }
+        }
+        let served = cx.any(&served);
+        cx.require(served, "cdist.C4", |_| {
+            format!("there is no CPU kernel for {} and {}", a.dtype, b.dtype)
+        })?;
+    }
+    sizes.extend([n, m]);
+    one(cx.contiguous(sizes, a.dtype, &a.device))
+}
+
+/// `aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor`: shaped like `x1` expanded to the common
+/// batch, and like `x1` itself where there is nothing to compute.
+///
+/// (C1) At least 2 dimensions. (C2) The batches broadcast. (C3) Unless empty, all dtypes are alike and `float32` or `float64`.
+fn cdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, a, b) = (args.tensor("grad_output")?, args.tensor("x1")?, args.tensor("x2")?);
+    let cdist = args.tensor("cdist")?;
+    for t in [a, b] {
+        cx.check(t.rank() >= 2, "cdist_backward.C1", |_| "at least 2 dimensions are expected".into())?;
+    }
+    let mut sizes =
+        cx.broadcast([&a.sizes[..a.rank() - 2], &b.sizes[..b.rank() - 2]], "cdist_backward.C2")?;
+    let mut inside: Vec<Expr> = sizes.to_vec();
+    inside.extend([a.size(-2), b.size(-2), a.size(-1)]);
+    sizes.extend([a.size(-2), a.size(-1)]);
+    let empty = condition_any_empty(cx, &inside);
+    let alike =
+        [grad, b, cdist].iter().all(|t| t.dtype == a.dtype) && Domain::SINGLE_DOUBLE.contains(a.dtype);
+    if !alike {
+        cx.require(empty, "cdist_backward.C3", |_| "all dtypes are to be float32, or all float64".into())?;
+    }
+    if sizes != a.sizes && cx.branch(empty, "cdist_backward.empty")? {
+        sizes = a.sizes.clone();
+    }
+    one(cx.contiguous(sizes, a.dtype, &a.device))
+}
+
+/// `aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor`: `[.., n, c], [.., m, c] → [.., n, m]`.
+///
+/// (C1) to (C3) See [`batch`]. (C4) One dtype, floating point.
+fn euclidean(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
+    let mut sizes = batch(cx, a, b)?;
+    cx.same_dtype(&[a, b], "euclidean_dist.C4")?;
+    cx.require_kind(a, Domain::FLOAT, "euclidean_dist.C4")?;
+    sizes.extend([a.size(-2), b.size(-2)]);
+    one(cx.contiguous(sizes, a.dtype, &a.device))
+}
+
+/// `aten::pdist(Tensor self, float p=2.) -> Tensor`: `[n, c] → [n(n-1)/2]`, one distance for each pair of rows.
+///
+/// (C1) 2 dimensions. (C2) `float32` or `float64` (any floating point where there is no pair or no column). (C3) `p >= 0`.
+fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.rank(x, 2, "pdist.C1", "self")?;
+    let p = cx.literal_float(args.float("p")?, "pdist.C3")?;
+    cx.check(p >= 0.0, "pdist.C3", |_| format!("p is to be at least 0, not {p}"))?;
+    cx.check(x.dtype.is_float(), "pdist.C2", |_| format!("floating point is expected, not {}", x.dtype))?;
+    let n = x.size(0);
+    if !Domain::SINGLE_DOUBLE.contains(x.dtype) {
+        let (few, none) = (cx.le(n, 1), cx.eq(x.size(1), 0));
+        let trivial = cx.any(&[few, none]);
+        cx.require(trivial, "pdist.C2", |_| format!("there is no CPU kernel for {}", x.dtype))?;
+    }
+    let before = cx.sub(n, 1);
+    let twice = cx.mul(n, before);
+    let pairs = cx.floor_div(twice, 2);
+    one(cx.contiguous([pairs].as_slice(), x.dtype, &x.device))
+}
+
+/// `aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor`: shaped like `self`.
+///
+/// (C1) All dtypes are `float32`, or all `float64`. (C2) The gradient has dimensions.
+fn pdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x, pdist) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("pdist")?);
+    cx.same_dtype(&[grad, x, pdist], "pdist_backward.C1")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE, "pdist_backward.C1")?;
+    cx.check(grad.rank() > 0, "pdist_backward.C2", |_| "the gradient has no dimensions".into())?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+fn promoted(tensors: &[&Tensor], clause: &'static str) -> Result<Dtype, KernelError> {
+    ResultType::of(tensors.iter().copied())
+        .dtype()
+        .map_err(|(a, b)| KernelError::invalid(clause, format!("{a} and {b} do not promote")))
+}
+
+/// `aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-6, bool keepdim=False) -> Tensor`: the norm of the difference
+/// along the last dimension.
+///
+/// (C1) The shapes broadcast. (C2) The dtypes promote. (C3) None is `bool`. (C4) The norm of nothing exists only for `0 <= p < inf`.
+fn pairwise(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
+    let p = cx.literal_float(args.float("p")?, "pairwise_distance.C4")?;
+    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "pairwise_distance.C1")?;
+    cx.check(!a.dtype.is_bool() && !b.dtype.is_bool(), "pairwise_distance.C3", |_| {
+        "truth values have no difference".into()
+    })?;
+    let dtype = promote::to_real(promote::to_float(promoted(&[a, b], "pairwise_distance.C2")?));
+    if let Some(last) = sizes.pop() {
+        if p < 0.0 || p.is_infinite() {
+            let some = cx.gt(last, 0);
+            let numel = cx.product(sizes.iter().copied());
+            let nothing = cx.eq(numel, 0);
+            let defined = cx.any(&[some, nothing]);
+            cx.require(defined, "pairwise_distance.C4", |_| format!("the {p}-norm of nothing is undefined"))?;
+        }
+        if args.flag("keepdim")? {
+            sizes.push(Expr::ONE);
+        }
+    }
+    one(cx.contiguous(sizes, dtype, &a.device))
+}
+
+/// `aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`: the shapes broadcast, and `dim` is summed over.
+///
+/// (C1) The shapes broadcast. (C2) The common dtype is floating point. (C3) `dim` is in range.
+fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
+    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cosine_similarity.C1")?;
+    let dtype = promoted(&[a, b], "cosine_similarity.C2")?;
+    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_similarity.C2")?;
+    let dim = cx.dim(args.int("dim")?, sizes.len(), "cosine_similarity.C3")?;
+    if dim < sizes.len() {
+        sizes.remove(dim);
+    }
+    one(cx.contiguous(sizes, dtype, &a.device))
+}
+
+/// `aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`.
+///
+/// (C1) The target has 1 dimension and the inputs 2, or 0 and 1. (C2) The inputs broadcast. (C3) The target and the cosines broadcast.
+/// (C4) The inputs are not complex.
+fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b, target) = (args.tensor("input1")?, args.tensor("input2")?, args.tensor("target")?);
+    let rank = target.rank();
+    cx.check(rank <= 1 && a.rank() == rank + 1 && b.rank() == rank + 1, "cosine_embedding_loss.C1", |_| {
+        format!("a target of {rank} dimensions does not go with inputs of {} and {}", a.rank(), b.rank())
+    })?;
+    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cosine_embedding_loss.C2")?;
+    sizes.pop();
+    let sizes = cx.broadcast([sizes.as_slice(), target.sizes.as_slice()], "cosine_embedding_loss.C3")?;
+    let floating = |t: &Tensor| Tensor { dtype: promote::to_float(t.dtype), ..t.clone() };
+    let dtype = promoted(&[&floating(a), &floating(b)], "cosine_embedding_loss.C4")?;
+    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_embedding_loss.C4")?;
+    let reduction = cx.literal(args.int("reduction")?, "cosine_embedding_loss.reduction")?;
+    let sizes = if reduction == 1 || reduction == 2 { Sizes::new() } else { sizes };
+    one(cx.contiguous(sizes, dtype, &a.device))
+}

@@ -1,0 +1,72 @@
+//! Positions of values in sorted sequences.
+use crate::expr::Expr;
+use crate::fake::error::one;
+use crate::fake::registry::Kernel;
+use crate::fake::tensor::Sizes;
+use crate::fake::{Args, Cx, KernelError, KernelResult};
+use crate::ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.bucketize.Tensor", |cx, args| {
+        let sizes = args.tensor("self")?.sizes.clone();
+        bucketize(cx, args, sizes)
+    }),
+    ("aten.bucketize.Scalar", |cx, args| bucketize(cx, args, Sizes::new())),
+    ("aten.searchsorted.Tensor", |cx, args| {
+        let sizes = args.tensor("self")?.sizes.clone();
+        searchsorted(cx, args, &sizes)
+    }),
+    ("aten.searchsorted.Scalar", |cx, args| searchsorted(cx, args, &[])),
+];
+
+/// The dtype of positions.
+fn position_dtype(args: &Args) -> Result<Dtype, KernelError> {
+    Ok(if args.flag("out_int32")? { Dtype::Int32 } else { Dtype::Int64 })
+}
+
+/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like `self`.
+///
+/// (C1) The boundaries have 1 dimension.
+fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
+    let boundaries = args.tensor("boundaries")?;
+    cx.check(boundaries.rank() == 1, "search.C1", |_| {
+        format!("the boundaries have {} dimensions, 1 is expected", boundaries.rank())
+    })?;
+    one(cx.contiguous(sizes, position_dtype(args)?, &boundaries.device))
+}
+
+/// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor? sorter) -> Tensor`:
+/// shaped like `self`.
+///
+/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions needs
+/// 1. (C3) The dtypes agree, unless there are no values. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
+/// contradict `right`.
+fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
+    let sequence = args.tensor("sorted_sequence")?;
+    let alike = sequence.rank() == 1 || (sequence.rank() == values.len() && !values.is_empty());
+    cx.check(alike, "search.C2", |cx| {
+        let (a, b) = (cx.show_all(&sequence.sizes), cx.show_all(values));
+        format!("sequences of shape {a} do not go with values of shape {b}")
+    })?;
+    if sequence.rank() > 1 {
+        for (&a, &b) in sequence.sizes.iter().zip(values).take(values.len() - 1) {
+            cx.require_eq(a, b, "search.C2", "sequences and values differ in a size before the last")?;
+        }
+    }
+    if let crate::fake::Value::Tensor(x) = args.value("self")? {
+        let same = x.wrapped || x.dtype == sequence.dtype || cx.numel(x) == Expr::ZERO;
+        cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
+    }
+    if let Some(sorter) = args.opt_tensor("sorter")? {
+        cx.check(sorter.dtype == Dtype::Int64, "search.C4", |_| {
+            format!("the sorter is of {}, int64 is expected", sorter.dtype)
+        })?;
+        cx.require_same_shape(&sorter.sizes, &sequence.sizes, "search.C4")?;
+    }
+    if let Some(side) = args.opt_str("side")? {
+        let sound = side == "right" || (side == "left" && !args.flag("right")?);
+        cx.check(sound, "search.C5", |_| format!("side {side} is unknown or contradicts right"))?;
+    }
+    one(cx.contiguous(values, position_dtype(args)?, &sequence.device))
+}

@@ -1,0 +1,249 @@
+//! The report as data. Field order is the order of the JSON.
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// The version of the report's form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What became of the question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Every admitted input is served.
+    Ok,
+    /// Something is neither proved nor refuted.
+    Unknown,
+    /// An admitted input breaks a condition.
+    Violated,
+    /// The spec does not fit the program.
+    Invalid,
+}
+
+/// What became of one condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GuardVerdict {
+    /// It holds for every admitted input.
+    Implied,
+    /// Some admitted input breaks it.
+    Violated,
+    /// Neither was shown.
+    Unknown,
+}
+
+/// Where a condition comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConditionKind {
+    /// A guard that the program was traced under, or a branch that an operator takes.
+    Guard,
+    /// An operator accepts its operands only so.
+    Precondition,
+    /// The program asserts it.
+    Assertion,
+    /// The program records it of its inputs, or of a value's size.
+    Contract,
+    /// A size would not fit in 64 bits.
+    Overflow,
+}
+
+/// The whole report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Who wrote the report.
+    pub tool: Tool,
+    /// What was checked.
+    pub program: ProgramInfo,
+    /// The answer.
+    pub verdict: Outcome,
+    /// The user's inputs.
+    pub inputs: Vec<TensorInfo>,
+    /// What the user gets.
+    pub outputs: Vec<TensorInfo>,
+    /// The symbols, by name.
+    pub symbols: IndexMap<String, SymbolReport>,
+    /// The conditions, what was made of each.
+    pub guards: Vec<GuardReport>,
+    /// A smallest set of guards that says the same as the program's.
+    pub minimal_guards: Vec<String>,
+    /// Values whose recorded form is wrong.
+    pub mismatches: Vec<MismatchReport>,
+    /// Nodes whose operator has no kernel: their records are trusted.
+    pub unsupported: Vec<UnsupportedReport>,
+    /// What to change, proved to work.
+    pub fixes: Vec<Fix>,
+    /// What only running the program can check.
+    pub runtime_asserts: Vec<AssertReport>,
+    /// Everything else worth saying.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Seconds by phase; empty unless asked for, as they differ from run to run.
+    pub timings: IndexMap<String, f64>,
+}
+
+/// Name and version of this program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+/// The program that was checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramInfo {
+    /// The file.
+    pub path: String,
+    /// The hash of its bytes, in hexadecimal.
+    pub sha256: String,
+    /// How many nodes it has, those of subgraphs included.
+    pub nodes: usize,
+    /// Its dialect.
+    pub dialect: String,
+    /// The version of torch that wrote it.
+    pub torch_version: String,
+}
+
+/// An input or output.
+#[derive(Clone, Debug, Serialize)]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: String,
+    /// Its sizes: integers or expressions; null for what is no tensor.
+    pub shape: Option<Vec<Json>>,
+    /// Its dtype, or what kind of value it is.
+    pub dtype: String,
+    /// The greatest sizes; null where unbounded. Outputs only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upper_bound: Option<Vec<Option<Json>>>,
+}
+
+/// A symbol.
+#[derive(Clone, Debug, Serialize)]
+pub struct SymbolReport {
+    /// The least value.
+    pub min: Option<Json>,
+    /// The greatest value.
+    pub max: Option<Json>,
+    /// The value at the traced example.
+    pub hint: Option<Json>,
+    /// Where it comes from: `x.shape[0]`.
+    pub source: Option<String>,
+    /// The named dimension that it is.
+    pub dim: Option<String>,
+}
+
+/// A condition and what was made of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct GuardReport {
+    /// The condition, in the symbols of the report.
+    pub expr: String,
+    /// Where it comes from.
+    pub kind: ConditionKind,
+    /// What was made of it.
+    pub verdict: GuardVerdict,
+    /// The node that needs it.
+    pub node: Option<String>,
+    /// That node's operator.
+    pub op: Option<String>,
+    /// The user's line.
+    pub location: Option<String>,
+    /// The rung of the ladder that decided.
+    pub decided_by: Option<String>,
+    /// The facts that the decision rests on.
+    pub because: Vec<String>,
+    /// An assignment of the symbols that breaks it.
+    pub witness: Option<IndexMap<String, Json>>,
+    /// The input shapes at the witness.
+    pub inputs: Option<IndexMap<String, Json>>,
+    /// The condition in the user's own names.
+    pub shown: String,
+    /// The clause of the operator.
+    pub clause: Option<String>,
+    /// The text of the user's line.
+    pub code: Option<String>,
+    /// What happens to the inputs of the witness.
+    pub consequence: Option<String>,
+    /// Why it is undecided.
+    pub reason: Option<String>,
+}
+
+/// A value whose recorded form is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct MismatchReport {
+    /// The node.
+    pub node: String,
+    /// The value, where the node has several.
+    pub value: String,
+    /// What is recorded.
+    pub recorded: String,
+    /// What is derived.
+    pub derived: String,
+    /// Input shapes at which both differ.
+    pub inputs: Option<IndexMap<String, Json>>,
+}
+
+/// A node whose operator has no kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnsupportedReport {
+    /// The node.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A change that makes the spec imply every condition.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fix {
+    /// The change as Python.
+    pub text: String,
+    /// The changed spec.
+    pub spec: Option<Json>,
+    /// Whether a check of the changed spec came out ok.
+    pub proved: bool,
+    /// What the change costs, if anything.
+    pub cost: Option<String>,
+}
+
+/// A condition on sizes known only at run time.
+#[derive(Clone, Debug, Serialize)]
+pub struct AssertReport {
+    /// The node after which it can be checked.
+    pub after_node: String,
+    /// The condition.
+    pub expr: String,
+    /// What it is for.
+    pub message: String,
+}
+
+/// How serious a diagnostic is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The answer is affected.
+    Error,
+    /// The answer holds under a caveat.
+    Warning,
+    /// For information.
+    Note,
+}
+
+/// Something worth saying.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnostic {
+    /// A stable code.
+    pub code: String,
+    /// How serious it is.
+    pub level: Level,
+    /// What it is.
+    pub message: String,
+    /// The node.
+    pub node: Option<String>,
+    /// The user's line.
+    pub location: Option<String>,
+}

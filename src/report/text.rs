@@ -1,0 +1,281 @@
+//! The report as text for people: the verdict first, then what is wrong and what to change.
+use super::model::{GuardReport, GuardVerdict, Level, Outcome, Report};
+use super::style::Style;
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// The most conditions of one kind that are listed in full.
+const MAX_LISTED: usize = 20;
+
+/// The report as text.
+pub fn to_text(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    head(&mut out, report, style);
+    for diagnostic in report.diagnostics.iter().filter(|d| d.level == Level::Error) {
+        let _ = writeln!(
+            out,
+            "\n{}: {}",
+            style.error(&format!("error[{}]", diagnostic.code)),
+            diagnostic.message
+        );
+        place(&mut out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
+    }
+    violated(&mut out, report, style);
+    mismatches(&mut out, report, style);
+    fixes(&mut out, report, style);
+    undecided(&mut out, report, style);
+    unsupported(&mut out, report, style);
+    notes(&mut out, report, style);
+    implied(&mut out, report);
+    outputs(&mut out, report);
+    verdict(&mut out, report, style);
+    out
+}
+
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn head(out: &mut String, report: &Report, style: Style) {
+    let program = &report.program;
+    let dynamic = report.symbols.len();
+    let _ = writeln!(
+        out,
+        "{}: {}, {}, {} IR, torch {}",
+        style.strong(&program.path),
+        plural(program.nodes, "node", "nodes"),
+        plural(dynamic, "dynamic dimension", "dynamic dimensions"),
+        program.dialect,
+        program.torch_version
+    );
+}
+
+fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
+    match (location, node) {
+        (Some(location), Some(node)) => drop(writeln!(out, "  {location}   node {node}")),
+        (Some(location), None) => drop(writeln!(out, "  {location}")),
+        (None, Some(node)) => drop(writeln!(out, "  node {node}")),
+        (None, None) => {}
+    }
+}
+
+fn violated(out: &mut String, report: &Report, style: Style) {
+    let broken: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).collect();
+    for guard in broken.iter().take(MAX_LISTED) {
+        let code = style.error("error[guard-not-implied]");
+        let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", guard.shown);
+        where_from(out, guard);
+        if let Some(inputs) = &guard.inputs {
+            let names = guard.witness.as_ref().map(assignment).unwrap_or_default();
+            let _ = writeln!(out, "  breaks        {}   {}", shapes(report, inputs), style.faint(&names));
+        }
+        if let Some(consequence) = &guard.consequence {
+            let _ = writeln!(out, "  then          {consequence}");
+        }
+    }
+    if broken.len() > MAX_LISTED {
+        let _ =
+            writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
+    }
+}
+
+fn where_from(out: &mut String, guard: &GuardReport) {
+    match (&guard.location, &guard.code) {
+        (Some(location), Some(code)) => drop(writeln!(out, "  {location}   {code}")),
+        (Some(location), None) => drop(writeln!(out, "  {location}")),
+        _ => {}
+    }
+    if let (Some(node), Some(op)) = (&guard.node, &guard.op) {
+        let clause = guard.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+        let _ = writeln!(out, "  needed by     {node} = {op}{clause}");
+    } else {
+        let _ = writeln!(out, "  needed by     the program's own contract");
+    }
+}
+
+fn assignment(witness: &IndexMap<String, Json>) -> String {
+    let parts: Vec<String> = witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    parts.join(", ")
+}
+
+/// The inputs that differ from nothing said: `x: f32[2, 8], y: i64[3]`.
+fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
+    let mut parts = Vec::new();
+    for (name, shape) in inputs {
+        let dtype = report.inputs.iter().find(|i| i.name == *name).map_or("", |i| i.dtype.as_str());
+        let dtype = crate::ir::Dtype::from_name(dtype).map_or(dtype, |d| d.short_name());
+        parts.push(match shape {
+            Json::Array(sizes) => {
+                let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+                format!("{name}: {dtype}[{}]", sizes.join(", "))
+            }
+            value => format!("{name} = {value}"),
+        });
+    }
+    parts.join(", ")
+}
+
+fn mismatches(out: &mut String, report: &Report, style: Style) {
+    for mismatch in report.mismatches.iter().take(MAX_LISTED) {
+        let code = style.error("error[shape-mismatch]");
+        let _ = writeln!(
+            out,
+            "\n{code}: `{}` is recorded as {} and comes out as {}",
+            mismatch.value, mismatch.recorded, mismatch.derived
+        );
+        let _ = writeln!(out, "  node {}", mismatch.node);
+        if let Some(inputs) = &mismatch.inputs {
+            let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));
+        }
+    }
+}
+
+fn fixes(out: &mut String, report: &Report, style: Style) {
+    if report.fixes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out);
+    for (i, fix) in report.fixes.iter().enumerate() {
+        let mut lines = fix.text.lines();
+        let _ = writeln!(
+            out,
+            "{}         {}",
+            style.good(&format!("fix {}", i + 1)),
+            lines.next().unwrap_or_default()
+        );
+        for line in lines {
+            let _ = writeln!(out, "              {line}");
+        }
+        let state = if fix.proved { "proved" } else { "not proved" };
+        match &fix.cost {
+            Some(cost) => drop(writeln!(out, "              {state}; {cost}")),
+            None => drop(writeln!(out, "              {state}")),
+        }
+    }
+}
+
+fn undecided(out: &mut String, report: &Report, style: Style) {
+    let open: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
+    for guard in open.iter().take(MAX_LISTED) {
+        let code = style.warning("undecided[guard]");
+        let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", guard.shown);
+        where_from(out, guard);
+        if let Some(reason) = &guard.reason {
+            let _ = writeln!(out, "  because       {reason}");
+        }
+    }
+    if open.len() > MAX_LISTED {
+        let _ = writeln!(out, "\n... and {} more undecided", open.len() - MAX_LISTED);
+    }
+}
+
+fn unsupported(out: &mut String, report: &Report, style: Style) {
+    if report.unsupported.is_empty() {
+        return;
+    }
+    let mut by_op: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for item in &report.unsupported {
+        by_op.entry(&item.op).or_default().push(&item.node);
+    }
+    let code = style.warning("unsupported");
+    let _ = writeln!(
+        out,
+        "\n{code}: {} not looked into; the recorded shapes of their results are trusted",
+        plural(report.unsupported.len(), "node is", "nodes are")
+    );
+    for (op, nodes) in by_op {
+        let shown = nodes.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        let more = if nodes.len() > 3 { format!(" and {} more", nodes.len() - 3) } else { String::new() };
+        let _ = writeln!(out, "  {op}: {shown}{more}");
+    }
+}
+
+fn notes(out: &mut String, report: &Report, style: Style) {
+    for diagnostic in report.diagnostics.iter().filter(|d| d.level != Level::Error) {
+        let word =
+            if diagnostic.level == Level::Warning { style.warning("warning") } else { style.faint("note") };
+        let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, diagnostic.message);
+        place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
+    }
+    if !report.runtime_asserts.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} only at run time:",
+            plural(report.runtime_asserts.len(), "condition shows", "conditions show")
+        );
+        for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
+            let _ = writeln!(out, "  {}   after {}", assert.expr, assert.after_node);
+        }
+    }
+}
+
+fn implied(out: &mut String, report: &Report) {
+    let proved: Vec<&GuardReport> =
+        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Implied).collect();
+    if proved.is_empty() {
+        return;
+    }
+    let listed: Vec<String> = proved
+        .iter()
+        .take(5)
+        .map(|g| match &g.location {
+            Some(location) => format!("{} ({location})", g.shown),
+            None => g.shown.clone(),
+        })
+        .collect();
+    let more = if proved.len() > 5 { ", ..." } else { "" };
+    let _ = writeln!(
+        out,
+        "\n{}: {}{more}",
+        plural(proved.len(), "condition is proved", "conditions are proved"),
+        listed.join(", ")
+    );
+}
+
+fn outputs(out: &mut String, report: &Report) {
+    if report.verdict == Outcome::Invalid || report.outputs.is_empty() {
+        return;
+    }
+    let mut parts = Vec::new();
+    for output in report.outputs.iter().take(8) {
+        let dtype =
+            crate::ir::Dtype::from_name(&output.dtype).map_or(output.dtype.as_str(), |d| d.short_name());
+        let Some(shape) = &output.shape else {
+            parts.push(format!("{} {dtype}", output.name));
+            continue;
+        };
+        let show = |v: &Json| v.as_str().map_or_else(|| v.to_string(), str::to_string);
+        let sizes: Vec<String> = shape.iter().map(show).collect();
+        let mut part = format!("{} {dtype}[{}]", output.name, sizes.join(", "));
+        if let Some(bound) = &output.upper_bound
+            && shape.iter().any(Json::is_string)
+            && bound.iter().all(Option::is_some)
+        {
+            let bound: Vec<String> = bound.iter().flatten().map(show).collect();
+            let _ = write!(part, ", at most {}", bound.join(" x "));
+        }
+        parts.push(part);
+    }
+    let more = if report.outputs.len() > 8 {
+        format!("; and {} more", report.outputs.len() - 8)
+    } else {
+        String::new()
+    };
+    let _ = writeln!(out, "outputs: {}{more}", parts.join("; "));
+}
+
+fn verdict(out: &mut String, report: &Report, style: Style) {
+    let broken = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).count()
+        + report.mismatches.len();
+    let _ = match report.verdict {
+        Outcome::Ok => writeln!(out, "{}: every admitted input is served", style.good("ok")),
+        Outcome::Violated => {
+            writeln!(out, "{}: {}", style.error("violated"), plural(broken, "error", "errors"))
+        }
+        Outcome::Unknown => writeln!(out, "{}: not everything could be decided", style.warning("unknown")),
+        Outcome::Invalid => writeln!(out, "{}: the spec does not fit the program", style.error("invalid")),
+    };
+}

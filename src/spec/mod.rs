@@ -1,0 +1,21 @@
+//! Layer 5: dynamic-shape specs.
+//!
+//! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one, [`Contract`] is what a
+//! program itself says of its inputs, and [`bind`] lays one over the other: what may be assumed of the program's symbols, and what the program
+//! demands that is still to be proved.
+mod assumptions;
+mod bind;
+mod change;
+mod contract;
+mod dim;
+mod inputs;
+mod locate;
+mod parse;
+
+pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
+pub use bind::bind;
+pub use change::Change;
+pub use contract::{Contract, ContractError};
+pub use dim::{DimSpec, Entry, Hint};
+pub use inputs::{InputKind, ProgramInput};
+pub use parse::{Spec, SpecError};

@@ -1,0 +1,207 @@
+//! Reading specs from JSON.
+use super::dim::{DimSpec, Entry, Hint};
+use crate::expr::Int;
+use serde_json::{Map, Value as Json};
+
+/// A spec that cannot be used, and the place in it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct SpecError {
+    /// Where in the spec, such as `x[0].min`.
+    pub path: String,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl SpecError {
+    pub(super) fn new(path: &str, message: impl Into<String>) -> SpecError {
+        let path = if path.is_empty() { "the spec" } else { path };
+        SpecError { path: path.to_string(), message: message.into() }
+    }
+}
+
+/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is laid over a program.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub(super) tree: Json,
+    /// Named dimensions declared apart, in the form that torch writes.
+    dims: Map<String, Json>,
+    /// Whether the spec has the form that torch writes.
+    torch_form: bool,
+}
+
+/// Containers nested deeper than this are refused.
+const MAX_DEPTH: usize = 64;
+
+impl Spec {
+    /// Reads a spec: a list (one entry an argument) or an object by parameter name, or torch's own form
+    /// `{"dynamic_shapes": …, "dims": …}`.
+    ///
+    /// # Errors
+    /// When the text is no JSON or neither a list nor an object.
+    pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(SpecError::new("", "the file is empty: expected a JSON object or list"));
+        }
+        let tree: Json =
+            serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
+        if depth(&tree) > MAX_DEPTH {
+            return Err(SpecError::new("", format!("nested more than {MAX_DEPTH} deep")));
+        }
+        match tree {
+            Json::Object(mut fields) if fields.contains_key("dynamic_shapes") && fields.len() <= 2 => {
+                let dims = match fields.remove("dims") {
+                    None | Some(Json::Null) => Map::new(),
+                    Some(Json::Object(dims)) => dims,
+                    Some(_) => return Err(SpecError::new("dims", "expected an object of named dimensions")),
+                };
+                let tree = fields.remove("dynamic_shapes").unwrap_or(Json::Null);
+                Ok(Spec { tree, dims, torch_form: true })
+            }
+            Json::Object(_) | Json::Array(_) => Ok(Spec { tree, dims: Map::new(), torch_form: false }),
+            Json::Null => Ok(Spec { tree: Json::Object(Map::new()), dims: Map::new(), torch_form: true }),
+            _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
+        }
+    }
+
+    /// Reads the entry of one dimension or scalar.
+    pub(super) fn entry(&self, json: &Json, path: &str) -> Result<Entry, SpecError> {
+        match json {
+            Json::Null => Ok(Entry::Static),
+            Json::Number(n) => {
+                let size: Int = n
+                    .to_string()
+                    .parse()
+                    .map_err(|_| SpecError::new(path, format!("expected an integer size, not {n}")))?;
+                if size.is_negative() {
+                    return Err(SpecError::new(path, format!("a size is at least 0, not {size}")));
+                }
+                Ok(Entry::Size(size))
+            }
+            Json::String(word) => self.word(word, path),
+            Json::Object(fields) => self.object(fields, path),
+            other => Err(SpecError::new(
+                path,
+                format!(
+                    "expected null, an integer, \"AUTO\", \"DYNAMIC\", \"STATIC\" or an object, not {other}"
+                ),
+            )),
+        }
+    }
+
+    fn word(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
+        let free = |hint| Entry::Inferred { hint, min: None, max: None };
+        match word.strip_prefix("_DimHint.").unwrap_or(word) {
+            "AUTO" => Ok(free(Hint::Auto)),
+            "DYNAMIC" => Ok(free(Hint::Dynamic)),
+            "STATIC" => Ok(Entry::Static),
+            _ if self.torch_form => self.declared(word, path),
+            _ => Err(SpecError::new(
+                path,
+                format!(
+                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written {{\"dim\": \"{word}\"}}"
+                ),
+            )),
+        }
+    }
+
+    /// A named or derived dimension in the form that torch writes, where ranges stand apart.
+    fn declared(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
+        let root = |name: &str| -> Result<Option<DimSpec>, SpecError> {
+            match self.dims.get(name) {
+                Some(Json::Object(fields)) => dim_spec(name, fields, &format!("dims.{name}")).map(Some),
+                Some(_) => {
+                    Err(SpecError::new(&format!("dims.{name}"), "expected an object with `min` and `max`"))
+                }
+                None => Ok(None),
+            }
+        };
+        if let Some(dim) = root(word)? {
+            return Ok(Entry::Dim(dim));
+        }
+        for name in self.dims.keys() {
+            if names_in(word).any(|n| n == name)
+                && let Some(root) = root(name)?
+            {
+                return Ok(Entry::Derived { expression: word.to_string(), root });
+            }
+        }
+        Err(SpecError::new(path, format!("\"{word}\" is no dimension declared in `dims`")))
+    }
+
+    fn object(&self, fields: &Map<String, Json>, path: &str) -> Result<Entry, SpecError> {
+        if let Some(name) = fields.get("dim") {
+            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` is to be a name"))?;
+            return Ok(Entry::Dim(dim_spec(name, fields, path)?));
+        }
+        if let Some(expression) = fields.get("derived") {
+            let expression = expression
+                .as_str()
+                .ok_or_else(|| SpecError::new(path, "`derived` is to be an expression's text"))?;
+            let place = format!("{path}.root");
+            let root = match fields.get("root") {
+                Some(Json::Object(root)) => root,
+                _ => return Err(SpecError::new(&place, "expected the object of a named dimension")),
+            };
+            let name = root.get("dim").and_then(Json::as_str);
+            let name = name.ok_or_else(|| SpecError::new(&place, "expected `dim`, the root's name"))?;
+            return Ok(Entry::Derived {
+                expression: expression.to_string(),
+                root: dim_spec(name, root, &place)?,
+            });
+        }
+        if let Some(hint) = fields.get("hint") {
+            let (min, max) = (bound(fields, "min", path)?, bound(fields, "max", path)?);
+            return match hint.as_str().map(|h| h.strip_prefix("_DimHint.").unwrap_or(h)) {
+                Some("AUTO") => Ok(Entry::Inferred { hint: Hint::Auto, min, max }),
+                Some("DYNAMIC") => Ok(Entry::Inferred { hint: Hint::Dynamic, min, max }),
+                Some("STATIC") => Ok(Entry::Static),
+                _ => Err(SpecError::new(path, "`hint` is to be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
+            };
+        }
+        Err(SpecError::new(path, "expected an object with `dim`, `derived` or `hint`"))
+    }
+}
+
+fn bound(fields: &Map<String, Json>, name: &str, path: &str) -> Result<Option<Int>, SpecError> {
+    match fields.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Number(n)) if n.to_string().parse::<Int>().is_ok() => Ok(n.to_string().parse().ok()),
+        Some(other) => Err(SpecError::new(
+            &format!("{path}.{name}"),
+            format!("expected an integer or null, not {other}"),
+        )),
+    }
+}
+
+fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpec, SpecError> {
+    let mut letters = name.chars();
+    let starts_well = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
+    if !starts_well || !letters.all(|c| c == '_' || c.is_alphanumeric()) {
+        return Err(SpecError::new(path, format!("\"{name}\" is no identifier")));
+    }
+    let min = bound(fields, "min", path)?.unwrap_or(Int::ZERO);
+    let max = bound(fields, "max", path)?;
+    if min.is_negative() {
+        return Err(SpecError::new(&format!("{path}.min"), format!("a size is at least 0, not {min}")));
+    }
+    if max.as_ref().is_some_and(|max| *max < min) {
+        let max = max.unwrap_or_default();
+        return Err(SpecError::new(path, format!("the range of {name} is empty: from {min} to {max}")));
+    }
+    Ok(DimSpec { name: name.to_string(), min, max })
+}
+
+/// The identifiers in an expression's text.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn depth(json: &Json) -> usize {
+    // serde_json bounds the nesting of what it reads, so this recursion is bounded too.
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}

@@ -1,0 +1,208 @@
+//! Wrong inputs on the command line: each gets an error that names the file and what was expected, and the right exit status.
+#![cfg(feature = "cli")]
+use assert_cmd::Command;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A program with one input `x`, a dictionary of two tensors.
+const PROGRAM: &str = "tests/data/programs/pt_dict.pt2";
+
+fn model_json() -> String {
+    let file = std::fs::File::open(PROGRAM).expect("the test's program");
+    let mut archive = zip::ZipArchive::new(file).expect("an archive");
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).expect("an entry");
+        if entry.name().is_ok_and(|name| name.ends_with("models/model.json")) {
+            let mut text = String::new();
+            entry.read_to_string(&mut text).expect("text");
+            return text;
+        }
+    }
+    panic!("no model")
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).expect("a writable folder");
+        path
+    }
+}
+
+/// Exit status, standard output and standard error of `sizewise check`.
+fn check(program: &Path, spec: Option<&Path>) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("sizewise").expect("the program");
+    command.arg("check").arg(program);
+    if let Some(spec) = spec {
+        command.arg("--spec").arg(spec);
+    }
+    let output = command.output().expect("a run");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+#[track_caller]
+fn refused(name: &str, bytes: &[u8], expected: &[&str]) {
+    let folder = Folder::new();
+    let path = folder.file(name, bytes);
+    let (status, _, error) = check(&path, None);
+    assert_eq!(status, 3, "{error}");
+    assert!(error.contains(name), "names the file: {error}");
+    for part in expected {
+        assert!(error.contains(part), "says `{part}`: {error}");
+    }
+}
+
+#[track_caller]
+fn spec_refused(spec: &str, expected: &[&str]) {
+    let folder = Folder::new();
+    let path = folder.file("spec.json", spec.as_bytes());
+    let (status, out, error) = check(Path::new(PROGRAM), Some(&path));
+    assert_eq!(status, 2, "{out}{error}");
+    for part in expected {
+        assert!(out.contains(part) || error.contains(part), "says `{part}`: {out}{error}");
+    }
+}
+
+#[test]
+fn an_empty_file() {
+    refused("empty.pt2", b"", &["empty", "expected a .pt2 archive"]);
+}
+
+#[test]
+fn a_truncated_archive() {
+    let bytes = std::fs::read(PROGRAM).expect("the test's program");
+    refused("half.pt2", &bytes[..bytes.len() / 2], &["archive"]);
+}
+
+#[test]
+fn a_zip_bomb() {
+    let mut bytes = Vec::new();
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(&mut bytes));
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    archive.start_file("m/archive_format", options).expect("an entry");
+    archive.write_all(b"pt2").expect("bytes");
+    archive.start_file("m/archive_version", options).expect("an entry");
+    archive.write_all(b"0").expect("bytes");
+    archive.start_file("m/models/model.json", options).expect("an entry");
+    let zeros = vec![b' '; 1 << 20];
+    for _ in 0..64 {
+        archive.write_all(&zeros).expect("bytes");
+    }
+    archive.finish().expect("an archive");
+    refused("bomb.pt2", &bytes, &["models/model.json", "ratio of at most"]);
+}
+
+#[test]
+fn another_major_version() {
+    let text = model_json().replace("\"schema_version\": {\"major\": 8", "\"schema_version\": {\"major\": 9");
+    assert!(text.contains("\"major\": 9"));
+    refused("new.json", text.as_bytes(), &["version", "9"]);
+}
+
+#[test]
+fn random_bytes() {
+    let mut state = 1u32;
+    let noise: Vec<u8> = (0..4096)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        })
+        .collect();
+    refused("noise.pt2", &noise, &["neither a zip archive nor JSON"]);
+}
+
+#[test]
+fn nesting_a_million_deep() {
+    refused("deep.json", format!("{{\"other\": {}", "[".repeat(1_000_000)).as_bytes(), &["line 1"]);
+}
+
+/// The model with the first argument of its first node renamed.
+fn with_first_argument(name: &str) -> String {
+    let mut model: serde_json::Value = serde_json::from_str(&model_json()).expect("JSON");
+    let node = &mut model["graph_module"]["graph"]["nodes"][0];
+    node["inputs"][0]["arg"]["as_tensor"]["name"] = name.into();
+    model.to_string()
+}
+
+fn first_output() -> String {
+    let model: serde_json::Value = serde_json::from_str(&model_json()).expect("JSON");
+    let output = &model["graph_module"]["graph"]["nodes"][0]["outputs"][0]["as_tensor"]["name"];
+    output.as_str().expect("a tensor").to_string()
+}
+
+#[test]
+fn a_cyclic_graph() {
+    let own = first_output();
+    refused("cycle.json", with_first_argument(&own).as_bytes(), &[&own, "before it is made"]);
+}
+
+#[test]
+fn a_name_used_before_it_is_made() {
+    let model: serde_json::Value = serde_json::from_str(&model_json()).expect("JSON");
+    let nodes = model["graph_module"]["graph"]["nodes"].as_array().expect("nodes");
+    let last = nodes.last().expect("a node")["outputs"][0]["as_tensor"]["name"].as_str().expect("a tensor");
+    refused("early.json", with_first_argument(last).as_bytes(), &[last, "before it is made"]);
+    refused("unknown.json", with_first_argument("nowhere").as_bytes(), &["nowhere"]);
+}
+
+#[test]
+fn a_file_that_does_not_exist() {
+    let (status, _, error) = check(Path::new("tests/data/none.pt2"), None);
+    assert_eq!(status, 3);
+    assert!(error.contains("tests/data/none.pt2"), "{error}");
+}
+
+#[test]
+fn a_spec_for_an_input_that_does_not_exist() {
+    spec_refused(r#"{"y": ["AUTO"]}"#, &["y", "no such input"]);
+}
+
+#[test]
+fn a_spec_of_the_wrong_rank() {
+    spec_refused(r#"{"inp": {"a": ["AUTO", "AUTO", "AUTO", "AUTO", "AUTO"]}}"#, &["dimensions"]);
+}
+
+#[test]
+fn a_dimension_out_of_range() {
+    spec_refused(r#"{"inp": {"a": {"7": "AUTO"}}}"#, &["there is no dimension \"7\""]);
+    spec_refused(r#"{"inp": {"a": [{"dim": "n", "min": 5, "max": 2}, null]}}"#, &["the range of n is empty"]);
+    spec_refused(r#"{"inp": {"a": [{"dim": "n", "min": 1000}, null]}}"#, &["outside the range of n"]);
+}
+
+#[test]
+fn specs_that_are_none() {
+    for (spec, expected) in [
+        ("", "empty"),
+        ("{", "not JSON"),
+        ("3", "expected an object by parameter name or a list"),
+        (r#"{"inp": {"a": ["batch", null]}}"#, "{\"dim\": \"batch\"}"),
+        (r#"{"inp": {"a": [-1, null]}}"#, "at least 0"),
+        (r#"{"inp": {"a": [{"dim": "2n"}, null]}}"#, "no identifier"),
+    ] {
+        spec_refused(spec, &[expected]);
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_read_do_not_end_the_stream() {
+    let input = "nonsense\n[1]\n{\"id\": 7}\n\n{\"id\": 8, \"op\": \"aten.mm.default\", \"args\": [{\"tensor\": 3}]}\n";
+    let output = Command::cargo_bin("sizewise")
+        .expect("the program")
+        .arg("infer")
+        .write_stdin(input)
+        .output()
+        .expect("a run");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines.iter().all(|l| l.contains("\"kind\":\"invalid\"")), "{text}");
+    assert!(lines[2].contains("\"id\":7") && lines[3].contains("\"id\":8"), "{text}");
+}
