@@ -10,10 +10,9 @@ use serde_json::{Map, Value, json};
 pub fn answer(request: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
     let mut pool = Pool::new();
     let query = Query::read(&mut pool, request, "guards")?;
-    let ranges = query.ranges();
-    let nonzero = query.divisors().to_vec();
-    let smaller = match ranges {
-        Some(ranges) => decide::minimize(&mut pool, &ranges, &nonzero, &query.given, &Budget::default()),
+    let guards = query.defined(&mut pool);
+    let smaller = match query.ranges() {
+        Some(ranges) => decide::minimize(&mut pool, &ranges, &guards, &Budget::default()),
         // No value is in an empty range: every set of guards is equivalent to the one that never holds.
         None => decide::Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
     };

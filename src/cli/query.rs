@@ -1,7 +1,7 @@
 //! What the commands on expressions have in common: symbols with ranges, assumptions, and their texts.
 use super::jsonl::Refusal;
 use crate::decide::{Facts, Premise};
-use crate::expr::{Expr, Int, Pool, Symbol, print, read};
+use crate::expr::{Expr, Func, Int, Pool, Symbol, print, read};
 use crate::range::ValueRange;
 use serde_json::{Map, Value};
 
@@ -17,6 +17,8 @@ pub struct Query {
     symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
     hints: Vec<(Symbol, Int)>,
     divisors: Vec<Expr>,
+    /// The divisors in each assumption's text.
+    given_divisors: Vec<Vec<Expr>>,
     /// Ranges that hold nothing, as text.
     empty: Vec<String>,
 }
@@ -31,6 +33,7 @@ impl Query {
             symbols: Vec::new(),
             hints: Vec::new(),
             divisors: Vec::new(),
+            given_divisors: Vec::new(),
             empty: Vec::new(),
         };
         match request.get("symbols") {
@@ -49,8 +52,10 @@ impl Query {
                     let Value::String(text) = item else {
                         return Err(Refusal::invalid(format!("expected a list of texts as `{key}`")));
                     };
+                    let before = query.divisors.len();
                     let e = query.parse(pool, text, key)?;
                     query.given.push(e);
+                    query.given_divisors.push(query.divisors[before..].to_vec());
                     query.texts.push(text.clone());
                 }
             }
@@ -104,9 +109,25 @@ impl Query {
         self.symbols.iter().map(range).collect()
     }
 
-    /// The divisors of all texts read so far that are no nonzero constants.
-    pub fn divisors(&self) -> &[Expr] {
-        &self.divisors
+    /// The conditions, each with the requirement that the divisors in its text that construction has cancelled are not zero.
+    pub fn defined(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut out = Vec::with_capacity(self.given.len());
+        for (&condition, divisors) in self.given.iter().zip(&self.given_divisors) {
+            let parts = pool.reachable(&[condition]);
+            let present = |pool: &Pool, d: Expr| {
+                parts.iter().any(
+                    |&p| matches!(pool.as_call(p), Some((Func::FloorDiv | Func::Mod, args)) if args[1] == d),
+                )
+            };
+            let mut all = vec![condition];
+            for &d in divisors {
+                if !present(pool, d) {
+                    all.push(pool.ne(d, Expr::ZERO));
+                }
+            }
+            out.push(pool.and(&all));
+        }
+        out
     }
 
     fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {

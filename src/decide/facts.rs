@@ -88,7 +88,7 @@ impl Facts {
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
     /// cancelled do.
     pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
-        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
+        if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
             self.models.exclude_zero(pool, divisor);
@@ -191,15 +191,11 @@ impl Facts {
 
     /// Divisors that are not zero: those excluded, those of the assumptions, and those of `e`.
     pub(super) fn divisors(&self, pool: &Pool, e: Option<Expr>) -> Vec<Expr> {
-        let mut nonzero = self.nonzero.clone();
         let mut roots = self.given.clone();
         roots.extend(e);
-        for part in pool.reachable(&roots) {
-            if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(part) {
-                nonzero.push(args[1]);
-            }
-        }
-        nonzero.retain(|&d| pool.as_int(d).is_none_or(|d| d.is_zero()));
+        let mut nonzero = symbolic_divisors(pool, &roots);
+        nonzero.extend_from_slice(&self.nonzero);
+        nonzero.extend(symbolic_divisors(pool, &self.nonzero));
         nonzero.sort_unstable();
         nonzero.dedup();
         nonzero
@@ -223,13 +219,14 @@ impl Facts {
     }
 
     /// Everything that was assumed, as premises.
-    pub(super) fn all_premises(&self) -> Vec<Premise> {
+    pub(super) fn all_premises(&self, pool: &Pool) -> Vec<Premise> {
+        let nonzero = self.divisors(pool, None).into_iter().map(Premise::Nonzero);
         let facts = (0..self.given.len()).map(|i| Premise::Fact(FactId(i as u32)));
         let lower =
             self.ranges.iter().filter(|(_, r)| r.lo.finite().is_some()).map(|(s, _)| Premise::Lower(*s));
         let upper =
             self.ranges.iter().filter(|(_, r)| r.hi.finite().is_some()).map(|(s, _)| Premise::Upper(*s));
-        facts.chain(lower).chain(upper).collect()
+        facts.chain(lower).chain(upper).chain(nonzero).collect()
     }
 
     /// Symbols that were never declared are unbounded.
@@ -246,4 +243,19 @@ impl Facts {
         self.consistency = Consistency::Open;
         self.unsettled = true;
     }
+}
+
+/// The divisors in `roots` that are no nonzero constants, oldest first.
+pub(super) fn symbolic_divisors(pool: &Pool, roots: &[Expr]) -> Vec<Expr> {
+    let mut divisors: Vec<Expr> = Vec::new();
+    for part in pool.reachable(roots) {
+        if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(part)
+            && !pool.as_int(args[1]).is_some_and(|d| !d.is_zero())
+        {
+            divisors.push(args[1]);
+        }
+    }
+    divisors.sort_unstable();
+    divisors.dedup();
+    divisors
 }

@@ -89,7 +89,7 @@ impl Climb<'_> {
 
     fn run(&mut self) -> (Verdict, Rung) {
         if self.facts.is_empty(self.pool) {
-            return (Verdict::Inconsistent { because: self.facts.all_premises() }, Rung::Range);
+            return (Verdict::Inconsistent { because: self.facts.all_premises(self.pool) }, Rung::Range);
         }
         if let Some(because) = self.inconsistent() {
             return (Verdict::Inconsistent { because }, Rung::Search);
@@ -101,7 +101,7 @@ impl Climb<'_> {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         if by_range(self.pool, self.facts, self.goal) == Some(true) {
-            return self.implied(self.facts.all_premises(), Rung::Range);
+            return self.implied(self.facts.all_premises(self.pool), Rung::Range);
         }
         let negation = self.pool.not(self.goal);
         let (found, left) = self.facts.models.search(self.pool, &[negation], self.points.min(QUICK_POINTS));
@@ -110,11 +110,11 @@ impl Climb<'_> {
             Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
                 return (Verdict::Refuted { witness }, Rung::Search);
             }
-            Search::None => return self.implied(self.facts.all_premises(), Rung::Search),
+            Search::None => return self.implied(self.facts.all_premises(self.pool), Rung::Search),
             _ => {}
         }
         match self.linear(&[negation]) {
-            Linear::Closed => return self.implied(self.facts.all_premises(), Rung::Linear),
+            Linear::Closed => return self.implied(self.facts.all_premises(self.pool), Rung::Linear),
             Linear::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
                 return (Verdict::Refuted { witness }, Rung::Linear);
             }
@@ -126,7 +126,7 @@ impl Climb<'_> {
             Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
                 return (Verdict::Refuted { witness }, Rung::Search);
             }
-            Search::None => return self.implied(self.facts.all_premises(), Rung::Search),
+            Search::None => return self.implied(self.facts.all_premises(self.pool), Rung::Search),
             _ => self.note(Rung::Search, "no counterexample found"),
         }
         self.smt(negation)
@@ -186,7 +186,7 @@ impl Climb<'_> {
             self.facts.models.clear();
         }
         if self.facts.is_empty(self.pool) {
-            return Consistency::Inconsistent(self.facts.all_premises());
+            return Consistency::Inconsistent(self.facts.all_premises(self.pool));
         }
         let mut points = self.budget.points;
         for limit in [QUICK_POINTS.min(points), points] {
@@ -194,12 +194,12 @@ impl Climb<'_> {
             points = points.saturating_sub(limit - left);
             match found {
                 Search::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
-                Search::None => return Consistency::Inconsistent(self.facts.all_premises()),
+                Search::None => return Consistency::Inconsistent(self.facts.all_premises(self.pool)),
                 _ => {}
             }
             if limit <= QUICK_POINTS {
                 match self.linear(&[]) {
-                    Linear::Closed => return Consistency::Inconsistent(self.facts.all_premises()),
+                    Linear::Closed => return Consistency::Inconsistent(self.facts.all_premises(self.pool)),
                     Linear::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
                     _ => {}
                 }
@@ -238,7 +238,7 @@ impl Climb<'_> {
     fn satisfy_by_smt(&mut self) -> Consistency {
         use super::smt::Response;
         match self.ask(&[]) {
-            Response::Unsatisfiable => Consistency::Inconsistent(self.facts.all_premises()),
+            Response::Unsatisfiable => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
             Response::Candidate(model) if self.accept(&model) => Consistency::Consistent,
             _ => Consistency::Unsettled,
         }
@@ -254,7 +254,7 @@ impl Climb<'_> {
     fn smt(&mut self, negation: Expr) -> (Verdict, Rung) {
         use super::smt::Response;
         match self.ask(&[negation]) {
-            Response::Unsatisfiable => self.implied(self.facts.all_premises(), Rung::Smt),
+            Response::Unsatisfiable => self.implied(self.facts.all_premises(self.pool), Rung::Smt),
             Response::Candidate(witness) => {
                 if replays(self.pool, self.facts, Some(self.goal), &witness) {
                     return (Verdict::Refuted { witness }, Rung::Smt);

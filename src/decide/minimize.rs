@@ -21,84 +21,137 @@ pub struct Minimized {
     pub dropped: Vec<(usize, Vec<Premise>)>,
 }
 
-/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those. `nonzero` are divisors that
-/// are not 0 beside those in the guards. Guards that contradict each other become the single guard `False`.
+/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those.
+///
+/// A guard demands that it is defined, too: one that says more only where its divisors are not zero is left out only if the others
+/// keep them from being zero. A divisor that construction has cancelled has to be part of the guard (`And(Ne(d, 0), guard)`).
+/// Guards that contradict each other become the single guard `False`.
 pub fn minimize(
     pool: &mut Pool,
     ranges: &[(Symbol, ValueRange)],
-    nonzero: &[Expr],
     guards: &[Expr],
     budget: &Budget,
 ) -> Minimized {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
     let mut reading = Reading::new();
-    // The costliest go first, later ones before earlier ones: a guard is more often implied by those recorded before it.
-    let mut order: Vec<usize> = (0..guards.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse((reading.operators(pool, guards[i]), i)));
-    let mut alive = vec![true; guards.len()];
-    let mut dropped = Vec::new();
-    for &i in order.iter().take(MAX_GUARDS) {
-        let mut facts = facts_of(pool, ranges, nonzero, &guards, |j| j != i && alive[j]);
-        // The divisors of a guard stay excluded when it goes.
-        for d in facts.divisors(pool, Some(guards[i])) {
-            facts.exclude_zero(pool, d);
+    let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
+    // Which guards are redundant depends on which are left out first: the costliest, the latest, or the simplest to begin with.
+    let mut orders: Vec<Vec<usize>> = vec![(0..guards.len()).collect(); 3];
+    orders[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
+    orders[1].reverse();
+    orders[2].sort_by_key(|&i| (costs[i], i));
+    let mut best: Option<(usize, u32, Vec<bool>)> = None;
+    for order in orders {
+        let mut alive = vec![true; guards.len()];
+        for &i in order.iter().take(MAX_GUARDS) {
+            match redundant(pool, ranges, &guards, &alive, i, budget) {
+                Some(true) => alive[i] = false,
+                Some(false) => {}
+                None => return Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
+            }
         }
-        prepare(pool, &mut facts, budget);
-        match decide(pool, &mut facts, guards[i], budget).verdict {
-            Verdict::Implied { because } => {
-                alive[i] = false;
-                dropped.push((i, because));
-            }
-            Verdict::Inconsistent { .. } => {
-                return Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() };
-            }
-            Verdict::Refuted { .. } | Verdict::Unknown { .. } => {}
+        let left = alive.iter().filter(|a| **a).count();
+        let cost = costs.iter().zip(&alive).map(|(c, a)| if *a { *c } else { 0 }).sum();
+        if best.as_ref().is_none_or(|(n, c, _)| (left, cost) < (*n, *c)) {
+            best = Some((left, cost, alive));
+        }
+        if left <= 1 {
+            break;
         }
     }
-    let all: Vec<Expr> = guards.clone();
-    let mut facts = facts_of(pool, ranges, nonzero, &all, |_| true);
-    let dropped = dropped
+    let Some((_, _, mut alive)) = best else { return Minimized::default() };
+    let mut current = guards.clone();
+    // Simple forms show redundancies that the first ones hide.
+    for i in 0..guards.len() {
+        if alive[i] {
+            current[i] = simpler(pool, ranges, &current, &alive, i, budget);
+        }
+    }
+    for i in (0..guards.len()).rev() {
+        if alive[i] && redundant(pool, ranges, &current, &alive, i, budget) == Some(true) {
+            alive[i] = false;
+        }
+    }
+    let facts = facts_of(pool, ranges, &guards, |_| true);
+    let usable: Vec<Premise> = facts
+        .all_premises(pool)
         .into_iter()
-        .map(|(i, _)| {
-            let because: Vec<Premise> = facts
-                .all_premises()
-                .into_iter()
-                .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
-                .collect();
-            (i, narrow(pool, &facts, Some(guards[i]), &because))
-        })
+        .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
         .collect();
-    facts.models.clear();
-    let mut kept: Vec<Expr> = Vec::new();
-    let survivors: Vec<usize> = (0..guards.len()).filter(|&i| alive[i]).collect();
-    let mut current: Vec<Expr> = guards;
-    for &i in &survivors {
-        let facts = facts_of(pool, ranges, nonzero, &current, |j| j != i && alive[j]);
-        let mut facts = facts;
-        let simple = simplify(pool, &mut facts, current[i], budget);
-        current[i] = simple;
-    }
-    for &i in &survivors {
-        if pool.as_bool(current[i]) != Some(true) && !kept.contains(&current[i]) {
-            kept.push(current[i]);
+    let mut smaller = Minimized::default();
+    for i in 0..guards.len() {
+        if !alive[i] {
+            smaller.dropped.push((i, narrow(pool, &facts, Some(guards[i]), &usable)));
+        } else if pool.as_bool(current[i]) != Some(true) && !smaller.kept.contains(&current[i]) {
+            smaller.kept.push(current[i]);
         }
     }
-    Minimized { kept, dropped }
+    smaller
+}
+
+/// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
+fn redundant(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    alive: &[bool],
+    i: usize,
+    budget: &Budget,
+) -> Option<bool> {
+    let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
+    prepare(pool, &mut facts, budget);
+    if !defined(pool, &mut facts, guards[i], budget) {
+        return Some(false);
+    }
+    match decide(pool, &mut facts, guards[i], budget).verdict {
+        Verdict::Implied { .. } => Some(true),
+        Verdict::Inconsistent { .. } => None,
+        Verdict::Refuted { .. } | Verdict::Unknown { .. } => Some(false),
+    }
+}
+
+/// Whether the facts keep every divisor in `e` from being zero.
+fn defined(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> bool {
+    let known = facts.divisors(pool, None);
+    // Inner divisors are older, so each is decided after those inside it.
+    for d in facts.divisors(pool, Some(e)) {
+        if !known.contains(&d) {
+            let nonzero = pool.ne(d, Expr::ZERO);
+            if !decide(pool, facts, nonzero, budget).verdict.is_implied() {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// A guard made simpler under the others.
+fn simpler(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    alive: &[bool],
+    i: usize,
+    budget: &Budget,
+) -> Expr {
+    let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
+    prepare(pool, &mut facts, budget);
+    if defined(pool, &mut facts, guards[i], budget) {
+        simplify(pool, &mut facts, guards[i], budget)
+    } else {
+        guards[i]
+    }
 }
 
 fn facts_of(
     pool: &mut Pool,
     ranges: &[(Symbol, ValueRange)],
-    nonzero: &[Expr],
     guards: &[Expr],
     wanted: impl Fn(usize) -> bool,
 ) -> Facts {
     let mut facts = Facts::new();
     for (symbol, range) in ranges {
         facts.declare(pool, *symbol, range.clone());
-    }
-    for &d in nonzero {
-        facts.exclude_zero(pool, d);
     }
     let always = pool.bool(true);
     for (i, &guard) in guards.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
 //! with the cheap rungs. So the result is checked, whatever way the first proof took.
-use super::facts::Facts;
+use super::facts::{Facts, symbolic_divisors};
 use super::linear::{self, Effort, Outcome};
 use super::reduce::Reduced;
 use super::verdict::{FactId, Premise};
@@ -78,8 +78,10 @@ fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premi
         };
         conditions.extend(condition);
     }
-    // Divisors are not zero whatever else holds.
-    for d in facts.divisors(pool, goal) {
+    // The divisors of what is used are not zero, nor are those of the goal.
+    let mut roots = conditions.clone();
+    roots.extend(goal);
+    for d in symbolic_divisors(pool, &roots) {
         conditions.push(pool.ne(d, Expr::ZERO));
     }
     let mut table = DomainTable::new();

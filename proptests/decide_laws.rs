@@ -1,0 +1,282 @@
+//! Laws of `decide`, checked on random queries against enumeration with the exact evaluator.
+use proptest::prelude::*;
+use sizewise::decide::{self, Budget, Facts, Verdict};
+use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
+use sizewise::range::ValueRange;
+
+const SYMBOLS: [&str; 3] = ["s0", "s1", "s2"];
+
+/// How far an unbounded range is enumerated.
+const WINDOW: i64 = 9;
+
+/// One construction step: an operation, which of the expressions built so far it takes, and a constant.
+type Step = (u8, usize, usize, i64);
+
+/// Where a symbol's range begins, and how long it is (`None`: unbounded above).
+type Range = (i64, Option<i64>);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((0..16u8, 0..100usize, 0..100usize, -6..7i64), 2..14)
+}
+
+/// Ranges of which one in `unbounded` has no upper end; 0 for none.
+fn ranges(unbounded: u32) -> impl Strategy<Value = Vec<Range>> {
+    let length = (0..6i64, 0..unbounded.max(1))
+        .prop_map(move |(length, dice)| (unbounded == 0 || dice > 0).then_some(length));
+    prop::collection::vec((-4..4i64, length), SYMBOLS.len())
+}
+
+struct Query {
+    pool: Pool,
+    symbols: Vec<(Symbol, ValueRange, Vec<i64>)>,
+    integers: Vec<Expr>,
+    given: Vec<Expr>,
+    goal: Expr,
+    /// Divisors as built, also where construction cancels them.
+    divisors: Vec<Expr>,
+}
+
+fn query(steps: &[Step], ranges: &[Range], given: usize) -> Query {
+    let mut pool = Pool::new();
+    let mut symbols = Vec::new();
+    let mut integers = Vec::new();
+    for (name, &(low, length)) in SYMBOLS.iter().zip(ranges) {
+        let e = pool.symbol(name);
+        let range = match length {
+            Some(length) => ValueRange::new(low, low + length).expect("not empty"),
+            None => ValueRange::at_least(Int::from(low)),
+        };
+        let values = (low..=low + length.unwrap_or(WINDOW)).collect();
+        symbols.push((pool.as_symbol(e).expect("a symbol"), range, values));
+        integers.push(e);
+    }
+    let (mut conditions, mut divisors) = (Vec::new(), Vec::new());
+    for &(op, i, j, k) in steps {
+        let (a, b) = (integers[i % integers.len()], integers[j % integers.len()]);
+        let constant = pool.int(k);
+        let positive = pool.int(k.abs() + 1);
+        match op {
+            0 => integers.push(pool.add(a, b)),
+            1 => integers.push(pool.sub(a, b)),
+            2 => integers.push(pool.add(a, constant)),
+            3 => integers.push(pool.mul(constant, a)),
+            4 => integers.push(pool.mul(a, b)),
+            5 => integers.push(pool.floor_div(a, positive)),
+            6 => integers.push(pool.modulo(a, positive)),
+            7 => {
+                divisors.push(b);
+                integers.push(pool.floor_div(a, b));
+            }
+            8 => {
+                divisors.push(b);
+                integers.push(pool.modulo(a, b));
+            }
+            9 => integers.push(pool.extremum(if k > 0 { Func::Min } else { Func::Max }, &[a, b])),
+            10 => integers.push(pool.abs(a)),
+            11 if !conditions.is_empty() => {
+                let c = conditions[j % conditions.len()];
+                integers.push(pool.ite(c, a, b));
+            }
+            12 => conditions.push(pool.eq(a, constant)),
+            13 => conditions.push(pool.le(a, b)),
+            14 if conditions.len() > 1 => {
+                let (p, q) = (conditions[i % conditions.len()], conditions[j % conditions.len()]);
+                conditions.push(if k > 0 { pool.or(&[p, q]) } else { pool.and(&[p, q]) });
+            }
+            15 if !conditions.is_empty() => {
+                let p = conditions[i % conditions.len()];
+                conditions.push(pool.not(p));
+            }
+            _ => conditions.push(pool.ne(a, b)),
+        }
+    }
+    let newest = *integers.last().expect("there are symbols");
+    let two = pool.int(2);
+    let goal = conditions.pop().unwrap_or_else(|| pool.le(two, newest));
+    let start = conditions.len().saturating_sub(given);
+    let given = conditions.split_off(start);
+    Query { pool, symbols, integers, given, goal, divisors }
+}
+
+impl Query {
+    fn facts(&mut self) -> Facts {
+        let mut facts = Facts::new();
+        for (symbol, range, _) in &self.symbols {
+            facts.declare(&mut self.pool, *symbol, range.clone());
+        }
+        for &d in &self.divisors {
+            facts.exclude_zero(&mut self.pool, d);
+        }
+        for &c in &self.given {
+            facts.assume(&mut self.pool, c);
+        }
+        facts
+    }
+
+    /// Every assignment of the (windowed) box.
+    fn points(&self) -> Vec<Vec<(Symbol, Int)>> {
+        let mut points = vec![Vec::new()];
+        for (symbol, _, values) in &self.symbols {
+            points = points
+                .into_iter()
+                .flat_map(|p: Vec<(Symbol, Int)>| {
+                    values.iter().map(move |&v| {
+                        let mut p = p.clone();
+                        p.push((*symbol, Int::from(v)));
+                        p
+                    })
+                })
+                .collect();
+        }
+        points
+    }
+
+    /// The truth of conditions at an assignment; none where a divisor of the query is zero.
+    fn at(&self, conditions: &[Expr], point: &[(Symbol, Int)]) -> Option<Vec<bool>> {
+        let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+        let mut evaluator = Evaluator::new(&self.pool, value);
+        for e in self.pool.reachable(&[&self.given[..], &[self.goal], conditions].concat()) {
+            if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e)
+                && evaluator.int(args[1]).is_ok_and(|d| d.is_zero())
+            {
+                return None;
+            }
+        }
+        if self.divisors.iter().any(|&d| !evaluator.int(d).is_ok_and(|v| !v.is_zero())) {
+            return None;
+        }
+        conditions.iter().map(|&c| evaluator.truth(c).ok()).collect()
+    }
+
+    fn in_ranges(&self, point: &[(Symbol, Int)]) -> bool {
+        self.symbols.iter().all(|(s, range, _)| point.iter().any(|(t, v)| s == t && range.contains(v)))
+    }
+
+    /// Whether the given conditions hold at an assignment.
+    fn admits(&self, point: &[(Symbol, Int)]) -> bool {
+        self.at(&self.given, point).is_some_and(|held| held.into_iter().all(|h| h))
+    }
+}
+
+fn budgets() -> Vec<(&'static str, Budget)> {
+    let full = Budget { rlimit: 200_000, ..Budget::default() };
+    vec![
+        ("without Z3", Budget { rlimit: 0, ..full.clone() }),
+        ("without search", Budget { points: 0, rlimit: 0, ..full.clone() }),
+        (
+            "Z3 without search and linear reasoning",
+            Budget { points: 0, branches: 0, pivots: 0, iterations: 0, ..full },
+        ),
+    ]
+}
+
+/// Checks a verdict against enumeration.
+fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseError> {
+    let bounded = ranges.iter().all(|(_, length)| length.is_some());
+    let mut query = query(steps, ranges, given);
+    let goal = query.goal;
+    let admitted: Vec<_> = query.points().into_iter().filter(|p| query.admits(p)).collect();
+    let failing = admitted.iter().find(|p| query.at(&[goal], p) == Some(vec![false])).cloned();
+    for (name, budget) in budgets() {
+        let mut facts = query.facts();
+        let answer = decide::decide(&mut query.pool, &mut facts, goal, &budget);
+        match &answer.verdict {
+            Verdict::Implied { .. } => {
+                prop_assert_eq!(&failing, &None, "{}: implied by {}", name, answer.decided_by);
+                prop_assert!(!bounded || !admitted.is_empty(), "{}: implied by inconsistent facts", name);
+            }
+            Verdict::Refuted { witness } => {
+                prop_assert!(query.in_ranges(witness) && query.admits(witness), "{}: {:?}", name, witness);
+                prop_assert_eq!(query.at(&[goal], witness), Some(vec![false]), "{}", name);
+            }
+            Verdict::Inconsistent { .. } => {
+                prop_assert!(admitted.is_empty(), "{}: inconsistent by {}", name, answer.decided_by);
+            }
+            Verdict::Unknown { .. } => {}
+        }
+        // Small boxes are enumerated, so with search nothing stays open.
+        prop_assert!(!(bounded && budget.points > 0 && answer.verdict.is_unknown()), "{name}: {answer:?}");
+        let mut facts = query.facts();
+        if let (Some(value), Some(point)) =
+            (decide::quickly(&mut query.pool, &mut facts, goal), admitted.first())
+        {
+            let held = query.at(&[goal], point);
+            prop_assert!(held.is_none() || held == Some(vec![value]), "quickly says {value} at {point:?}");
+        }
+        if let Verdict::Implied { because } = &answer.verdict {
+            let fewer = decide::narrow(&mut query.pool, &facts, Some(goal), because);
+            prop_assert!(fewer.iter().all(|p| because.contains(p)));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn verdicts_agree_with_enumeration_of_small_boxes(s in steps(), r in ranges(0), given in 0..4usize) {
+        check(&s, &r, given)?;
+    }
+
+    #[test]
+    fn verdicts_on_unbounded_ranges_agree_with_a_window(s in steps(), r in ranges(1), given in 0..3usize) {
+        check(&s, &r, given)?;
+    }
+
+    #[test]
+    fn simplified_expressions_are_equal_wherever_the_facts_hold(s in steps(), r in ranges(2), given in 0..3usize) {
+        let mut query = query(&s, &r, given);
+        let e = *query.integers.last().expect("there are symbols");
+        let mut facts = query.facts();
+        let simple = decide::simplify(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
+        let same = query.pool.eq(e, simple);
+        for point in query.points().into_iter().filter(|p| query.admits(p)) {
+            // Where the original has a zero divisor nothing is claimed.
+            if query.at(&[query.goal], &point).is_some() {
+                prop_assert_ne!(query.at(&[same], &point), Some(vec![false]), "at {:?}", point);
+            }
+        }
+    }
+
+    #[test]
+    fn minimal_sets_hold_where_the_whole_sets_do(s in steps(), r in ranges(2)) {
+        let mut query = query(&s, &r, 4);
+        let guards = query.given.clone();
+        let ranges: Vec<_> = query.symbols.iter().map(|(s, r, _)| (*s, r.clone())).collect();
+        let budget = Budget { rlimit: 0, ..Budget::default() };
+        let smaller = decide::minimize(&mut query.pool, &ranges, &guards, &budget);
+        prop_assert!(smaller.kept.len() <= guards.len().max(1));
+        query.divisors.clear();
+        query.given.clear();
+        query.goal = query.pool.bool(true);
+        let all = |held: Option<Vec<bool>>| held.is_some_and(|h| h.into_iter().all(|h| h));
+        for point in query.points() {
+            let (before, after) = (query.at(&guards, &point), query.at(&smaller.kept, &point));
+            prop_assert_eq!(all(before), all(after), "at {:?}: {:?}", point, smaller);
+        }
+    }
+
+    #[test]
+    fn bounds_are_those_of_enumeration(s in steps(), r in ranges(0), given in 0..3usize) {
+        let mut query = query(&s, &r, given);
+        let e = *query.integers.last().expect("there are symbols");
+        let mut facts = query.facts();
+        let found = decide::bounds(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
+        let zero = query.pool.ne(e, Expr::ZERO);
+        let mut values: Vec<Int> = Vec::new();
+        for point in query.points().into_iter().filter(|p| query.admits(p)) {
+            if query.at(&[zero], &point).is_some() {
+                let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+                values.extend(Evaluator::new(&query.pool, value).int(e));
+            }
+        }
+        if found.exact {
+            prop_assert_eq!(found.min, values.iter().min().cloned());
+            prop_assert_eq!(found.max, values.iter().max().cloned());
+        } else {
+            prop_assert!(values.iter().all(|v| found.min.as_ref().is_none_or(|m| m <= v)));
+            prop_assert!(values.iter().all(|v| found.max.as_ref().is_none_or(|m| m >= v)));
+        }
+    }
+}
