@@ -413,14 +413,7 @@ fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> 
     for comparison in &run.comparisons {
         let (condition, origin) = (comparison.condition, Some(comparison.origin));
         let kind = ConditionKind::Contract;
-        steps.push(Obligation {
-            condition,
-            kind,
-            origin,
-            clause: Some("recorded size"),
-            branch: false,
-            
-        });
+        steps.push(Obligation { condition, kind, origin, clause: Some("recorded size"), branch: false });
     }
     steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
     list.extend(steps.into_iter().filter(|o| seen.insert(o.condition)));
