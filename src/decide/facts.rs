@@ -88,7 +88,7 @@ impl Facts {
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
     /// cancelled do.
     pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
-        if !pool.as_int(divisor).is_some_and(|d| !d.is_zero()) && !self.nonzero.contains(&divisor) {
+        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
             self.models.exclude_zero(pool, divisor);
@@ -250,7 +250,7 @@ pub(super) fn symbolic_divisors(pool: &Pool, roots: &[Expr]) -> Vec<Expr> {
     let mut divisors: Vec<Expr> = Vec::new();
     for part in pool.reachable(roots) {
         if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(part)
-            && !pool.as_int(args[1]).is_some_and(|d| !d.is_zero())
+            && pool.as_int(args[1]).is_none_or(|d| d.is_zero())
         {
             divisors.push(args[1]);
         }

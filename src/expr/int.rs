@@ -352,8 +352,8 @@ mod tests {
                 if b == 0 {
                     assert_eq!((x.floor_div(&y), x.modulo(&y)), (None, None));
                 } else {
-                    assert_eq!(x.floor_div(&y), Some(Int::from(a.div_floor(&b))), "{a}//{b}");
-                    assert_eq!(x.modulo(&y), Some(Int::from(a.mod_floor(&b))), "{a}%{b}");
+                    assert_eq!(x.floor_div(&y), Some(Int::from(Integer::div_floor(&a, &b))), "{a}//{b}");
+                    assert_eq!(x.modulo(&y), Some(Int::from(Integer::mod_floor(&a, &b))), "{a}%{b}");
                 }
                 assert_eq!(x.gcd(&y), Int::from(a.gcd(&b)));
             }

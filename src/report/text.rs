@@ -68,7 +68,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", guard.shown);
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
-            let names = guard.witness.as_ref().map(assignment).unwrap_or_default();
+            let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
             let _ = writeln!(out, "  breaks        {}   {}", shapes(report, inputs), style.faint(&names));
         }
         if let Some(consequence) = &guard.consequence {
@@ -95,8 +95,13 @@ fn where_from(out: &mut String, guard: &GuardReport) {
     }
 }
 
-fn assignment(witness: &IndexMap<String, Json>) -> String {
-    let parts: Vec<String> = witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+/// The witness in the user's own names.
+fn assignment(report: &Report, witness: &IndexMap<String, Json>) -> String {
+    let own = |name: &String| {
+        let symbol = report.symbols.get(name);
+        symbol.and_then(|s| s.dim.clone().or_else(|| s.source.clone())).unwrap_or_else(|| name.clone())
+    };
+    let parts: Vec<String> = witness.iter().map(|(name, value)| format!("{} = {value}", own(name))).collect();
     parts.join(", ")
 }
 

@@ -164,11 +164,11 @@ fn prove_at(rule: &Rule, fixed: &[Option<i64>], by_definition: bool) -> SatResul
     let same = if boolean {
         let left = encoder.bool(&rule.left);
         encoder.divisors.drain(..).for_each(|d| solver.assert(&d));
-        left.iff(&encoder.bool(&rule.right))
+        left.iff(encoder.bool(&rule.right))
     } else {
         let left = encoder.int(&rule.left);
         encoder.divisors.drain(..).for_each(|d| solver.assert(&d));
-        left.eq(&encoder.int(&rule.right))
+        left.eq(encoder.int(&rule.right))
     };
     encoder.definitions.iter().for_each(|d| solver.assert(d));
     let mut right = encoder.divisors;
