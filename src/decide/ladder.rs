@@ -1,4 +1,5 @@
 //! The ladder: rungs in order of cost, until one settles the question.
+use super::exact_floats::{exact, has_floats};
 use super::facts::{Consistency, Facts};
 use super::linear::{self, Effort};
 use super::models::Search;
@@ -18,6 +19,10 @@ const QUICK_POINTS: u32 = 1_500;
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
+    let goal = match has_floats(pool, goal) {
+        true => exact(pool, facts.table(pool), goal),
+        false => goal,
+    };
     let mut climb = Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }

@@ -5,6 +5,7 @@
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod enumerate;
+mod exact_floats;
 mod facts;
 mod ladder;
 mod linear;
