@@ -1,10 +1,13 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
 mod evaluate;
+mod examine;
+mod minimal;
 mod obligation;
+mod overflow;
 mod pipeline;
 mod prove;
 mod repair;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
-pub use pipeline::{CheckError, Checker};
+pub use pipeline::{CheckError, Checker, Progress, Watch};

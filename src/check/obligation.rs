@@ -1,7 +1,12 @@
 //! What is to be proved of a program.
 use crate::expr::Expr;
+use crate::propagate::Interpreter;
 use crate::report::ConditionKind;
-use crate::shape_env::Origin;
+use crate::shape_env::{GuardKind, Origin};
+use crate::spec::{Assumptions, DemandKind};
+
+/// The clause of conditions that a size is what the program records.
+pub(super) const RECORDED_SIZE: &str = "recorded size";
 
 /// A condition to be proved from the assumptions.
 #[derive(Clone, Debug)]
@@ -16,4 +21,40 @@ pub(super) struct Obligation {
     pub clause: Option<&'static str>,
     /// Whether it is a branch that an operator takes: where it is false another way is taken, which may be as good.
     pub branch: bool,
+}
+
+/// Everything to be proved, each condition once: the demands, then what the steps need in their order.
+pub(super) fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> {
+    let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
+    let mut list = Vec::new();
+    for demand in &assumptions.demands {
+        let kind = match demand.kind {
+            DemandKind::Contract => ConditionKind::Contract,
+            DemandKind::Guard => ConditionKind::Guard,
+        };
+        if seen.insert(demand.condition) {
+            let (condition, origin, clause) = (demand.condition, None, None);
+            list.push(Obligation { condition, kind, origin, clause, branch: false });
+        }
+    }
+    let mut steps: Vec<Obligation> = Vec::new();
+    for guard in run.env.guards() {
+        let branch = guard.kind == GuardKind::Branch;
+        let assertion = guard.clause.starts_with("_assert");
+        let kind = match (branch, assertion) {
+            (true, _) => ConditionKind::Guard,
+            (false, true) => ConditionKind::Assertion,
+            (false, false) => ConditionKind::Precondition,
+        };
+        let (condition, origin, clause) = (guard.condition, Some(guard.origin), Some(guard.clause));
+        steps.push(Obligation { condition, kind, origin, clause, branch });
+    }
+    for comparison in &run.comparisons {
+        let (condition, origin) = (comparison.condition, Some(comparison.origin));
+        let kind = ConditionKind::Contract;
+        steps.push(Obligation { condition, kind, origin, clause: Some(RECORDED_SIZE), branch: false });
+    }
+    steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
+    list.extend(steps.into_iter().filter(|o| seen.insert(o.condition)));
+    list
 }

@@ -1,20 +1,15 @@
 //! Checking a program: from bytes to a report.
 use super::evaluate::Evaluator;
-use super::obligation::Obligation;
-use super::prove::{Proof, Prover, int_json, shapes_json};
+use super::examine::Examination;
 use super::{repair, summary};
 use crate::decide::Budget;
-use crate::expr::{Expr, text};
+use crate::expr::Expr;
 use crate::fake::{Operators, Value};
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
-use crate::propagate::{FailureKind, Interpreter, Mode, Stop, constant_value, recorded};
-use crate::report::{
-    AssertReport, ConditionKind, Diagnostic, Fix, GuardReport, GuardVerdict, Level, MismatchReport, Outcome,
-    Report, SCHEMA_VERSION, UnsupportedReport,
-};
-use crate::shape_env::{GuardKind, Origin};
-use crate::spec::{Assumptions, Change, Contract, ContractError, DemandKind, Spec, bind};
+use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
+use crate::report::{Diagnostic, Fix, Level, Outcome, Report, SCHEMA_VERSION};
+use crate::spec::{Assumptions, Change, Contract, ContractError, Spec, bind};
 use indexmap::IndexMap;
 
 /// How often a repaired spec is repaired again.
@@ -39,7 +34,22 @@ pub struct Checker {
     path: String,
     sha256: String,
     program: Program,
+    watch: Option<Watch>,
 }
+
+/// How far a check has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What is being done.
+    pub phase: &'static str,
+    /// How much of it is done.
+    pub done: usize,
+    /// How much there is; 0 where that is not known.
+    pub total: usize,
+}
+
+/// Is told how far a check has come.
+pub type Watch = Box<dyn Fn(Progress) + Send + Sync>;
 
 impl Checker {
     /// Reads a program; `path` is its name in reports.
@@ -48,7 +58,18 @@ impl Checker {
     /// When the bytes are no program.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Checker, CheckError> {
         let program = pt2::read(bytes, &ReadOptions::default())?;
-        Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program })
+        Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program, watch: None })
+    }
+
+    /// Has `watch` told how far checks have come.
+    pub fn watched(self, watch: Watch) -> Checker {
+        Checker { watch: Some(watch), ..self }
+    }
+
+    fn tell(&self, phase: &'static str, done: usize, total: usize) {
+        if let Some(watch) = &self.watch {
+            watch(Progress { phase, done, total });
+        }
     }
 
     /// The program.
@@ -90,7 +111,8 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Option<Fix>, CheckError> {
-        for _ in 0..MAX_REPAIRS {
+        for attempt in 0..MAX_REPAIRS {
+            self.tell("looking for a fix", attempt, MAX_REPAIRS);
             let (changed, text) = repair::apply(spec, &changes);
             let (report, further) = self.examine(Some(&changed), operators, budget)?;
             if report.verdict == Outcome::Ok {
@@ -135,6 +157,7 @@ impl Checker {
         report.inputs = summary::inputs(&self.program, &assumptions);
         report.symbols = summary::symbols(&assumptions);
         let evaluator = Evaluator::new(contract, operators);
+        self.tell("propagating shapes", 0, 0);
         let mut run = self.propagate(&assumptions, operators)?;
         let results = run.1;
         let run = &mut run.0;
@@ -145,6 +168,7 @@ impl Checker {
             budget,
             report: &mut report,
             violated: Vec::new(),
+            tell: &|done, total| self.tell("deciding conditions", done, total),
         };
         examination.conditions(run);
         examination.failures(run);
@@ -222,229 +246,6 @@ impl Checker {
     }
 }
 
-fn diagnostic(code: &str, level: Level, message: String) -> Diagnostic {
+pub(super) fn diagnostic(code: &str, level: Level, message: String) -> Diagnostic {
     Diagnostic { code: code.to_string(), level, message, node: None, location: None }
-}
-
-/// Fills a report from a run.
-struct Examination<'a, 'p> {
-    assumptions: &'a Assumptions<'p>,
-    evaluator: &'a Evaluator<'p>,
-    budget: &'a Budget,
-    report: &'a mut Report,
-    /// The conditions found violated.
-    violated: Vec<Expr>,
-}
-
-impl<'p> Examination<'_, 'p> {
-    fn prover(&self) -> Prover<'_, 'p> {
-        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget: self.budget.clone() }
-    }
-
-    fn lower(&mut self, outcome: Outcome) {
-        self.report.verdict = self.report.verdict.max(outcome);
-    }
-
-    /// Decides what the program demands of its inputs and what its operators need.
-    fn conditions(&mut self, run: &mut Interpreter<'p>) {
-        // Demands and guards are decided under what the spec says alone; sizes that only data decides are
-        // compared under what is asserted of them too.
-        let mut base = self.assumptions.env.clone();
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
-        for obligation in obligations(self.assumptions, run) {
-            let proof = if base
-                .pool
-                .free_symbols(&[obligation.condition])
-                .iter()
-                .all(|&s| base.symbol(s).is_some())
-            {
-                let (pool, facts) = base.facts();
-                self.prover().prove(pool, facts, &obligation)
-            } else {
-                std::mem::swap(&mut base.pool, &mut run.env.pool);
-                let (pool, facts) = run.env.facts();
-                let proof = self.prover().prove(pool, facts, &obligation);
-                std::mem::swap(&mut base.pool, &mut run.env.pool);
-                proof
-            };
-            if proof.inconsistent {
-                let message = format!("no input satisfies all assumptions: {}", proof.because.join(", "));
-                if !self.report.diagnostics.iter().any(|d| d.code == "contradictory") {
-                    self.report.diagnostics.push(diagnostic("contradictory", Level::Error, message));
-                }
-                self.lower(Outcome::Invalid);
-            }
-            match proof.verdict {
-                GuardVerdict::Violated => {
-                    self.violated.push(obligation.condition);
-                    self.lower(Outcome::Violated);
-                }
-                GuardVerdict::Unknown => self.lower(Outcome::Unknown),
-                GuardVerdict::Implied => {}
-            }
-            let shown = summary::shown(self.assumptions, &base, obligation.condition);
-            let expr = text::print::expression(&base.pool, obligation.condition);
-            let witness = proof.witness.as_ref().map(|w| {
-                w.iter()
-                    .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
-                    .collect::<IndexMap<_, _>>()
-            });
-            let report = guard_report(run, &obligation, proof, expr, shown, witness);
-            self.report.guards.push(report);
-        }
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
-    }
-
-    /// Steps that fail for every input, or already for the traced one.
-    fn failures(&mut self, run: &mut Interpreter<'p>) {
-        for failure in std::mem::take(&mut run.failures) {
-            let step = &run.steps[failure.origin.0 as usize];
-            let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
-            if failure.kind != FailureKind::Invalid {
-                let code = if failure.kind == FailureKind::DataDependent {
-                    "data-dependent"
-                } else {
-                    "malformed-call"
-                };
-                let mut note = diagnostic(code, Level::Warning, format!("{}: {}", step.op, failure.message));
-                (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
-                self.report.diagnostics.push(note);
-                self.lower(Outcome::Unknown);
-                continue;
-            }
-            // The traced example is an admitted input; at its shapes the step fails.
-            let prover = self.prover();
-            let shapes = prover.shapes_at(&Vec::new());
-            let replayed = shapes.as_ref().map(|s| prover.replay(s));
-            let violated = matches!(replayed, Some(Ok(_)));
-            let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
-            self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
-            let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
-            self.report.guards.push(GuardReport {
-                expr: expr.unwrap_or_else(|| failure.message.clone()),
-                kind: ConditionKind::Precondition,
-                verdict,
-                node: Some(step.node.to_string()),
-                op: Some(step.op.to_string()),
-                location: step.location.clone(),
-                decided_by: Some("normal-form".to_string()),
-                because: Vec::new(),
-                witness: violated.then(IndexMap::new),
-                inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
-                shown: shown.unwrap_or_else(|| failure.message.clone()),
-                clause: failure.clause.map(str::to_string),
-                code: step.code.clone(),
-                consequence: replayed.and_then(Result::ok),
-                reason: (!violated).then(|| failure.message.clone()),
-            });
-        }
-    }
-
-    fn mismatches(&mut self, run: &Interpreter<'p>) {
-        for mismatch in &run.mismatches {
-            let step = &run.steps[mismatch.origin.0 as usize];
-            let shapes = self.prover().shapes_at(&Vec::new());
-            self.report.mismatches.push(MismatchReport {
-                node: step.node.to_string(),
-                value: mismatch.value.to_string(),
-                recorded: mismatch.recorded.clone(),
-                derived: mismatch.derived.clone(),
-                inputs: shapes.as_ref().map(shapes_json),
-            });
-            self.lower(Outcome::Violated);
-        }
-    }
-
-    fn rest(&mut self, run: &mut Interpreter<'p>) {
-        for (origin, reason) in &run.unsupported {
-            let step = &run.steps[origin.0 as usize];
-            self.report.unsupported.push(UnsupportedReport {
-                node: step.node.to_string(),
-                op: step.op.to_string(),
-                reason: reason.clone(),
-            });
-            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
-        }
-        for message in std::mem::take(&mut run.unreadable) {
-            self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
-            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
-        }
-        for assert in run.env.runtime_asserts() {
-            let step = run.steps.get(assert.origin.0 as usize);
-            self.report.runtime_asserts.push(AssertReport {
-                after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
-                expr: summary::shown(self.assumptions, &run.env, assert.condition),
-                message: format!(
-                    "{} needs it ({})",
-                    step.map(|s| s.op.to_string()).unwrap_or_default(),
-                    assert.clause
-                ),
-            });
-        }
-    }
-}
-
-/// Everything to be proved, each condition once: the demands, then what the steps need in their order.
-fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> {
-    let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
-    let mut list = Vec::new();
-    for demand in &assumptions.demands {
-        let kind = match demand.kind {
-            DemandKind::Contract => ConditionKind::Contract,
-            DemandKind::Guard => ConditionKind::Guard,
-        };
-        if seen.insert(demand.condition) {
-            let (condition, origin, clause) = (demand.condition, None, None);
-            list.push(Obligation { condition, kind, origin, clause, branch: false });
-        }
-    }
-    let mut steps: Vec<Obligation> = Vec::new();
-    for guard in run.env.guards() {
-        let branch = guard.kind == GuardKind::Branch;
-        let assertion = guard.clause.starts_with("_assert");
-        let kind = match (branch, assertion) {
-            (true, _) => ConditionKind::Guard,
-            (false, true) => ConditionKind::Assertion,
-            (false, false) => ConditionKind::Precondition,
-        };
-        let (condition, origin, clause) = (guard.condition, Some(guard.origin), Some(guard.clause));
-        steps.push(Obligation { condition, kind, origin, clause, branch });
-    }
-    for comparison in &run.comparisons {
-        let (condition, origin) = (comparison.condition, Some(comparison.origin));
-        let kind = ConditionKind::Contract;
-        steps.push(Obligation { condition, kind, origin, clause: Some("recorded size"), branch: false });
-    }
-    steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
-    list.extend(steps.into_iter().filter(|o| seen.insert(o.condition)));
-    list
-}
-
-fn guard_report(
-    run: &Interpreter,
-    obligation: &Obligation,
-    proof: Proof,
-    expr: String,
-    shown: String,
-    witness: Option<IndexMap<String, serde_json::Value>>,
-) -> GuardReport {
-    let step = obligation.origin.and_then(|Origin(i)| run.steps.get(i as usize));
-    let violated = proof.verdict == GuardVerdict::Violated;
-    GuardReport {
-        expr,
-        kind: obligation.kind,
-        verdict: proof.verdict,
-        node: step.map(|s| s.node.to_string()),
-        op: step.map(|s| s.op.to_string()),
-        location: step.and_then(|s| s.location.clone()),
-        decided_by: Some(proof.decided_by.to_string()),
-        because: proof.because,
-        witness: witness.filter(|_| violated),
-        inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
-        shown,
-        clause: obligation.clause.map(str::to_string),
-        code: step.and_then(|s| s.code.clone()),
-        consequence: proof.consequence,
-        reason: proof.reason,
-    }
 }

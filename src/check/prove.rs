@@ -1,12 +1,15 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
-use crate::decide::{Budget, Facts, Premise, Verdict, Witness, decide};
-use crate::expr::{Expr, Pool, Symbol, Value as Number, text};
+use crate::decide::{Budget, Facts, Premise, Verdict, Witness, decide, up_to};
+use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use crate::report::GuardVerdict;
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
+
+/// No tensor has a dimension of more: it would take more memory than 64-bit machines address.
+const LARGEST_SIZE: i64 = 1 << 48;
 
 /// What was made of an obligation.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub(super) struct Proof {
     pub reason: Option<String>,
     /// The assumptions contradict each other.
     pub inconsistent: bool,
+    /// The greatest size for which it is proved, where doubles round beyond.
+    pub limit: Option<Int>,
 }
 
 impl Proof {
@@ -38,6 +43,7 @@ impl Proof {
             consequence: None,
             reason: None,
             inconsistent: false,
+            limit: None,
         }
     }
 
@@ -58,6 +64,11 @@ impl Prover<'_, '_> {
     pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
         let answer = decide(pool, facts, obligation.condition, &self.budget);
         let by = answer.decided_by.name();
+        if !matches!(answer.verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. })
+            && let Some(proof) = self.prove_realistic(pool, facts, obligation)
+        {
+            return proof;
+        }
         match answer.verdict {
             Verdict::Implied { because } => {
                 let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
@@ -74,6 +85,21 @@ impl Prover<'_, '_> {
             }
             Verdict::Unknown { reason } => Proof::unknown(by, reason),
         }
+    }
+
+    /// Decides a condition on doubles for sizes that tensors can have: where a dimension has no declared maximum, doubles begin to round
+    /// at sizes that no memory holds.
+    fn prove_realistic(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation) -> Option<Proof> {
+        if !pool.reachable(&[obligation.condition]).into_iter().any(|e| pool.sort(e) == Sort::Float) {
+            return None;
+        }
+        let limit = Int::from(LARGEST_SIZE);
+        let mut capped = up_to(pool, facts, &limit);
+        let answer = decide(pool, &mut capped, obligation.condition, &self.budget);
+        let Verdict::Implied { because } = answer.verdict else { return None };
+        let because = because.iter().map(|p| self.premise(pool, &capped, p)).collect();
+        let proof = Proof::new(GuardVerdict::Implied, answer.decided_by.name());
+        Some(Proof { because, limit: Some(limit), ..proof })
     }
 
     /// A refutation counts only when the inputs at the witness are refused, or come out in another form than recorded.

@@ -1,6 +1,6 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{CheckOptions, Format};
-use super::files;
+use super::{files, progress};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
 use crate::fake::Operators;
@@ -46,7 +46,10 @@ fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
         }
     };
     let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
-    let checker = Checker::read(&files::name(&options.program), &bytes).map_err(failed)?;
+    let mut checker = Checker::read(&files::name(&options.program), &bytes).map_err(failed)?;
+    if let Some(watch) = progress::on_terminal() {
+        checker = checker.watched(watch);
+    }
     let operators = Operators::new();
     checker.check(spec.as_ref(), &operators, &Budget::default()).map_err(failed)
 }

@@ -12,6 +12,7 @@ mod files;
 mod infer;
 mod jsonl;
 mod minimize;
+mod progress;
 mod query;
 mod simplify;
 

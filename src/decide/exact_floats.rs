@@ -4,8 +4,9 @@
 //! again one is computed without rounding, so `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s` has no more than 53 bits. A
 //! correctly rounded quotient `n/d` of integers of fewer than 53 bits is rounded to the integer next to it only if it equals it: it is
 //! `1/d` or more away from every other, which is more than the rounding error `n/d * 2^-53`.
+use super::facts::Facts;
 use crate::expr::{Expr, Func, Int, Node, Pool, Sort};
-use crate::range::DomainTable;
+use crate::range::{DomainTable, ValueRange};
 use rustc_hash::FxHashMap;
 
 /// Integers of this many bits are doubles, and quotients of smaller ones round as if they were exact.
@@ -41,6 +42,31 @@ pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Ex
 /// Whether doubles occur in `e`.
 pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
     pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
+}
+
+/// The facts with no integer symbol above `limit`, and with their conditions in integer arithmetic where that makes doubles exact.
+pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
+    let mut capped = Facts::new();
+    for (symbol, low, high) in facts.ranges() {
+        let e = pool.symbol_expr(symbol);
+        let high = match high {
+            Some(high) if high <= limit => Some(high.clone()),
+            high if pool.sort(e) != Sort::Int => high.cloned(),
+            _ => Some(limit.clone()),
+        };
+        match ValueRange::between_options(low.cloned(), high) {
+            Some(range) => capped.declare(pool, symbol, range),
+            None => return facts.clone(),
+        }
+    }
+    for &divisor in facts.nonzero() {
+        capped.exclude_zero(pool, divisor);
+    }
+    for &condition in facts.conditions() {
+        let condition = exact(pool, capped.table(pool), condition);
+        capped.assume(pool, condition);
+    }
+    capped
 }
 
 struct Reading<'a> {

@@ -22,6 +22,7 @@ mod smt;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
+pub use exact_floats::up_to;
 pub use facts::Facts;
 pub use ladder::{decide, prepare, quickly};
 pub use minimize::{Minimized, minimize};

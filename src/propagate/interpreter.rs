@@ -56,6 +56,9 @@ pub struct Interpreter<'p> {
     pub failures: Vec<Failure>,
     /// Records that could not be read.
     pub unreadable: Vec<String>,
+    /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
+    pub element_counts: Vec<(Origin, Expr)>,
+    pub(super) counted: FxHashSet<Expr>,
     pub(super) mode: Mode,
     pub(super) operators: &'p Operators,
     pub(super) origin: Origin,
@@ -102,6 +105,8 @@ impl<'p> Interpreter<'p> {
             unsupported: Vec::new(),
             failures: Vec::new(),
             unreadable: Vec::new(),
+            element_counts: Vec::new(),
+            counted: FxHashSet::default(),
             mode,
             operators,
             origin: Origin::default(),
@@ -176,6 +181,10 @@ impl<'p> Interpreter<'p> {
                         .collect()
                 };
                 for (id, value) in made {
+                    match self.mode {
+                        Mode::Verify => self.note_element_count(&value),
+                        Mode::Evaluate => self.check_element_count(&value)?,
+                    }
                     frame.set(id, value);
                 }
                 Ok(())

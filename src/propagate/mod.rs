@@ -5,10 +5,12 @@
 //! With integer sizes the same walk answers what happens to inputs of given shapes.
 mod arguments;
 mod compare;
+mod element_count;
 mod hop;
 mod interpreter;
 pub mod recorded;
 mod step;
 
+pub use element_count::{ELEMENT_COUNT, most_elements};
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};
 pub use step::{Comparison, Failure, FailureKind, Mismatch, Step};

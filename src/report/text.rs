@@ -29,7 +29,6 @@ pub fn to_text(report: &Report, style: Style) -> String {
     notes(&mut out, report, style);
     implied(&mut out, report);
     outputs(&mut out, report);
-    verdict(&mut out, report, style);
     out
 }
 
@@ -40,15 +39,43 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 fn head(out: &mut String, report: &Report, style: Style) {
     let program = &report.program;
     let dynamic = report.symbols.len();
-    let _ = writeln!(
-        out,
-        "{}: {}, {}, {} IR, torch {}",
-        style.strong(&program.path),
+    let _ = writeln!(out, "{}: {}", style.strong(&program.path), verdict(report, style));
+    let facts = format!(
+        "{}, {}, {} IR, torch {}",
         plural(program.nodes, "node", "nodes"),
         plural(dynamic, "dynamic dimension", "dynamic dimensions"),
         program.dialect,
         program.torch_version
     );
+    let _ = writeln!(out, "{}", style.faint(&facts));
+}
+
+/// The answer in a line.
+fn verdict(report: &Report, style: Style) -> String {
+    let of = |wanted: GuardVerdict| report.guards.iter().filter(|g| g.verdict == wanted).count();
+    match report.verdict {
+        Outcome::Ok => format!("{}, every admitted input is served", style.good("ok")),
+        Outcome::Violated => {
+            let broken = of(GuardVerdict::Violated) + report.mismatches.len();
+            format!("{}, {}", style.error("violated"), plural(broken, "error", "errors"))
+        }
+        Outcome::Unknown => {
+            let mut reasons = Vec::new();
+            let open = of(GuardVerdict::Unknown);
+            if open > 0 {
+                reasons.push(plural(open, "condition is undecided", "conditions are undecided"));
+            }
+            let hidden = report.unsupported.len();
+            if hidden > 0 {
+                reasons.push(plural(hidden, "node has no fake kernel", "nodes have no fake kernel"));
+            }
+            if reasons.is_empty() {
+                reasons.push("not everything could be decided".to_string());
+            }
+            format!("{}, {}", style.warning("unknown"), reasons.join(", "))
+        }
+        Outcome::Invalid => format!("{}, the spec does not fit the program", style.error("invalid")),
+    }
 }
 
 fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
@@ -270,17 +297,4 @@ fn outputs(out: &mut String, report: &Report) {
         String::new()
     };
     let _ = writeln!(out, "outputs: {}{more}", parts.join("; "));
-}
-
-fn verdict(out: &mut String, report: &Report, style: Style) {
-    let broken = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).count()
-        + report.mismatches.len();
-    let _ = match report.verdict {
-        Outcome::Ok => writeln!(out, "{}: every admitted input is served", style.good("ok")),
-        Outcome::Violated => {
-            writeln!(out, "{}: {}", style.error("violated"), plural(broken, "error", "errors"))
-        }
-        Outcome::Unknown => writeln!(out, "{}: not everything could be decided", style.warning("unknown")),
-        Outcome::Invalid => writeln!(out, "{}: the spec does not fit the program", style.error("invalid")),
-    };
 }

@@ -1,0 +1,279 @@
+//! Deciding everything that a run has gathered, and writing it into the report.
+use super::evaluate::Evaluator;
+use super::obligation::{Obligation, RECORDED_SIZE, obligations};
+use super::pipeline::diagnostic;
+use super::prove::{Proof, Prover, int_json, shapes_json};
+use super::summary;
+use super::{minimal, overflow};
+use crate::decide::Budget;
+use crate::expr::{Expr, Int, text};
+use crate::propagate::{ELEMENT_COUNT, FailureKind, Interpreter};
+use crate::range::ValueRange;
+use crate::report::{
+    AssertReport, ConditionKind, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
+    UnsupportedReport,
+};
+use crate::shape_env::{Origin, ShapeEnv};
+use crate::spec::Assumptions;
+use indexmap::IndexMap;
+
+/// Fills a report from a run.
+pub(super) struct Examination<'a, 'p> {
+    pub assumptions: &'a Assumptions<'p>,
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: &'a Budget,
+    pub report: &'a mut Report,
+    /// The conditions found violated.
+    pub violated: Vec<Expr>,
+    /// Is told how many conditions are decided, and how many there are.
+    pub tell: &'a dyn Fn(usize, usize),
+}
+
+impl<'p> Examination<'_, 'p> {
+    fn prover(&self) -> Prover<'_, 'p> {
+        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget: self.budget.clone() }
+    }
+
+    fn lower(&mut self, outcome: Outcome) {
+        self.report.verdict = self.report.verdict.max(outcome);
+    }
+
+    /// Decides what the program demands of its inputs and what its operators need.
+    pub fn conditions(&mut self, run: &mut Interpreter<'p>) {
+        // Demands and guards are decided under what the spec says alone; sizes that only data decides are
+        // compared under what is asserted of them too.
+        let mut base = self.assumptions.env.clone();
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+        let list = obligations(self.assumptions, run);
+        for (i, obligation) in list.iter().enumerate() {
+            (self.tell)(i, list.len());
+            let proof = self.decide(run, &mut base, obligation);
+            self.write(run, &base, obligation, proof);
+        }
+        self.element_counts(run, &mut base);
+        self.minimal(&mut base, &list);
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+    }
+
+    /// Decides one condition under the facts that may speak of it.
+    fn decide(&self, run: &mut Interpreter<'p>, base: &mut ShapeEnv, obligation: &Obligation) -> Proof {
+        let symbols = base.pool.free_symbols(&[obligation.condition]);
+        if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+            let (pool, facts) = base.facts();
+            return self.prover().prove(pool, facts, obligation);
+        }
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+        let (pool, facts) = run.env.facts();
+        let proof = self.prover().prove(pool, facts, obligation);
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+        proof
+    }
+
+    /// Enters what was found out about one condition.
+    fn write(&mut self, run: &Interpreter<'p>, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
+        if proof.inconsistent {
+            let message = format!("no input satisfies all assumptions: {}", proof.because.join(", "));
+            if !self.report.diagnostics.iter().any(|d| d.code == "contradictory") {
+                self.report.diagnostics.push(diagnostic("contradictory", Level::Error, message));
+            }
+            self.lower(Outcome::Invalid);
+        }
+        match proof.verdict {
+            GuardVerdict::Violated => {
+                self.violated.push(obligation.condition);
+                self.lower(Outcome::Violated);
+            }
+            GuardVerdict::Unknown => self.lower(Outcome::Unknown),
+            GuardVerdict::Implied => {}
+        }
+        if let Some(limit) = &proof.limit {
+            let shown = summary::shown(self.assumptions, base, obligation.condition);
+            let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
+            let mut note = diagnostic("rounding", Level::Note, message);
+            note.node =
+                obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node.to_string());
+            self.report.diagnostics.push(note);
+        }
+        let shown = summary::shown(self.assumptions, base, obligation.condition);
+        let expr = text::print::expression(&base.pool, obligation.condition);
+        let witness = proof.witness.as_ref().map(|w| {
+            w.iter()
+                .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
+                .collect::<IndexMap<_, _>>()
+        });
+        self.report.guards.push(guard_report(run, obligation, proof, expr, shown, witness));
+    }
+
+    /// Decides whether element counts fit in 64 bits.
+    fn element_counts(&mut self, run: &mut Interpreter<'p>, base: &mut ShapeEnv) {
+        let counts = overflow::counts(self.assumptions, run, base);
+        if !counts.bounded.is_empty() {
+            let mut existing = base.clone();
+            for (origin, condition) in counts.bounded {
+                std::mem::swap(&mut existing.pool, &mut base.pool);
+                let (pool, facts) = existing.facts();
+                overflow::assume_inputs(self.assumptions, pool, facts);
+                let (kind, clause) = (ConditionKind::Overflow, Some(ELEMENT_COUNT));
+                let obligation = Obligation { condition, kind, origin: Some(origin), clause, branch: false };
+                let proof = self.prover().prove(pool, facts, &obligation);
+                std::mem::swap(&mut existing.pool, &mut base.pool);
+                self.write(run, base, &obligation, proof);
+            }
+        }
+        if let Some((origin, symbols, from)) = counts.unbounded {
+            let names: Vec<String> = symbols
+                .into_iter()
+                .map(|s| {
+                    let e = base.pool.symbol_expr(s);
+                    summary::shown(self.assumptions, base, e)
+                })
+                .collect();
+            let message =
+                format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
+            let mut note = diagnostic("overflow", Level::Note, message);
+            if let Some(step) = run.steps.get(origin.0 as usize) {
+                (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
+            }
+            self.report.diagnostics.push(note);
+        }
+    }
+
+    /// The smallest set of conditions on the inputs that says what the program needs.
+    fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
+        let mut conditions: Vec<Expr> = Vec::new();
+        for obligation in list.iter().filter(|o| o.clause != Some(RECORDED_SIZE)) {
+            let symbols = base.pool.free_symbols(&[obligation.condition]);
+            if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+                conditions.push(obligation.condition);
+            }
+        }
+        let ranges: Vec<_> = {
+            let (_, facts) = base.facts();
+            facts.ranges().map(|(s, low, high)| (s, range(low, high))).collect()
+        };
+        let kept = minimal::minimal(&mut base.pool, &ranges, &conditions);
+        self.report.minimal_guards =
+            kept.into_iter().map(|e| text::print::expression(&base.pool, e)).collect();
+    }
+
+    /// Steps that fail for every input, or already for the traced one.
+    pub fn failures(&mut self, run: &mut Interpreter<'p>) {
+        for failure in std::mem::take(&mut run.failures) {
+            let step = &run.steps[failure.origin.0 as usize];
+            let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
+            if failure.kind != FailureKind::Invalid {
+                let code = if failure.kind == FailureKind::DataDependent {
+                    "data-dependent"
+                } else {
+                    "malformed-call"
+                };
+                let mut note = diagnostic(code, Level::Warning, format!("{}: {}", step.op, failure.message));
+                (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
+                self.report.diagnostics.push(note);
+                self.lower(Outcome::Unknown);
+                continue;
+            }
+            // The traced example is an admitted input; at its shapes the step fails.
+            let prover = self.prover();
+            let shapes = prover.shapes_at(&Vec::new());
+            let replayed = shapes.as_ref().map(|s| prover.replay(s));
+            let violated = matches!(replayed, Some(Ok(_)));
+            let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
+            self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
+            let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
+            self.report.guards.push(GuardReport {
+                expr: expr.unwrap_or_else(|| failure.message.clone()),
+                kind: ConditionKind::Precondition,
+                verdict,
+                node: Some(step.node.to_string()),
+                op: Some(step.op.to_string()),
+                location: step.location.clone(),
+                decided_by: Some("normal-form".to_string()),
+                because: Vec::new(),
+                witness: violated.then(IndexMap::new),
+                inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
+                shown: shown.unwrap_or_else(|| failure.message.clone()),
+                clause: failure.clause.map(str::to_string),
+                code: step.code.clone(),
+                consequence: replayed.and_then(Result::ok),
+                reason: (!violated).then(|| failure.message.clone()),
+            });
+        }
+    }
+
+    pub fn mismatches(&mut self, run: &Interpreter<'p>) {
+        for mismatch in &run.mismatches {
+            let step = &run.steps[mismatch.origin.0 as usize];
+            let shapes = self.prover().shapes_at(&Vec::new());
+            self.report.mismatches.push(MismatchReport {
+                node: step.node.to_string(),
+                value: mismatch.value.to_string(),
+                recorded: mismatch.recorded.clone(),
+                derived: mismatch.derived.clone(),
+                inputs: shapes.as_ref().map(shapes_json),
+            });
+            self.lower(Outcome::Violated);
+        }
+    }
+
+    pub fn rest(&mut self, run: &mut Interpreter<'p>) {
+        for (origin, reason) in &run.unsupported {
+            let step = &run.steps[origin.0 as usize];
+            self.report.unsupported.push(UnsupportedReport {
+                node: step.node.to_string(),
+                op: step.op.to_string(),
+                reason: reason.clone(),
+            });
+            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+        }
+        for message in std::mem::take(&mut run.unreadable) {
+            self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
+            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+        }
+        for assert in run.env.runtime_asserts() {
+            let step = run.steps.get(assert.origin.0 as usize);
+            self.report.runtime_asserts.push(AssertReport {
+                after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
+                expr: summary::shown(self.assumptions, &run.env, assert.condition),
+                message: format!(
+                    "{} needs it ({})",
+                    step.map(|s| s.op.to_string()).unwrap_or_default(),
+                    assert.clause
+                ),
+            });
+        }
+    }
+}
+
+fn guard_report(
+    run: &Interpreter,
+    obligation: &Obligation,
+    proof: Proof,
+    expr: String,
+    shown: String,
+    witness: Option<IndexMap<String, serde_json::Value>>,
+) -> GuardReport {
+    let step = obligation.origin.and_then(|Origin(i)| run.steps.get(i as usize));
+    let violated = proof.verdict == GuardVerdict::Violated;
+    GuardReport {
+        expr,
+        kind: obligation.kind,
+        verdict: proof.verdict,
+        node: step.map(|s| s.node.to_string()),
+        op: step.map(|s| s.op.to_string()),
+        location: step.and_then(|s| s.location.clone()),
+        decided_by: Some(proof.decided_by.to_string()),
+        because: proof.because,
+        witness: witness.filter(|_| violated),
+        inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
+        shown,
+        clause: obligation.clause.map(str::to_string),
+        code: step.and_then(|s| s.code.clone()),
+        consequence: proof.consequence,
+        reason: proof.reason,
+    }
+}
+
+fn range(low: Option<&Int>, high: Option<&Int>) -> ValueRange {
+    ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
+}

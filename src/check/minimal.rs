@@ -1,0 +1,37 @@
+//! The conditions that are left when what follows from the others is left out.
+use crate::decide::{Budget, Facts, Verdict, decide, quickly};
+use crate::expr::{Expr, Pool, Symbol};
+use crate::range::ValueRange;
+
+/// Larger sets are only rid of what the ranges imply.
+const MAX_CONDITIONS: usize = 48;
+
+/// A set of conditions equivalent to the given ones under the ranges alone, without a member that cheap reasoning sees to be redundant.
+pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
+    let with = |pool: &mut Pool, given: &[Expr]| {
+        let mut facts = Facts::new();
+        for (symbol, range) in ranges {
+            facts.declare(pool, *symbol, range.clone());
+        }
+        for &condition in given {
+            facts.assume(pool, condition);
+        }
+        facts
+    };
+    let mut alone = with(pool, &[]);
+    let mut kept: Vec<Expr> =
+        conditions.iter().copied().filter(|&c| quickly(pool, &mut alone, c) != Some(true)).collect();
+    if kept.len() > MAX_CONDITIONS {
+        return kept;
+    }
+    let budget = Budget::small();
+    for i in (0..kept.len()).rev() {
+        let others: Vec<Expr> =
+            kept.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, &condition)| condition).collect();
+        let mut facts = with(pool, &others);
+        if matches!(decide(pool, &mut facts, kept[i], &budget).verdict, Verdict::Implied { .. }) {
+            kept.remove(i);
+        }
+    }
+    kept
+}
