@@ -21,6 +21,7 @@ mod einsum_equation;
 mod embedding;
 mod expand;
 mod extremum;
+mod factor;
 mod fft;
 mod fold;
 mod foreach;
@@ -48,7 +49,9 @@ mod search;
 mod sequence;
 mod slice;
 mod softmax;
+mod solve;
 mod sort;
+mod spectrum;
 mod split;
 mod stft;
 mod strided;
@@ -83,6 +86,9 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
+    ("spectrum", spectrum::KERNELS),
+    ("solve", solve::KERNELS),
+    ("factor", factor::KERNELS),
     ("reduction", reduction::KERNELS),
     ("combine", combine::KERNELS),
     ("cumulative", cumulative::KERNELS),
