@@ -61,13 +61,18 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a tensor has no elements, where that changes what is required: by the facts; else a guard is recorded for
-    /// a tensor that is empty at the hints, and an open condition is taken to be false.
+    /// Whether a condition holds that is the exception, where it changes what is required: by the facts; else a guard is recorded
+    /// if it holds at the hints, and an open condition is taken to be false.
+    pub fn exceptionally(&mut self, condition: Expr, clause: &'static str) -> bool {
+        let at_hints = self.env.hint(condition).is_some_and(|v| v.as_bool());
+        if at_hints { self.branch_or(condition, false, clause) } else { self.surely(condition) }
+    }
+
+    /// Whether a tensor has no elements; see [`Cx::exceptionally`].
     pub fn is_empty(&mut self, x: &Tensor, clause: &'static str) -> bool {
         let numel = self.numel(x);
         let empty = self.eq(numel, 0);
-        let at_hints = self.env.hint(empty).is_some_and(|v| v.as_bool());
-        if at_hints { self.branch_or(empty, false, clause) } else { self.surely(empty) }
+        self.exceptionally(empty, clause)
     }
 
     /// Requires numbers that LAPACK computes in; matrices without elements may be of 16-bit floats.

@@ -7,7 +7,9 @@ mod asserts;
 mod attention;
 mod batch_norm;
 mod binary;
+mod calculus;
 mod cast;
+mod combination;
 mod combine;
 mod convolution;
 mod creation;
@@ -25,9 +27,11 @@ mod factor;
 mod fft;
 mod fold;
 mod foreach;
+mod histogram;
 mod index;
 mod index_dim;
 mod join;
+mod keyed_random;
 mod layer_norm;
 mod loss;
 mod loss_backward;
@@ -41,6 +45,7 @@ mod permute;
 mod pooling;
 mod prims_pointwise;
 mod prims_view;
+mod quantile;
 mod random;
 mod rearrange;
 mod reduction;
@@ -86,6 +91,11 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
+    ("keyed_random", keyed_random::KERNELS),
+    ("combination", combination::KERNELS),
+    ("quantile", quantile::KERNELS),
+    ("histogram", histogram::KERNELS),
+    ("calculus", calculus::KERNELS),
     ("spectrum", spectrum::KERNELS),
     ("solve", solve::KERNELS),
     ("factor", factor::KERNELS),
