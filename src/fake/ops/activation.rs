@@ -2,7 +2,7 @@
 use crate::fake::domain::Domain;
 use crate::fake::elementwise::{Operand, Out};
 use crate::fake::error::one;
-use crate::fake::promote::Category;
+use crate::fake::promote::{Category, to_float};
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value};
 use crate::ir::dtype::MemoryFormat;
@@ -24,6 +24,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     prelu_backward => "aten._prelu_kernel_backward.default";
     glu => "aten.glu.default";
     glu_backward => "aten.glu_backward.default";
+    glu_backward_jvp => "aten.glu_backward_jvp.default";
     // Gradients: all tensor arguments meet in their common dtype.
     |cx, args| gradient(cx, args, Domain::FLOAT) => "aten.gelu_backward.default",
         "aten.hardsigmoid_backward.default", "aten.hardswish_backward.default", "aten.hardtanh_backward.default",
@@ -193,6 +194,41 @@ fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "glu_backward.C3")?;
     let strides = cx.format_strides(&x.sizes, MemoryFormat::Contiguous);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
+}
+
+/// `aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor`: the two halves of the
+/// gradient's tangent, in which the halves of the operands meet, joined.
+///
+/// (C1) `x` has a dimension `dim`, and `grad_glu` as well. (C2) The halves, which are of the size of `grad_glu` there, lie inside `x`, `dx` and
+/// `grad_x`. (C3) They broadcast, and (C4) both halves of the result agree but along `dim`. (C5) The dtypes promote to a float or complex one.
+fn glu_backward_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, grad_glu, tangent) = (args.tensor("x")?, args.tensor("grad_glu")?, args.tensor("dgrad_glu")?);
+    let dim = cx.dim(args.int("dim")?, x.rank(), "glu_backward_jvp.C1")?;
+    cx.check(dim < x.rank() && dim < grad_glu.rank(), "glu_backward_jvp.C1", |_| {
+        format!("dimension {dim} is to be halved of {} and {}", x.rank(), grad_glu.rank())
+    })?;
+    let half = grad_glu.sizes[dim];
+    let whole = cx.mul(half, 2);
+    let mut halves = Vec::with_capacity(3);
+    for operand in [x, args.tensor("dx")?, args.tensor("grad_x")?] {
+        cx.check(dim < operand.rank(), "glu_backward_jvp.C2", |_| format!("there is no dimension {dim}"))?;
+        let inside = cx.le(whole, operand.sizes[dim]);
+        cx.require(inside, "glu_backward_jvp.C2", |cx| {
+            format!("two halves of {} are more than {}", cx.show(half), cx.show(operand.sizes[dim]))
+        })?;
+        let mut part = (**operand).clone();
+        part.sizes[dim] = half;
+        halves.push(part);
+    }
+    let operands = [&halves[0], &halves[1], &halves[2], &**tangent];
+    let dtype = cx.common_dtype(&operands, "glu_backward_jvp.C5")?;
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { dtype } else { to_float(dtype) };
+    let mut sizes = cx.broadcast(operands.map(|t| t.sizes.as_slice()), "glu_backward_jvp.C3")?;
+    let at = dim + sizes.len() - x.rank();
+    if let Some(size) = sizes.get_mut(at) {
+        *size = cx.mul(*size, 2);
+    }
+    one(cx.contiguous(sizes, dtype, &x.device))
 }
 
 /// `aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor

@@ -2,7 +2,7 @@
 use crate::fake::error::one;
 use crate::fake::promote;
 use crate::fake::registry::{Kernel, kernels};
-use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
 use crate::ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -25,6 +25,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     conj_physical => "aten.conj_physical.default", "aten._conj_physical.default", "prims.conj_physical.default";
     autocast => "aten._autocast_to_full_precision.default", "aten._autocast_to_reduced_precision.default";
     to_cpu => "aten._to_cpu.default";
+    to_dense => "aten.to_dense.default";
+    to_dense_backward => "aten.to_dense_backward.default";
+    no_dense => "aten._to_dense.default";
 };
 
 /// The tensor as a result of its own: same meta, no longer standing for a Python number.
@@ -256,4 +259,40 @@ fn to_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
         }));
     }
     Ok(smallvec![Value::Tensors(moved)])
+}
+
+/// A strided tensor, which conversions between layouts leave as it is; others are not followed.
+fn strided(x: &Tensor) -> Result<&Tensor, KernelError> {
+    match x.layout {
+        Layout::Strided => Ok(x),
+        layout => Err(KernelError::Unsupported(format!("a {layout} tensor converted"))),
+    }
+}
+
+/// `aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor`: a strided tensor itself, or cast.
+fn to_dense(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = strided(args.tensor("self")?)?;
+    match args.opt_dtype("dtype")? {
+        Some(dtype) if dtype != x.dtype => {
+            let strides = cx.preserved_strides(x);
+            one(cx.strided(x.sizes.clone(), strides, dtype, &x.device))
+        }
+        _ => one(as_laid_out(x)),
+    }
+}
+
+/// `aten::to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor`: the gradient in the dtype of a strided `input`, copied.
+fn to_dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x) = (strided(args.tensor("grad")?)?, strided(args.tensor("input")?)?);
+    let strides = cx.preserved_strides(grad);
+    one(cx.strided(grad.sizes.clone(), strides, x.dtype, &grad.device))
+}
+
+/// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls for other layouts.
+///
+/// (C1) `self` is not strided.
+fn no_dense(cx: &mut Cx, args: &Args) -> KernelResult {
+    strided(args.tensor("self")?)?;
+    cx.check(false, "to_dense.C1", |_| "a strided tensor has no kernel for this".into())?;
+    Ok(Values::new())
 }

@@ -1,8 +1,8 @@
-//! Running sums, products and extrema along a dimension, differences, and the trapezoidal rule.
+//! Running sums, products and extrema along a dimension.
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
-use crate::fake::{Args, Cx, KernelResult};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
 use crate::ir::dtype::Dtype;
 use smallvec::smallvec;
 
@@ -14,6 +14,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.cummin.default", cummax),
     ("aten.logcumsumexp.default", logcumsumexp),
     ("aten._logcumsumexp.default", logcumsumexp),
+    ("aten.cumprod_backward.default", cumprod_backward),
 ];
 
 /// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand, integers widened.
@@ -50,5 +51,30 @@ fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "logcumsumexp.C1")?;
     cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "logcumsumexp.C2")?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: shaped as the gradient, which is given back where there is
+/// at most one element, or one along `dim`. Operands that differ in shape or dtype give what the values decide.
+///
+/// (C1) `dim` is in range.
+fn cumprod_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x, output) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("output")?);
+    let numel = cx.numel(x);
+    let few = cx.le(numel, 1);
+    if cx.exceptionally(few, "cumprod.C1") {
+        return one(Tensor { wrapped: false, ..(**grad).clone() });
+    }
+    let dim = cx.dim(args.int("dim")?, x.rank(), "cumprod.C1")?;
+    let single = cx.eq(x.sizes[dim], 1);
+    if cx.exceptionally(single, "cumprod.C1") {
+        return one(Tensor { wrapped: false, ..(**grad).clone() });
+    }
+    let alike = [grad, output].iter().all(|t| t.dtype == x.dtype && t.sizes == x.sizes);
+    if !alike || !(x.dtype.is_float() || x.dtype.is_complex()) {
+        return Err(KernelError::Unsupported(
+            "cumprod_backward of operands that are not alike floats".into(),
+        ));
+    }
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

@@ -1,9 +1,11 @@
-//! Diagonals and triangles of matrices.
+//! Diagonals, triangles and traces of matrices.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::view::copied;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::ir::dtype::Dtype;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -27,6 +29,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     }),
     ("aten.tril.default", triangle),
     ("aten.triu.default", triangle),
+    ("aten.trace.default", trace),
+    ("aten.trace_backward.default", trace_backward),
+    ("aten.fill_diagonal_.default", fill_diagonal),
 ];
 
 /// `aten::diagonal(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the elements at `(i, i + offset)` of two dimensions,
@@ -124,4 +129,45 @@ fn triangle(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, "tril.C1", |_| format!("at least 2 dimensions are expected, not {}", x.rank()))?;
     one(cx.contiguous_copy(x))
+}
+
+/// `aten::trace(Tensor self) -> Tensor`: the sum of the diagonal, integers being added up in `int64`.
+///
+/// (C1) A matrix. (C2) Its elements add up.
+fn trace(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.rank(x, 2, "trace.C1", "the matrix")?;
+    cx.require_kind(x, Domain::NUMBER.with(Domain::BOOL), "trace.C2")?;
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
+    one(cx.contiguous([].as_slice(), dtype, &x.device))
+}
+
+/// `aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor`: the gradient on the diagonal of a matrix of zeros.
+///
+/// (C1) There are two sizes, none negative. (C3) The gradient has no dimensions.
+fn trace_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, sizes) = (args.tensor("grad")?, args.ints("sizes")?);
+    cx.check(sizes.len() == 2, "trace.C1", |_| format!("two sizes are expected, not {}", sizes.len()))?;
+    for &size in sizes {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "trace.C1", |cx| format!("the size {} is negative", cx.show(size)))?;
+    }
+    cx.rank(grad, 0, "trace.C3", "the gradient")?;
+    one(cx.contiguous(sizes, grad.dtype, &grad.device))
+}
+
+/// `aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)`: `self`.
+///
+/// (C1) There are at least 2 dimensions; if there are more, all have one size.
+fn fill_diagonal(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.check(x.rank() >= 2, "fill_diagonal.C1", |_| {
+        format!("at least 2 dimensions are expected, not {}", x.rank())
+    })?;
+    if x.rank() > 2 {
+        for &size in &x.sizes[1..] {
+            cx.require_eq(x.size(0), size, "fill_diagonal.C1", "the sizes of the dimensions differ")?;
+        }
+    }
+    one(Tensor { wrapped: false, ..(**x).clone() })
 }

@@ -63,7 +63,7 @@ fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last format, they
 /// keep it; else the result is contiguous.
-fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
+pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let sizes = joined_sizes(cx, tensors, dim)?;
     let dtype = common_dtype(tensors, "cat.C5")?;
     let mut format = None;

@@ -7,7 +7,9 @@ mod asserts;
 mod attention;
 mod batch_norm;
 mod binary;
+mod calculus;
 mod cast;
+mod combination;
 mod combine;
 mod convolution;
 mod creation;
@@ -21,12 +23,15 @@ mod einsum_equation;
 mod embedding;
 mod expand;
 mod extremum;
+mod factor;
 mod fft;
 mod fold;
 mod foreach;
+mod histogram;
 mod index;
 mod index_dim;
 mod join;
+mod keyed_random;
 mod layer_norm;
 mod loss;
 mod loss_backward;
@@ -40,6 +45,7 @@ mod permute;
 mod pooling;
 mod prims_pointwise;
 mod prims_view;
+mod quantile;
 mod random;
 mod rearrange;
 mod reduction;
@@ -48,7 +54,9 @@ mod search;
 mod sequence;
 mod slice;
 mod softmax;
+mod solve;
 mod sort;
+mod spectrum;
 mod split;
 mod stft;
 mod strided;
@@ -83,6 +91,14 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("permute", permute::KERNELS),
     ("slice", slice::KERNELS),
     ("view", view::KERNELS),
+    ("keyed_random", keyed_random::KERNELS),
+    ("combination", combination::KERNELS),
+    ("quantile", quantile::KERNELS),
+    ("histogram", histogram::KERNELS),
+    ("calculus", calculus::KERNELS),
+    ("spectrum", spectrum::KERNELS),
+    ("solve", solve::KERNELS),
+    ("factor", factor::KERNELS),
     ("reduction", reduction::KERNELS),
     ("combine", combine::KERNELS),
     ("cumulative", cumulative::KERNELS),

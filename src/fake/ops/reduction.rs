@@ -1,4 +1,5 @@
 //! Reductions whose result has a value for empty dimensions too: sums, products, means, variances, truth, counts.
+use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::promote;
@@ -10,6 +11,7 @@ use smallvec::smallvec;
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.sum.default", sum),
+    ("aten.hash_tensor.default", hash_tensor),
     ("aten.sum.dim_IntList", sum),
     ("aten.prod.default", sum),
     ("aten.prod.dim_int", sum),
@@ -186,4 +188,20 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
         return Ok(smallvec![crate::fake::Value::Tensor(x.clone())]);
     }
     one(cx.contiguous(size, dtype, &x.device))
+}
+
+/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim` go; `uint64`.
+///
+/// (C1) The dimensions are distinct and in range. (C2) None of them is empty, and where the tensor is, some are named. (C3) The mode is 0.
+fn hash_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, mode) = (args.tensor("self")?, args.int("mode")?);
+    let reduction = cx.reduction(args, x, "hash_tensor.C1")?;
+    cx.require_reducible(x, &reduction, "hash_tensor.C2")?;
+    if args.ints("dim")?.is_empty() {
+        let numel = cx.numel(x);
+        let some = cx.ne(numel, 0);
+        cx.require(some, "hash_tensor.C2", |_| "an empty tensor has no hash".into())?;
+    }
+    cx.require_eq(mode, Expr::ZERO, "hash_tensor.C3", "there is no other mode than 0")?;
+    one(cx.reduced(x, &reduction, Dtype::Uint64))
 }

@@ -25,6 +25,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
         scatter(cx, args, Some("src"))
     }),
     ("aten.take_along_dim.default", take_along_dim),
+    ("aten.value_selecting_reduction_backward.default", selecting_backward),
+    ("aten.cummaxmin_backward.default", cummaxmin_backward),
 ];
 
 /// (C6) The reduction is one of those that the operator knows.
@@ -164,4 +166,47 @@ fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
         sizes[at] = cx.broadcast_size(x.sizes[at], index.sizes[at], "scatter.C7")?;
     }
     one(cx.contiguous(sizes, x.dtype, &x.device))
+}
+
+/// `aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor`: the gradient at
+/// the positions of the values that a reduction such as `max` selected, of `sizes`.
+///
+/// (C1) to (C5) As of `scatter`, the gradient and the positions having the dimension that is reduced with size 1 if not `keepdim`.
+/// (C8) No size is negative.
+fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, indices, sizes) = (args.tensor("grad")?, args.tensor("indices")?, args.ints("sizes")?);
+    for &size in sizes {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "scatter.C8", |cx| format!("the size {} is negative", cx.show(size)))?;
+    }
+    let result = cx.contiguous(sizes, grad.dtype, &grad.device);
+    let dim = args.int("dim")?;
+    if args.flag("keepdim")? || sizes.is_empty() {
+        scatter_fits(cx, &result, indices, Some(grad), dim)?;
+        return one(result);
+    }
+    let at = cx.dim(dim, sizes.len(), "scatter.C1")?;
+    let kept = |cx: &mut Cx, x: &Tensor| {
+        cx.check(at <= x.rank(), "scatter.C1", |_| format!("dimension {at} is not one of {}", x.rank() + 1))?;
+        let mut sizes = x.sizes.clone();
+        sizes.insert(at, Expr::ONE);
+        Ok(cx.contiguous(sizes, x.dtype, &x.device))
+    };
+    let (grad, indices) = (kept(cx, grad)?, kept(cx, indices)?);
+    scatter_fits(cx, &result, &indices, Some(&grad), dim)?;
+    one(result)
+}
+
+/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at the positions of running
+/// extrema; an input without elements is given back.
+///
+/// (C1) to (C5) As of `scatter`.
+fn cummaxmin_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x, indices) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("indices")?);
+    if cx.is_empty(x, "scatter.C3") {
+        return one(Tensor { wrapped: false, ..(**x).clone() });
+    }
+    cx.same_dtype(&[x, grad], "scatter.C5")?;
+    scatter_fits(cx, x, indices, Some(grad), args.int("dim")?)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

@@ -1,10 +1,12 @@
-//! Positions of values in sorted sequences.
+//! Positions of values in sorted sequences, and whether values occur at all.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
+use crate::fake::elementwise::Operand;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
 use crate::fake::{Args, Cx, KernelError, KernelResult};
-use crate::ir::dtype::Dtype;
+use crate::ir::dtype::{Device, Dtype};
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -18,6 +20,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
         searchsorted(cx, args, &sizes)
     }),
     ("aten.searchsorted.Scalar", |cx, args| searchsorted(cx, args, &[])),
+    ("aten.isin.Tensor_Tensor", isin),
+    ("aten.isin.Tensor_Scalar", isin),
+    ("aten.isin.Scalar_Tensor", isin),
 ];
 
 /// The dtype of positions.
@@ -69,4 +74,22 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
         cx.check(sound, "search.C5", |_| format!("side {side} is unknown or contradicts right"))?;
     }
     one(cx.contiguous(values, position_dtype(args)?, &sequence.device))
+}
+
+/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor` and its like: shaped like
+/// the elements, `bool`.
+///
+/// (C6) The elements and what they are sought in are ordered, and no `bool`.
+fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
+    let operands = [args.operand(0)?, args.operand(1)?];
+    let (mut sizes, mut device) = (Sizes::new(), None);
+    for (at, operand) in operands.iter().enumerate() {
+        let Operand::Tensor(x) = operand else { continue };
+        cx.require_kind(x, Domain::REAL, "search.C6")?;
+        if at == 0 {
+            sizes = x.sizes.clone();
+        }
+        device.get_or_insert_with(|| x.device.clone());
+    }
+    one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
 }

@@ -23,6 +23,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.nuclear_norm.default", nuclear_norm),
     ("aten.nuclear_norm.dim", nuclear_norm),
     ("aten.dist.default", dist),
+    ("aten.linalg__powsum.default", powsum),
+    ("aten.renorm.default", renorm),
+    ("aten.embedding_renorm.default", embedding_renorm),
 ];
 
 /// The order of a norm.
@@ -240,4 +243,47 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (first, second) = (cx.int(0), cx.int(1));
     let both = [first, second];
     one(matrix_norm_over(cx, x, order.unwrap_or(Order::Frobenius), dim.unwrap_or(&both), keepdim, dtype)?)
+}
+
+/// `linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the sum of powers
+/// that a [`vector_norm`] of a finite, positive order takes the root of; what other orders give is not known.
+fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
+    let order = number(cx, args.scalar("ord")?)?;
+    if order > 0.0 && order.is_finite() {
+        return vector_norm(cx, args);
+    }
+    Err(KernelError::Unsupported(format!("a sum of powers of order {order}")))
+}
+
+/// `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`: slices along `dim` scaled down to a norm of at most `maxnorm`.
+///
+/// (C1) At least 2 dimensions; `dim` is in range. (C2) `p` is real and positive, `maxnorm` real and not negative. (C3) As of [`reduced_norm`].
+fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.check(x.rank() >= 2, "renorm.C1", |_| format!("2 dimensions are needed, not {}", x.rank()))?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), "renorm.C1")?;
+    let (p, most) = (number(cx, args.scalar("p")?)?, number(cx, args.scalar("maxnorm")?)?);
+    cx.check(p > 0.0, "renorm.C2", |_| format!("the order {p} is not positive"))?;
+    cx.check(most >= 0.0, "renorm.C2", |_| format!("maxnorm is {most}, which is negative"))?;
+    let others = Reduction { dims: (0..x.rank()).map(|at| at != dim).collect(), keepdim: true };
+    reduced_norm(cx, x, p, &others, None)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: a copy of the matrix `self`, some rows scaled down.
+///
+/// (C1) A matrix of floats or complex numbers. (C2) Positions are of `int64` or `int32`. (C3) If there are any, there are rows.
+fn embedding_renorm(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, indices) = (args.tensor("self")?, args.tensor("indices")?);
+    cx.rank(x, 2, "embedding_renorm.C1", "self")?;
+    cx.check(matches!(indices.dtype, Dtype::Int64 | Dtype::Int32), "embedding_renorm.C2", |_| {
+        format!("positions are of int64 or int32, not {}", indices.dtype)
+    })?;
+    if !cx.is_empty(indices, "embedding_renorm.C3") {
+        cx.require_kind(x, Domain::FLOAT_COMPLEX, "embedding_renorm.C1")?;
+        let rows = cx.ne(x.size(0), 0);
+        cx.require(rows, "embedding_renorm.C3", |_| "there are no rows".into())?;
+    }
+    let strides = cx.preserved_strides(x);
+    one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
