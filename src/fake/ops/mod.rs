@@ -19,6 +19,7 @@ mod dtype_query;
 mod einsum;
 mod einsum_equation;
 mod embedding;
+mod embedding_bag;
 mod expand;
 mod extremum;
 mod fft;
@@ -114,5 +115,6 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
+    ("embedding_bag", embedding_bag::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
