@@ -53,7 +53,8 @@ fn mode(cx: &mut Cx, args: &Args) -> Result<Mode, KernelError> {
 /// `int32` or `int64`; the three results beside the bags have the wider dtype. (C3) With `include_last_offset` there is an offset. (C4) Weights of samples are
 /// for sums only, and are a vector of one for each index. (C5) A padding index that is given names a row of the weight.
 fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
-    let (weight, indices, offsets) = (args.tensor("weight")?, args.tensor("indices")?, args.tensor("offsets")?);
+    let (weight, indices, offsets) =
+        (args.tensor("weight")?, args.tensor("indices")?, args.tensor("offsets")?);
     cx.rank(weight, 2, "embedding_bag.C1", "the weight")?;
     cx.require_kind(weight, Domain::FLOAT, "embedding_bag.C1")?;
     cx.check(matches!(indices.rank(), 1 | 2), "embedding_bag.C1", |_| {
@@ -68,7 +69,9 @@ fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
     let mut bags = listed;
     if args.flag("include_last_offset")? {
         let some = cx.ge(listed, 1);
-        cx.require(some, "embedding_bag.C3", |_| "without any offset the last one cannot be left out".into())?;
+        cx.require(some, "embedding_bag.C3", |_| {
+            "without any offset the last one cannot be left out".into()
+        })?;
         bags = cx.sub(listed, 1);
     }
     let scale = args.opt_tensor("per_sample_weights")?;

@@ -43,6 +43,8 @@ mod prims_pointwise;
 mod prims_view;
 mod random;
 mod rearrange;
+mod recurrent;
+mod recurrent_cell;
 mod reduction;
 mod scatter;
 mod search;
@@ -116,5 +118,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
     ("embedding_bag", embedding_bag::KERNELS),
+    ("recurrent", recurrent::KERNELS),
+    ("recurrent_cell", recurrent_cell::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
