@@ -5,6 +5,7 @@ mod activation;
 mod adaptive_pooling;
 mod asserts;
 mod attention;
+mod attention_kernels;
 mod batch_norm;
 mod binary;
 mod cast;
@@ -56,6 +57,7 @@ mod split;
 mod stft;
 mod strided;
 mod ternary;
+mod transformer;
 mod unary;
 mod upsample;
 mod vector_norm;
@@ -120,5 +122,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("embedding_bag", embedding_bag::KERNELS),
     ("recurrent", recurrent::KERNELS),
     ("recurrent_cell", recurrent_cell::KERNELS),
+    ("attention_kernels", attention_kernels::KERNELS),
+    ("transformer", transformer::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
