@@ -26,12 +26,19 @@ struct Attention<'a> {
 impl Attention<'_> {
     /// The shape of the result, and that of the scores, as the formula `softmax(query × keyᵀ + mask) × value` has them: leading sizes broadcast.
     ///
-    /// (C3) Query and key have the same last size. (C4) Key and value have the same length. (C5) The leading sizes broadcast; with
+    /// (C3) Query and key have the same last size. (C4) Key and value have the same length, or `lenient` holds. (C5) The leading sizes broadcast; with
     /// `enable_gqa` there are heads, and those of key and value divide those of the query. (C6) The mask broadcasts to the scores.
-    fn formula(&self, cx: &mut Cx) -> Result<(Sizes, Sizes), KernelError> {
+    fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
         let (q, k, v) = (self.query, self.key, self.value);
         cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
-        cx.require_eq(k.size(-2), v.size(-2), "sdpa.C4", "the lengths of key and value differ")?;
+        let mut lengths = cx.eq(k.size(-2), v.size(-2));
+        if let Some(lenient) = lenient {
+            lengths = cx.any(&[lengths, lenient]);
+        }
+        cx.require(lengths, "sdpa.C4", |cx| {
+            let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
+            format!("the lengths of key and value differ: {key} != {value}")
+        })?;
         let lead = |t: &Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
         let (ql, mut kl, mut vl) = (lead(q), lead(k), lead(v));
         if self.grouped {
@@ -103,14 +110,12 @@ impl Attention<'_> {
         Ok(Some(cx.all(&conditions)))
     }
 
-    /// What the fused kernel asks beyond its eligibility: (C7) dropout is not negative. (C8) The mask broadcasts to the length of the value, which
-    /// may differ from that of the key.
-    fn check_fused(&self, cx: &mut Cx) -> Result<(), KernelError> {
-        cx.check(self.dropout == Some(0.0), "sdpa.C7", |_| "a negative dropout".into())?;
-        if let Some(last) = self.mask.as_ref().and_then(|mask| mask.last()) {
-            cx.require_expandable(&[*last], &[self.value.sizes[2]], "sdpa.C8")?;
-        }
-        Ok(())
+    /// Whether the fused kernel takes key and value of different lengths: it does without a mask, and with one that broadcasts to the value's length as well.
+    fn takes_lengths(&self, cx: &mut Cx, eligible: Expr) -> Expr {
+        let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else { return eligible };
+        let (same, single) = (cx.eq(last, self.value.sizes[2]), cx.eq(last, 1));
+        let fits = cx.any(&[same, single]);
+        cx.all(&[eligible, fits])
     }
 }
 
@@ -120,8 +125,8 @@ impl Attention<'_> {
 ///
 /// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given together with `is_causal` and is of `bool`,
 /// `float32` or the query's dtype. Where the query's length is 0 or the value is empty, nothing else is asked. (C3) to (C6) As
-/// [`Attention::formula`] has them, unless the fused kernel runs (see [`Attention::fused`]), which asks (C7) and (C8) of
-/// [`Attention::check_fused`]. (C9) Dropout is at most 1.
+/// [`Attention::formula`] has them; where the fused kernel runs (see [`Attention::fused`]), lengths may differ as [`Attention::takes_lengths`] has
+/// it. (C7) Where the fused kernel could run, dropout is not negative. (C9) Dropout is at most 1.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
@@ -168,26 +173,21 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes, strides, q.dtype, &q.device))
 }
 
-/// The shape of the result, and whether the fused kernel makes it.
+/// The shape of the result, and whether the fused kernel makes it. That kernel asks what the formula asks and more, but for (C4): it takes key
+/// and value of different lengths.
 fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, bool), KernelError> {
-    let eligible = attention.fused(cx)?;
-    let (k, v) = (attention.key, attention.value);
-    let same_length = cx.eq(k.size(-2), v.size(-2));
-    match eligible {
-        // Both ways ask the same and differ in strides.
-        Some(eligible) if attention.dropout == Some(0.0) && cx.surely(same_length) => {
-            let (sizes, _) = attention.formula(cx)?;
-            Ok((sizes, cx.layout_choice(eligible)))
-        }
-        Some(eligible) if cx.branch_or(eligible, false, "sdpa.path") => {
-            attention.check_fused(cx)?;
-            Ok((attention.query.sizes.clone(), true))
-        }
-        _ => {
-            cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
-            Ok((attention.formula(cx)?.0, false))
-        }
+    let Some(eligible) = attention.fused(cx)? else {
+        cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
+        return Ok((attention.formula(cx, None)?.0, false));
+    };
+    if attention.dropout != Some(0.0) {
+        let formula = cx.not(eligible);
+        cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
+        return Ok((attention.formula(cx, None)?.0, false));
     }
+    let lenient = attention.takes_lengths(cx, eligible);
+    let (sizes, _) = attention.formula(cx, Some(lenient))?;
+    Ok((sizes, cx.layout_choice(eligible)))
 }
 
 fn literal_dropout(cx: &mut Cx, args: &Args) -> Result<Option<f64>, KernelError> {
@@ -244,7 +244,7 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
         grouped: args.flag("enable_gqa")?,
     };
     cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
-    let (sizes, scores) = attention.formula(cx)?;
+    let (sizes, scores) = attention.formula(cx, None)?;
     let results = [cx.contiguous(sizes, q.dtype, &q.device), cx.contiguous(scores, q.dtype, &q.device)];
     Ok(results.into_iter().map(Value::from).collect())
 }

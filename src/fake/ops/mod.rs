@@ -23,6 +23,7 @@ mod embedding;
 mod embedding_bag;
 mod expand;
 mod extremum;
+mod fake_quantize;
 mod fft;
 mod fold;
 mod foreach;
@@ -30,6 +31,7 @@ mod index;
 mod index_dim;
 mod join;
 mod layer_norm;
+mod layout;
 mod loss;
 mod loss_backward;
 mod loss_class;
@@ -37,6 +39,9 @@ mod loss_distance;
 mod loss_margin;
 mod matmul;
 mod metadata;
+mod metadata_flags;
+mod optimizer;
+mod other_devices;
 mod pad;
 mod permute;
 mod pooling;
@@ -46,9 +51,11 @@ mod random;
 mod rearrange;
 mod recurrent;
 mod recurrent_cell;
+mod recurrent_fused;
 mod reduction;
 mod scatter;
 mod search;
+mod segment;
 mod sequence;
 mod slice;
 mod softmax;
@@ -124,5 +131,12 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("recurrent_cell", recurrent_cell::KERNELS),
     ("attention_kernels", attention_kernels::KERNELS),
     ("transformer", transformer::KERNELS),
+    ("segment", segment::KERNELS),
+    ("fake_quantize", fake_quantize::KERNELS),
+    ("recurrent_fused", recurrent_fused::KERNELS),
+    ("optimizer", optimizer::KERNELS),
+    ("metadata_flags", metadata_flags::KERNELS),
+    ("layout", layout::KERNELS),
+    ("other_devices", other_devices::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
