@@ -17,6 +17,7 @@ mod elementwise;
 mod error;
 mod fourier;
 mod inplace;
+mod invoke;
 mod matrix;
 mod norm;
 mod operators;

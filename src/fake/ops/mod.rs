@@ -5,6 +5,7 @@ mod activation;
 mod adaptive_pooling;
 mod asserts;
 mod attention;
+mod attention_kernels;
 mod batch_norm;
 mod binary;
 mod calculus;
@@ -21,9 +22,11 @@ mod dtype_query;
 mod einsum;
 mod einsum_equation;
 mod embedding;
+mod embedding_bag;
 mod expand;
 mod extremum;
 mod factor;
+mod fake_quantize;
 mod fft;
 mod fold;
 mod foreach;
@@ -33,6 +36,7 @@ mod index_dim;
 mod join;
 mod keyed_random;
 mod layer_norm;
+mod layout;
 mod loss;
 mod loss_backward;
 mod loss_class;
@@ -40,6 +44,9 @@ mod loss_distance;
 mod loss_margin;
 mod matmul;
 mod metadata;
+mod metadata_flags;
+mod optimizer;
+mod other_devices;
 mod pad;
 mod permute;
 mod pooling;
@@ -48,9 +55,13 @@ mod prims_view;
 mod quantile;
 mod random;
 mod rearrange;
+mod recurrent;
+mod recurrent_cell;
+mod recurrent_fused;
 mod reduction;
 mod scatter;
 mod search;
+mod segment;
 mod sequence;
 mod slice;
 mod softmax;
@@ -61,6 +72,7 @@ mod split;
 mod stft;
 mod strided;
 mod ternary;
+mod transformer;
 mod unary;
 mod upsample;
 mod vector_norm;
@@ -130,5 +142,17 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("strided", strided::KERNELS),
     ("attention", attention::KERNELS),
     ("embedding", embedding::KERNELS),
+    ("embedding_bag", embedding_bag::KERNELS),
+    ("recurrent", recurrent::KERNELS),
+    ("recurrent_cell", recurrent_cell::KERNELS),
+    ("attention_kernels", attention_kernels::KERNELS),
+    ("transformer", transformer::KERNELS),
+    ("segment", segment::KERNELS),
+    ("fake_quantize", fake_quantize::KERNELS),
+    ("recurrent_fused", recurrent_fused::KERNELS),
+    ("optimizer", optimizer::KERNELS),
+    ("metadata_flags", metadata_flags::KERNELS),
+    ("layout", layout::KERNELS),
+    ("other_devices", other_devices::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
