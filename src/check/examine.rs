@@ -5,7 +5,7 @@ use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::summary;
 use super::{minimal, overflow};
-use crate::decide::Budget;
+use crate::decide::{Budget, open_divisors};
 use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind, Interpreter};
 use crate::range::ValueRange;
@@ -50,6 +50,7 @@ impl<'p> Examination<'_, 'p> {
             let proof = self.decide(run, &mut base, obligation);
             self.write(run, &base, obligation, proof);
         }
+        self.definedness(run, &mut base);
         self.element_counts(run, &mut base);
         self.minimal(&mut base, &list);
         std::mem::swap(&mut base.pool, &mut run.env.pool);
@@ -102,6 +103,20 @@ impl<'p> Examination<'_, 'p> {
                 .collect::<IndexMap<_, _>>()
         });
         self.report.guards.push(guard_report(run, obligation, proof, expr, shown, witness));
+    }
+
+    /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero raises instead of refusing.
+    fn definedness(&mut self, run: &Interpreter<'p>, base: &mut ShapeEnv) {
+        let (pool, facts) = base.facts();
+        for (mut before, divisor) in open_divisors(pool, facts) {
+            let condition = base.pool.ne(divisor, Expr::ZERO);
+            let (kind, clause) = (ConditionKind::Contract, Some("divisor in a guard"));
+            let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
+            let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
+            if proof.verdict == GuardVerdict::Violated {
+                self.write(run, base, &obligation, proof);
+            }
+        }
     }
 
     /// Decides whether element counts fit in 64 bits.

@@ -4,6 +4,7 @@
 //! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
+mod definedness;
 mod enumerate;
 mod exact_floats;
 mod facts;
@@ -22,6 +23,7 @@ mod smt;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
+pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;
 pub use ladder::{decide, prepare, quickly};

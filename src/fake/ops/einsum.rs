@@ -298,7 +298,8 @@ fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., i], [.., j], [o, i, j] → [.., o]`.
 ///
 /// (C1) The inputs have as many dimensions as each other. (C2) Their leading sizes agree. (C3) The weight has 3 dimensions and fits
-/// the last sizes. (C4) The bias has `o` elements. (C5) The dtypes agree and have a kernel.
+/// the last sizes. (C4) The bias has `o` elements. (C5) The dtypes agree and have a kernel. (C6) `i` and `j` are not 0: the inputs are
+/// flattened to `[-1, i]` and `[-1, j]`, where -1 stands for nothing definite.
 fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("input1")?, args.tensor("input2")?);
     let (w, bias) = (args.tensor("weight")?, args.opt_tensor("bias")?);
@@ -313,6 +314,10 @@ fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     cx.require_eq(a.size(-1), w.size(1), "bilinear.C3", "input1 does not fit the weight")?;
     cx.require_eq(b.size(-1), w.size(2), "bilinear.C3", "input2 does not fit the weight")?;
+    for size in [a.size(-1), b.size(-1)] {
+        let some = cx.gt(size, 0);
+        cx.require(some, "bilinear.C6", |_| "an input's last size is 0".into())?;
+    }
     if let Some(bias) = bias {
         cx.same_dtype(&[a, bias], "bilinear.C5")?;
         cx.check(bias.rank() == 1, "bilinear.C4", |cx| {
