@@ -109,12 +109,16 @@ fn randint(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::randint_like(Tensor self, SymInt high, *, …) -> Tensor`.
 ///
-/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C2) The dtype is not complex nor `bool`, unless 0 and 1
+/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C3) With a generator it is no tensor: torch reads it even where it traces
+/// with tensors that have no elements, and refuses. (C2) The dtype is not complex nor `bool`, unless 0 and 1
 /// are the numbers drawn.
 fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let result = like_tensor(cx, args, x)?;
     if let Ok(high) = args.opt_tensor("high") {
+        cx.check(!args.has("generator"), "randint.C3", |_| {
+            "a limit given as a tensor has no elements while a program is traced".into()
+        })?;
         let rank = high.map_or(0, |high| high.rank());
         cx.check(rank == 0, "randint.C1", |_| format!("the limit has {rank} dimensions"))?;
     } else {

@@ -45,7 +45,7 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
 /// shaped like `self`.
 ///
 /// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions
-/// needs one dimension. (C3) The dtypes agree, unless there are no values. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
+/// needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
 /// contradict `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
@@ -60,7 +60,8 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
         }
     }
     if let crate::fake::Value::Tensor(x) = args.value("self")? {
-        let same = x.wrapped || x.dtype == sequence.dtype || cx.numel(x) == Expr::ZERO;
+        let nothing = cx.numel(x) == Expr::ZERO || cx.numel(sequence) == Expr::ZERO;
+        let same = x.wrapped || x.dtype == sequence.dtype || nothing;
         cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
     }
     if let Some(sorter) = args.opt_tensor("sorter")? {

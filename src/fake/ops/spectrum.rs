@@ -157,25 +157,38 @@ fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// Conditions on matrices whose singular values, or `hermitian` eigenvalues, are compared with tolerances, and the shape that the
-/// batch and the tolerances meet in.
+/// The shape that the batch and tolerances meet in, for matrices whose singular values, or `hermitian` eigenvalues, are compared with them;
+/// that of the batch for matrices without elements.
 ///
-/// (C1) Matrices, square ones if `hermitian`. (C2) LAPACK computes in the dtype. (C3) Tolerances are real, and (C4) broadcast with the batch.
+/// (C1) Matrices. If they have elements, (C2) they are square if `hermitian`, (C3) LAPACK computes in the dtype, (C4) tolerances are real,
+/// and (C5) broadcast with the batch.
 fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> {
-    if args.has("hermitian") && args.flag("hermitian")? {
-        cx.square(x, "tolerance.C1")?;
-    }
-    cx.require_kind(x, Domain::LAPACK, "tolerance.C2")?;
-    let mut sizes = Sizes::from_slice(batch(&x.sizes, 2));
+    cx.matrix(x, "tolerance.C1")?;
+    let mut tolerances = Vec::new();
     for name in ["tol", "rcond", "atol", "rtol"] {
-        if !args.has(name) || !matches!(args.value(name)?, Value::Tensor(_)) {
-            continue;
+        if args.has(name) && matches!(args.value(name)?, Value::Tensor(_)) {
+            tolerances.push(args.tensor(name)?);
         }
-        let tolerance = args.tensor(name)?;
-        cx.check(!tolerance.dtype.is_complex(), "tolerance.C3", |_| {
-            format!("{name} is of {}", tolerance.dtype)
+    }
+    let mut sizes = Sizes::from_slice(batch(&x.sizes, 2));
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    let without_elements = match tolerances.iter().all(|t| t.rank() == 0) {
+        true => cx.exceptionally(empty, "tolerance.C1"),
+        false => cx.branch(empty, "tolerance.C1")?,
+    };
+    if without_elements {
+        return Ok(sizes);
+    }
+    if args.has("hermitian") && args.flag("hermitian")? {
+        cx.square(x, "tolerance.C2")?;
+    }
+    cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    for tolerance in tolerances {
+        cx.check(!tolerance.dtype.is_complex(), "tolerance.C4", |_| {
+            format!("a tolerance is of {}", tolerance.dtype)
         })?;
-        sizes = cx.broadcast([sizes.as_slice(), tolerance.sizes.as_slice()], "tolerance.C4")?;
+        sizes = cx.broadcast([sizes.as_slice(), tolerance.sizes.as_slice()], "tolerance.C5")?;
     }
     Ok(sizes)
 }
@@ -183,13 +196,9 @@ fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> 
 /// `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its
 /// like: `[*]` of `int64`, tolerances broadcast; matrices without elements have rank 0 whatever the tolerance.
 ///
-/// (C1) to (C4) As in [`compared`]; matrices without elements need no more than two dimensions.
+/// (C1) to (C5) As in [`compared`].
 fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
-    cx.matrix(x, "tolerance.C1")?;
-    if cx.is_empty(x, "tolerance.C1") {
-        return one(each(cx, x, Dtype::Int64));
-    }
     let sizes = compared(cx, args, x)?;
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))
 }
@@ -197,15 +206,12 @@ fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its like,
 /// `pinverse`: `[*, n, m]` of `[*, m, n]`, tolerances broadcast.
 ///
-/// (C1) to (C4) As in [`compared`]; matrices without elements need no more than two dimensions and floats or complex numbers.
+/// (C1) to (C5) As in [`compared`]. (C6) Of floats or complex numbers, even without elements.
 fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let (m, n) = cx.matrix(x, "tolerance.C1")?;
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "tolerance.C2")?;
-    let sizes = match cx.is_empty(x, "tolerance.C1") {
-        true => batch(&x.sizes, 2).into(),
-        false => compared(cx, args, x)?,
-    };
+    cx.require_kind(x, Domain::FLOAT_COMPLEX, "tolerance.C6")?;
+    let sizes = compared(cx, args, x)?;
     one(cx.contiguous(with(&sizes, &[n, m]), x.dtype, &x.device))
 }
 
