@@ -3,6 +3,7 @@ use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::elementwise::Operand;
 use crate::fake::error::one;
+use crate::fake::promote::Category;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
 use crate::fake::{Args, Cx, KernelError, KernelResult};
@@ -85,7 +86,11 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.operand(0)?, args.operand(1)?];
     let (mut sizes, mut device) = (Sizes::new(), None);
     for (at, operand) in operands.iter().enumerate() {
-        let Operand::Tensor(x) = operand else { continue };
+        let Operand::Tensor(x) = operand else {
+            let ordered = matches!(operand.category(), Category::Int | Category::Float);
+            cx.check(ordered, "search.C6", |_| "bool and complex numbers are not sought".into())?;
+            continue;
+        };
         cx.require_kind(x, Domain::REAL, "search.C6")?;
         if at == 0 {
             sizes = x.sizes.clone();
