@@ -124,8 +124,10 @@ fn convert(pool: &mut Pool, ty: &Type, value: Value) -> Option<Value> {
         }
         (Type::ScalarType, value @ Value::Dtype(_)) => value,
         (Type::ScalarType, Value::Int(e)) => Value::Dtype(super::c10::dtype_of(e.as_inline()?)?),
-        // Both enumerations begin with the ordinary member.
-        (Type::MemoryFormat, Value::Int(Expr::ZERO)) => Value::MemoryFormat(MemoryFormat::Contiguous),
+        // Enumerations stand in schemas of TorchScript by their numbers; that of layouts begins with the ordinary one.
+        (Type::MemoryFormat, Value::Int(e)) => {
+            Value::MemoryFormat(super::c10::memory_format_of(e.as_inline()?)?)
+        }
         (Type::Layout, Value::Int(Expr::ZERO)) => Value::Layout(Layout::Strided),
         (Type::Layout, value @ Value::Layout(_)) => value,
         (Type::Device, value @ Value::Device(_)) => value,

@@ -1,5 +1,5 @@
-//! Dtypes by the numbers that they have in torch's C++ core, as older schemas write their defaults.
-use crate::ir::dtype::Dtype;
+//! Dtypes and memory formats by the numbers that they have in torch's C++ core, as older schemas write their defaults.
+use crate::ir::dtype::{Dtype, MemoryFormat};
 
 /// The dtypes in the order of their numbers, from 0.
 const NUMBERED: [Dtype; 46] = {
@@ -62,6 +62,12 @@ pub fn dtype_of(number: i64) -> Option<Dtype> {
 /// The number of a dtype; `None` for dtypes that are younger than the list.
 pub fn number_of(dtype: Dtype) -> Option<i64> {
     NUMBERED.iter().position(|&d| d == dtype).map(|at| at as i64)
+}
+
+/// The memory format with a number.
+pub fn memory_format_of(number: i64) -> Option<MemoryFormat> {
+    use MemoryFormat::*;
+    [Contiguous, Preserve, ChannelsLast, ChannelsLast3d].get(usize::try_from(number).ok()?).copied()
 }
 
 #[cfg(test)]

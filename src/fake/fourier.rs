@@ -114,8 +114,9 @@ impl Cx<'_> {
         let Some((&last, others)) = dims.split_last() else {
             return Err(KernelError::invalid(clause, "no dimension is named"));
         };
+        self.check(last < x.rank(), clause, |_| format!("dimension {last} is out of range"))?;
         let mut sizes = x.sizes.clone();
-        if onesided && last < x.rank() {
+        if onesided {
             let half = self.floor_div(sizes[last], 2);
             sizes[last] = self.add(half, 1);
         }

@@ -61,8 +61,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a condition holds that is the exception, where it changes what is required: by the facts; else a guard is recorded
-    /// if it holds at the hints, and an open condition is taken to be false.
+    /// Whether a condition holds that is the exception, where the result is the same but less is required: by the facts; else a guard
+    /// is recorded if it holds at the hints, and an open condition is taken to be false.
     pub fn exceptionally(&mut self, condition: Expr, clause: &'static str) -> bool {
         let at_hints = self.env.hint(condition).is_some_and(|v| v.as_bool());
         if at_hints { self.branch_or(condition, false, clause) } else { self.surely(condition) }

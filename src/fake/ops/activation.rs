@@ -1,4 +1,5 @@
 //! Activation functions and their gradients.
+use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::elementwise::{Operand, Out};
 use crate::fake::error::one;
@@ -24,6 +25,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     prelu_backward => "aten._prelu_kernel_backward.default";
     glu => "aten.glu.default";
     glu_backward => "aten.glu_backward.default";
+    glu_jvp => "aten.glu_jvp.default";
     glu_backward_jvp => "aten.glu_backward_jvp.default";
     // Gradients: all tensor arguments meet in their common dtype.
     |cx, args| gradient(cx, args, Domain::FLOAT) => "aten.gelu_backward.default",
@@ -172,7 +174,7 @@ fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(x.rank() > 0, "glu.C1", |_| "self has no dimension to halve".to_string())?;
     let dim = cx.dim(args.int("dim")?, x.rank(), "glu.C1")?;
     let (rest, two) = (cx.modulo(x.sizes[dim], 2), cx.int(2));
-    cx.require_eq(rest, crate::expr::Expr::ZERO, "glu.C2", "the halved size is odd")?;
+    cx.require_eq(rest, Expr::ZERO, "glu.C2", "the halved size is odd")?;
     let mut half = (**x).clone();
     half.sizes[dim] = cx.floor_div(x.sizes[dim], two);
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "glu.C3")?;
@@ -187,7 +189,7 @@ fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(x.rank() > 0, "glu_backward.C1", |_| "self has no dimension to halve".to_string())?;
     let dim = cx.dim(args.int("dim")?, x.rank(), "glu_backward.C1")?;
     let rest = cx.modulo(x.sizes[dim], 2);
-    cx.require_eq(rest, crate::expr::Expr::ZERO, "glu_backward.C1", "the halved size is odd")?;
+    cx.require_eq(rest, Expr::ZERO, "glu_backward.C1", "the halved size is odd")?;
     let mut half = x.sizes.clone();
     half[dim] = cx.floor_div(x.sizes[dim], 2);
     cx.require_expandable(&grad.sizes, &half, "glu_backward.C2")?;
@@ -196,34 +198,59 @@ fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
+/// One half of each operand along `dim`, the other one lying inside it as well.
+///
+/// (C2) Two halves, which are of the size `half`, are no more than there is.
+fn halves(cx: &mut Cx, operands: &[&Tensor], dim: usize, half: Expr) -> Result<Vec<Tensor>, KernelError> {
+    let whole = cx.mul(half, 2);
+    let mut halves = Vec::with_capacity(operands.len());
+    for operand in operands {
+        cx.check(dim < operand.rank(), "glu_jvp.C2", |_| format!("there is no dimension {dim}"))?;
+        let inside = cx.le(whole, operand.sizes[dim]);
+        cx.require(inside, "glu_jvp.C2", |cx| {
+            format!("two halves of {} are more than {}", cx.show(half), cx.show(operand.sizes[dim]))
+        })?;
+        let mut part = (*operand).clone();
+        part.sizes[dim] = half;
+        halves.push(part);
+    }
+    Ok(halves)
+}
+
+/// The dimension that is halved, which both tensors have.
+fn halved(cx: &mut Cx, x: &Tensor, glu: &Tensor, dim: Expr) -> Result<usize, KernelError> {
+    let dim = cx.dim(dim, x.rank(), "glu_jvp.C1")?;
+    cx.check(dim < x.rank() && dim < glu.rank(), "glu_jvp.C1", |_| {
+        format!("dimension {dim} is to be halved of {} and {}", x.rank(), glu.rank())
+    })?;
+    Ok(dim)
+}
+
+/// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the halves of the operands meet.
+///
+/// (C1) `x` has a dimension `dim`, and `glu` as well. (C2) The halves lie inside `x` and `dx`. (C3) They broadcast. (C5) The dtypes promote, that
+/// of `x` being floating point.
+fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (glu, x, dx) = (args.tensor("glu")?, args.tensor("x")?, args.tensor("dx")?);
+    let dim = halved(cx, x, glu, args.int("dim")?)?;
+    let parts = halves(cx, &[x, dx], dim, glu.sizes[dim])?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "glu_jvp.C5")?;
+    one(cx.combined(&[&parts[1], &parts[0], glu], "glu_jvp.C3")?)
+}
+
 /// `aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor`: the two halves of the
 /// gradient's tangent, in which the halves of the operands meet, joined.
 ///
 /// (C1) `x` has a dimension `dim`, and `grad_glu` as well. (C2) The halves, which are of the size of `grad_glu` there, lie inside `x`, `dx` and
-/// `grad_x`. (C3) They broadcast, and (C4) both halves of the result agree but along `dim`. (C5) The dtypes promote to a float or complex one.
+/// `grad_x`. (C3) They broadcast. (C5) The dtypes promote; integers become `float32`.
 fn glu_backward_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad_glu, tangent) = (args.tensor("x")?, args.tensor("grad_glu")?, args.tensor("dgrad_glu")?);
-    let dim = cx.dim(args.int("dim")?, x.rank(), "glu_backward_jvp.C1")?;
-    cx.check(dim < x.rank() && dim < grad_glu.rank(), "glu_backward_jvp.C1", |_| {
-        format!("dimension {dim} is to be halved of {} and {}", x.rank(), grad_glu.rank())
-    })?;
-    let half = grad_glu.sizes[dim];
-    let whole = cx.mul(half, 2);
-    let mut halves = Vec::with_capacity(3);
-    for operand in [x, args.tensor("dx")?, args.tensor("grad_x")?] {
-        cx.check(dim < operand.rank(), "glu_backward_jvp.C2", |_| format!("there is no dimension {dim}"))?;
-        let inside = cx.le(whole, operand.sizes[dim]);
-        cx.require(inside, "glu_backward_jvp.C2", |cx| {
-            format!("two halves of {} are more than {}", cx.show(half), cx.show(operand.sizes[dim]))
-        })?;
-        let mut part = (**operand).clone();
-        part.sizes[dim] = half;
-        halves.push(part);
-    }
-    let operands = [&halves[0], &halves[1], &halves[2], &**tangent];
-    let dtype = cx.common_dtype(&operands, "glu_backward_jvp.C5")?;
+    let dim = halved(cx, x, grad_glu, args.int("dim")?)?;
+    let parts = halves(cx, &[x, args.tensor("dx")?, args.tensor("grad_x")?], dim, grad_glu.sizes[dim])?;
+    let operands = [&parts[0], &parts[1], &parts[2], &**tangent];
+    let dtype = cx.common_dtype(&operands, "glu_jvp.C5")?;
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { dtype } else { to_float(dtype) };
-    let mut sizes = cx.broadcast(operands.map(|t| t.sizes.as_slice()), "glu_backward_jvp.C3")?;
+    let mut sizes = cx.broadcast(operands.map(|t| t.sizes.as_slice()), "glu_jvp.C3")?;
     let at = dim + sizes.len() - x.rank();
     if let Some(size) = sizes.get_mut(at) {
         *size = cx.mul(*size, 2);

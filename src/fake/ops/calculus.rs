@@ -36,13 +36,17 @@ fn without(cx: &mut Cx, size: Expr, count: i64) -> Expr {
 /// `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`: differences of neighbours, taken `n`
 /// times, each of which leaves one element less (at least none) of `self` between what is put before and after it.
 ///
-/// (C1) `dim` is in range. (C2) `n >= 0`. (C3) What is put before and after has the shape of `self` but along `dim`, and (C4) the dtypes promote.
+/// (C1) `dim` is in range, if there is anything to do along it. (C2) `n >= 0`. (C3) What is put before and after has the shape of `self` but along `dim`, and (C4) the dtypes promote.
 fn diff(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, n) = (args.tensor("self")?, args.int("n")?);
-    let dim = dimension(cx, x, args.int("dim")?, "diff.C1")?;
     let n = cx.literal(n, "diff.C2")?;
     cx.check(n >= 0, "diff.C2", |_| format!("n is to be at least 0, not {n}"))?;
     let (before, after) = (args.opt_tensor("prepend")?, args.opt_tensor("append")?);
+    if n == 0 && before.or(after).is_none() && x.rank() > 0 {
+        let strides = cx.preserved_strides(x);
+        return one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device));
+    }
+    let dim = dimension(cx, x, args.int("dim")?, "diff.C1")?;
     for other in [before, after].into_iter().flatten() {
         cx.check(other.rank() == x.rank(), "diff.C3", |_| {
             format!("tensors of {} and {} dimensions are not joined", other.rank(), x.rank())
@@ -74,7 +78,13 @@ fn trapezoid(cx: &mut Cx, args: &Args, cumulative: bool) -> KernelResult {
     let samples = y.sizes[dim];
     let none = cx.eq(samples, 0);
     let mut sizes = y.sizes.clone();
-    if !cumulative && cx.exceptionally(none, "trapezoid.C2") {
+    let same_result = !args.has("x") && to_float(y.dtype) == y.dtype;
+    let without_samples = match (cumulative, same_result) {
+        (true, _) => false,
+        (_, true) => cx.exceptionally(none, "trapezoid.C2"),
+        _ => cx.branch(none, "trapezoid.C2")?,
+    };
+    if without_samples {
         sizes.remove(dim);
         return one(cx.contiguous(sizes, y.dtype, &y.device));
     }

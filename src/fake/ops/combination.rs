@@ -14,7 +14,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         cross(cx, args, dim)
     } => "aten.linalg_cross.default";
     cross_of_threes => "aten.cross.default";
-    cov => "aten.cov.default";
+    cov => "aten.cov.default", "aten.corrcoef.default";
     linear_combination => "aten._compute_linear_combination.default";
     linear_backward => "aten.linear_backward.default";
     matmul_backward => "aten.matmul_backward.default";
@@ -59,7 +59,7 @@ fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
     Err(KernelError::invalid("cross.C6", format!("no dimension of {shape} has size 3")))
 }
 
-/// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`: the covariances of variables, which are
+/// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef` without weights: the covariances of variables, which are
 /// the rows of `self`, over observations, its columns: `[n, n]`, without dimensions for one variable. Integers become `float32`.
 ///
 /// (C1) `self` has at most two dimensions and is not `bool`. (C2) Frequencies are integers, and (C3) weights floats, in at most one
@@ -72,7 +72,8 @@ fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
     let observations = x.sizes.last().copied().unwrap_or(Expr::ONE);
     let mut dtype = to_float(x.dtype);
     for (name, clause) in [("fweights", "cov.C2"), ("aweights", "cov.C3")] {
-        let Some(weights) = args.opt_tensor(name)? else { continue };
+        let weights = if args.has(name) { args.opt_tensor(name)? } else { None };
+        let Some(weights) = weights else { continue };
         let counts = weights.dtype.is_integral() && !weights.dtype.is_bool();
         let kind = if name == "fweights" { counts } else { weights.dtype.is_float() };
         cx.check(kind && weights.rank() <= 1, clause, |_| {

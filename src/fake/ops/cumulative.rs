@@ -54,27 +54,30 @@ fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: shaped as the gradient, which is given back where there is
-/// at most one element, or one along `dim`. Operands that differ in shape or dtype give what the values decide.
+/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the gradient is given back where
+/// there is at most one element in the input, or one along `dim`. Where the result is not of floats or complex numbers, or the output
+/// alone is of higher ones, the values decide its dtype.
 ///
-/// (C1) `dim` is in range.
+/// (C1) `dim` is in range. (C2) The shapes broadcast. (C3) The dtypes promote.
 fn cumprod_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, output) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("output")?);
     let numel = cx.numel(x);
     let few = cx.le(numel, 1);
-    if cx.exceptionally(few, "cumprod.C1") {
+    let mut given_back = cx.branch(few, "cumprod.C1")?;
+    if !given_back {
+        let dim = cx.dim(args.int("dim")?, x.rank(), "cumprod.C1")?;
+        let single = cx.eq(x.sizes[dim], 1);
+        given_back = cx.branch(single, "cumprod.C1")?;
+    }
+    if given_back {
         return one(Tensor { wrapped: false, ..(**grad).clone() });
     }
-    let dim = cx.dim(args.int("dim")?, x.rank(), "cumprod.C1")?;
-    let single = cx.eq(x.sizes[dim], 1);
-    if cx.exceptionally(single, "cumprod.C1") {
-        return one(Tensor { wrapped: false, ..(**grad).clone() });
+    let dtype = cx.common_dtype(&[grad, x], "cumprod.C3")?;
+    let all = cx.common_dtype(&[grad, x, output], "cumprod.C3")?;
+    if all != dtype || !(dtype.is_float() || dtype.is_complex()) {
+        return Err(KernelError::Unsupported(format!("cumprod_backward in {dtype} or {all}")));
     }
-    let alike = [grad, output].iter().all(|t| t.dtype == x.dtype && t.sizes == x.sizes);
-    if !alike || !(x.dtype.is_float() || x.dtype.is_complex()) {
-        return Err(KernelError::Unsupported(
-            "cumprod_backward of operands that are not alike floats".into(),
-        ));
-    }
-    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+    let shapes = [grad, x, output].map(|t| t.sizes.as_slice());
+    let sizes = cx.broadcast(shapes, "cumprod.C2")?;
+    one(cx.contiguous(sizes, dtype, &x.device))
 }

@@ -249,7 +249,7 @@ fn is_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs, as far as the
 /// greatest one and at least up to `minlength`; of `int64`, with weights of `float64` (`float32` weights keep their dtype).
 ///
-/// (C1) There is 1 dimension, of an integer dtype. (C2) Weights have the same shape. (C3) `minlength >= 0`.
+/// (C1) There is 1 dimension, of an integer dtype. (C2) Weights have the same shape, if there is something to count. (C3) `minlength >= 0`.
 fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, least) = (args.tensor("self")?, args.int("minlength")?);
     cx.check(x.rank() == 1 && x.dtype.is_integral(), "bincount.C1", |_| {
@@ -257,6 +257,14 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     let natural = cx.ge(least, 0);
     cx.require(natural, "bincount.C3", |cx| format!("minlength {} is negative", cx.show(least)))?;
+    let none = cx.eq(x.size(0), 0);
+    let without_elements = match args.opt_tensor("weights")? {
+        Some(_) => cx.branch(none, "bincount.C2")?,
+        None => cx.exceptionally(none, "bincount.C2"),
+    };
+    if without_elements {
+        return one(cx.contiguous([least].as_slice(), Dtype::Int64, &x.device));
+    }
     let mut dtype = Dtype::Int64;
     if let Some(weights) = args.opt_tensor("weights")? {
         cx.check(weights.rank() == 1, "bincount.C2", |_| {
@@ -265,15 +273,9 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.require_eq(weights.size(0), x.size(0), "bincount.C2", "there must be one weight an element")?;
         dtype = if weights.dtype == Dtype::Float32 { Dtype::Float32 } else { Dtype::Float64 };
     }
-    let count = if x.size(0) == Expr::ZERO {
-        dtype = Dtype::Int64;
-        least
-    } else {
-        let count = cx.unbacked_size(cx.env.pool.as_int(least).unwrap_or_default(), None);
-        let enough = cx.ge(count, least);
-        cx.env.assume(enough);
-        count
-    };
+    let count = cx.unbacked_size(cx.env.pool.as_int(least).unwrap_or_default(), None);
+    let enough = cx.ge(count, least);
+    cx.env.assume(enough);
     one(cx.contiguous([count].as_slice(), dtype, &x.device))
 }
 

@@ -144,9 +144,13 @@ fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) All dtypes are `float32`, or all `float64`. (C2) The gradient has dimensions.
 fn pdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, pdist) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("pdist")?);
-    cx.same_dtype(&[grad, x, pdist], "pdist_backward.C1")?;
+    let p = args.float("p")?;
+    // The 0-norm is flat: its gradient is 0 without looking.
+    if cx.pool().as_float(p) != Some(0.0) {
+        cx.same_dtype(&[grad, x, pdist], "pdist_backward.C1")?;
+        cx.check(grad.rank() > 0, "pdist_backward.C2", |_| "the gradient has no dimensions".into())?;
+    }
     cx.require_kind(x, Domain::SINGLE_DOUBLE, "pdist_backward.C1")?;
-    cx.check(grad.rank() > 0, "pdist_backward.C2", |_| "the gradient has no dimensions".into())?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 

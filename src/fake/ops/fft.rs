@@ -27,12 +27,12 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.fft_irfft2.default", irfftn),
     ("aten.fft_hfftn.default", hfftn),
     ("aten.fft_hfft2.default", hfftn),
-    ("aten._fft_c2c.default", c2c),
-    ("prims.fft_c2c.default", c2c),
-    ("aten._fft_r2c.default", r2c),
-    ("prims.fft_r2c.default", r2c),
-    ("aten._fft_c2r.default", c2r),
-    ("prims.fft_c2r.default", c2r),
+    ("aten._fft_c2c.default", |cx, args| c2c(cx, args, false)),
+    ("prims.fft_c2c.default", |cx, args| c2c(cx, args, true)),
+    ("aten._fft_r2c.default", |cx, args| r2c(cx, args, false)),
+    ("prims.fft_r2c.default", |cx, args| r2c(cx, args, true)),
+    ("aten._fft_c2r.default", |cx, args| c2r(cx, args, false)),
+    ("prims.fft_c2r.default", |cx, args| c2r(cx, args, true)),
     ("aten.fft_fftshift.default", fftshift),
     ("aten.fft_ifftshift.default", fftshift),
     ("aten.fft_fftfreq.default", |cx, args| frequencies(cx, args, false)),
@@ -267,10 +267,17 @@ fn check_norm(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     })
 }
 
-/// The dimensions of a transform that names them by non-negative numbers.
-fn plain_dims(cx: &mut Cx, args: &Args) -> Result<Vec<usize>, KernelError> {
+/// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they are in range and distinct
+/// even where there is nothing to transform, and count negative ones from the end.
+fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<Vec<usize>, KernelError> {
     let mut dims = Vec::new();
     for &dim in args.ints("dim")? {
+        if primitive {
+            let dim = dimension(cx, x, dim)?;
+            cx.check(!dims.contains(&dim), "fft.C2", |_| format!("dimension {dim} is named twice"))?;
+            dims.push(dim);
+            continue;
+        }
         let dim = cx.literal(dim, "fft.C2")?;
         let dim = usize::try_from(dim)
             .map_err(|_| KernelError::invalid("fft.C2", format!("dimension {dim} is negative")))?;
@@ -280,20 +287,20 @@ fn plain_dims(cx: &mut Cx, args: &Args) -> Result<Vec<usize>, KernelError> {
 }
 
 /// `_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor`: see [`Cx::fft_c2c`].
-fn c2c(cx: &mut Cx, args: &Args) -> KernelResult {
-    let dims = plain_dims(cx, args)?;
+fn c2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
+    let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_c2c(args.tensor("self")?, &dims, "fft.C3")?)
 }
 
 /// `_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor`: see [`Cx::fft_r2c`].
-fn r2c(cx: &mut Cx, args: &Args) -> KernelResult {
-    let dims = plain_dims(cx, args)?;
+fn r2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
+    let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_r2c(args.tensor("self")?, &dims, args.flag("onesided")?, "fft.C3")?)
 }
 
 /// `_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor`: see [`Cx::fft_c2r`].
-fn c2r(cx: &mut Cx, args: &Args) -> KernelResult {
-    let dims = plain_dims(cx, args)?;
+fn c2r(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
+    let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_c2r(args.tensor("self")?, &dims, args.int("last_dim_size")?, "fft.C3")?)
 }
 

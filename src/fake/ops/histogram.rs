@@ -91,6 +91,9 @@ fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![counts.into(), cx.contiguous([edges].as_slice(), x.dtype, &x.device).into()])
 }
 
+/// A histogram over more dimensions than this is not followed: no tensor that could be allocated has as many.
+const MOST_DIMENSIONS: i64 = 64;
+
 /// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for all, numbers, or edges.
 ///
 /// (C3) `self` is `float32` or `float64`. (C7) It has two dimensions at least, (C8) and as many elements in the last one as `bins` has. (C6) as above.
@@ -101,7 +104,7 @@ fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let bins = match args.value("bins")? {
         Value::Int(count) => {
             let dims = cx.literal(x.size(-1), "histogram.C8")?;
-            return Ok(cx.result_count(dims)?.map(|_| *count).collect());
+            return Ok(limited(dims)?.map(|_| *count).collect());
         }
         Value::Ints(counts) => counts.clone(),
         _ => {
@@ -109,6 +112,7 @@ fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
             edges.iter().map(|edges| between(cx, x, edges)).collect::<Result<_, _>>()?
         }
     };
+    limited(bins.len() as i64)?;
     let dims = cx.int(bins.len() as i64);
     cx.require_eq(
         x.size(-1),
@@ -117,6 +121,14 @@ fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
         "the coordinates of a point and the lists of bins differ in number",
     )?;
     Ok(bins)
+}
+
+/// As many as `dims` dimensions, if they are not too many.
+fn limited(dims: i64) -> Result<std::ops::Range<i64>, KernelError> {
+    if dims > MOST_DIMENSIONS {
+        return Err(KernelError::Unsupported(format!("a histogram over {dims} dimensions")));
+    }
+    Ok(0..dims)
 }
 
 /// The edges of bins, one tensor a dimension.

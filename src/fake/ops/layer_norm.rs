@@ -5,6 +5,7 @@ use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use crate::ir::dtype::{Dtype, MemoryFormat};
+use smallvec::smallvec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -19,7 +20,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._weight_norm.default", |cx, args| weight_norm(cx, args, false)),
     ("aten._weight_norm_interface.default", |cx, args| weight_norm(cx, args, true)),
     ("aten._weight_norm_interface_backward.default", weight_norm_backward),
-    ("aten._weight_norm_differentiable_backward.default", weight_norm_backward),
+    ("aten._weight_norm_differentiable_backward.default", weight_norm_differentiable_backward),
     ("aten.norm_except_dim.default", norm_except_dim),
 ];
 
@@ -286,6 +287,40 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = Values::new();
     results.push(like(cx, v));
     results.push(like(cx, g));
+    Ok(results)
+}
+
+/// `aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)`: the
+/// gradients of `v`, in which all operands meet, and of `g`, in which the norms meet one sum for each element along `dim`.
+///
+/// (C1) `dim` is the first or the last, and not empty. (C4) All operands are contiguous. (C5) They broadcast, and their dtypes promote.
+/// (C6) The product of `grad_w` and `v` has as many elements along `dim` as `v`.
+fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, v, g) = (args.tensor("grad_w")?, args.tensor("saved_v")?, args.tensor("saved_g")?);
+    let norms = args.tensor("saved_norms")?;
+    for operand in [grad, v, g, norms] {
+        let contiguous = cx.is_contiguous(operand);
+        cx.check(contiguous, "weight_norm_backward.C4", |_| "an operand is not contiguous".into())?;
+    }
+    let dim = cx.literal(args.int("dim")?, "weight_norm_backward.C1")?;
+    cx.check(v.rank() > 0 && (dim == 0 || dim == v.rank() as i64 - 1), "weight_norm_backward.C1", |_| {
+        format!("dimension {dim} is neither the first nor the last")
+    })?;
+    let at = dim as usize;
+    let filled = cx.ne(v.sizes[at], 0);
+    cx.require(filled, "weight_norm_backward.C1", |_| format!("dimension {dim} is empty"))?;
+    let product = cx.combined(&[grad, v], "weight_norm_backward.C5")?;
+    cx.require_same_shape(&product.sizes, &v.sizes, "weight_norm_backward.C6")?;
+    let mut sizes: Sizes = smallvec![Expr::ONE; v.rank()];
+    sizes[at] = v.sizes[at];
+    let sums = cx.contiguous(sizes, product.dtype, &v.device);
+    let norms = norms.with_dtype(g.dtype);
+    let mut results = Values::new();
+    for operands in [&[&**g, &norms, grad, v, &sums][..], &[&sums, &norms]] {
+        let result = cx.combined(operands, "weight_norm_backward.C5")?;
+        let dtype = crate::fake::promote::to_float(result.dtype);
+        results.push(result.with_dtype(dtype).into());
+    }
     Ok(results)
 }
 

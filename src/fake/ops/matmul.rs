@@ -189,7 +189,8 @@ fn addmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(a.dtype), &a.device))
 }
 
-/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k] → [n]`.
+/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k] → [n]`; a
+/// `self` without dimensions to which no rows are added keeps its shape.
 ///
 /// (C1) A matrix and a vector. (C2) The contracted sizes agree. (C3) `self` has at most 1 dimension, of size `n` or 1. (C4) The
 /// dtypes agree and have a kernel.
@@ -201,7 +202,12 @@ fn addmv(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.require_expandable(&x.sizes, &[a.size(0)], "addmv.C3")?;
     cx.same_dtype(&[x, a, b], "addmv.C4")?;
     cx.products_or_empty(a.dtype, &[a.size(0)], "addmv.C4")?;
-    one(cx.contiguous([a.size(0)].as_slice(), a.dtype, &a.device))
+    let rows = a.size(0);
+    let none = cx.eq(rows, 0);
+    if x.rank() == 0 && cx.branch(none, "addmv.C3")? {
+        return one(cx.contiguous([].as_slice(), a.dtype, &a.device));
+    }
+    one(cx.contiguous([rows].as_slice(), a.dtype, &a.device))
 }
 
 /// `aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`.

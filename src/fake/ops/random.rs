@@ -34,6 +34,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     dropout => "aten.dropout.default", "aten.alpha_dropout.default", "aten.feature_dropout.default",
         "aten.feature_alpha_dropout.default";
     native_dropout => "aten.native_dropout.default";
+    sampled => "aten.poisson.default", "aten._standard_gamma.default", "aten._sample_dirichlet.default";
+    binomial => "aten.binomial.default";
 };
 
 /// `aten::rand(SymInt[] size, *, …) -> Tensor`: `float32` by default.
@@ -109,12 +111,16 @@ fn randint(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::randint_like(Tensor self, SymInt high, *, …) -> Tensor`.
 ///
-/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C2) The dtype is not complex nor `bool`, unless 0 and 1
+/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C3) With a generator it is no tensor: torch reads it even where it traces
+/// with tensors that have no elements, and refuses. (C2) The dtype is not complex nor `bool`, unless 0 and 1
 /// are the numbers drawn.
 fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let result = like_tensor(cx, args, x)?;
     if let Ok(high) = args.opt_tensor("high") {
+        cx.check(!args.has("generator"), "randint.C3", |_| {
+            "a limit given as a tensor has no elements while a program is traced".into()
+        })?;
         let rank = high.map_or(0, |high| high.rank());
         cx.check(rank == 0, "randint.C1", |_| format!("the limit has {rank} dimensions"))?;
     } else {
@@ -263,4 +269,34 @@ fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let result = fresh_like(cx, x, x.dtype, &x.device, None)?;
     let mask = result.with_dtype(Dtype::Bool);
     Ok(smallvec![result.into(), mask.into()])
+}
+
+/// `aten::poisson(Tensor self, Generator? generator=None) -> Tensor` and its like: numbers drawn with the parameters `self`, in its shape.
+///
+/// (C1) The parameters are floats; whether the CPU draws in 16 bits is not known.
+fn sampled(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    require_sampled_in(cx, x)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+fn require_sampled_in(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
+    if Domain::HALVES.contains(x.dtype) {
+        return Err(KernelError::Unsupported(format!("samples of {}", x.dtype)));
+    }
+    cx.require_kind(x, Domain::SINGLE_DOUBLE, "random.C1")
+}
+
+/// `aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor`: numbers drawn with both parameters, in the shape they share;
+/// parameters of different shapes are not followed.
+///
+/// (C1) As [`sampled`]. (C4) The dtypes agree.
+fn binomial(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (count, probability) = (args.tensor("count")?, args.tensor("prob")?);
+    require_sampled_in(cx, count)?;
+    cx.same_dtype(&[count, probability], "random.C4")?;
+    if count.sizes != probability.sizes {
+        return Err(KernelError::Unsupported("a binomial distribution with parameters of two shapes".into()));
+    }
+    one(cx.contiguous(count.sizes.clone(), count.dtype, &count.device))
 }

@@ -3,6 +3,7 @@ use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::elementwise::Operand;
 use crate::fake::error::one;
+use crate::fake::promote::Category;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
 use crate::fake::{Args, Cx, KernelError, KernelResult};
@@ -45,7 +46,7 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
 /// shaped like `self`.
 ///
 /// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions
-/// needs one dimension. (C3) The dtypes agree, unless there are no values. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
+/// needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
 /// contradict `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
@@ -60,7 +61,8 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
         }
     }
     if let crate::fake::Value::Tensor(x) = args.value("self")? {
-        let same = x.wrapped || x.dtype == sequence.dtype || cx.numel(x) == Expr::ZERO;
+        let nothing = cx.numel(x) == Expr::ZERO || cx.numel(sequence) == Expr::ZERO;
+        let same = x.wrapped || x.dtype == sequence.dtype || nothing;
         cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
     }
     if let Some(sorter) = args.opt_tensor("sorter")? {
@@ -84,7 +86,11 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.operand(0)?, args.operand(1)?];
     let (mut sizes, mut device) = (Sizes::new(), None);
     for (at, operand) in operands.iter().enumerate() {
-        let Operand::Tensor(x) = operand else { continue };
+        let Operand::Tensor(x) = operand else {
+            let ordered = matches!(operand.category(), Category::Int | Category::Float);
+            cx.check(ordered, "search.C6", |_| "bool and complex numbers are not sought".into())?;
+            continue;
+        };
         cx.require_kind(x, Domain::REAL, "search.C6")?;
         if at == 0 {
             sizes = x.sizes.clone();

@@ -59,13 +59,9 @@ fn are_vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<bool, KernelError>
     if b.rank() == 1 || b.rank() + 1 != a.rank() {
         return Ok(b.rank() == 1);
     }
-    for (&x, &y) in b.sizes.iter().zip(&a.sizes) {
-        let same = cx.eq(x, y);
-        if !cx.branch(same, "solve.C4")? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let alike: Vec<Expr> = b.sizes.iter().zip(&a.sizes).map(|(&x, &y)| cx.eq(x, y)).collect();
+    let alike = cx.all(&alike);
+    cx.branch(alike, "solve.C4")
 }
 
 /// `_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor

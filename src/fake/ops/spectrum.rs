@@ -51,12 +51,12 @@ fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)`, `linalg_eigh`: of Hermitian
 /// matrices, `[*, n]`, real, and, by columns, `[*, n, n]`; without `compute_v` no vectors.
 ///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype. (C3) `UPLO` begins with `U` or `L`, whatever the case.
+/// (C1) Square matrices. (C2) LAPACK computes in the dtype. (C3) `UPLO` is `U` or `L`, whatever the case.
 fn eigh(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, half) = (args.tensor_at(0)?, args.str("UPLO")?);
     cx.square(x, "eigh.C1")?;
     cx.require_kind(x, Domain::LAPACK, "eigh.C2")?;
-    cx.check(half.starts_with(['U', 'u', 'L', 'l']), "eigh.C3", |_| {
+    cx.check(matches!(half, "U" | "u" | "L" | "l"), "eigh.C3", |_| {
         format!("UPLO is to be U or L, not `{half}`")
     })?;
     let values = cx.contiguous(batch(&x.sizes, 1), to_real(x.dtype), &x.device);
@@ -137,7 +137,7 @@ fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(quarter)
 }
 
-/// `linalg_matrix_power(Tensor self, int n) -> Tensor`: `[*, m, m]`; the inverse (`n = -1`) is laid out by columns, and `n = 1` gives `self`.
+/// `linalg_matrix_power(Tensor self, int n) -> Tensor`: `[*, m, m]`; the inverse (`n = -1`) is laid out by columns.
 ///
 /// (C1) Square matrices. (C2) For a negative `n` LAPACK computes in the dtype; for one above 1 there are products in it.
 fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -151,31 +151,47 @@ fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.products_or_empty(x.dtype, &x.sizes, "matrix_power.C2")?;
     }
     match n {
-        1 => Ok(smallvec![Value::Tensor(x.clone())]),
         -1 => one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device)),
         _ => one(cx.contiguous_copy(x)),
     }
 }
 
-/// Conditions on matrices whose singular values, or `hermitian` eigenvalues, are compared with tolerances, and the shape that the
-/// batch and the tolerances meet in.
+/// The shape that the batch and tolerances meet in, for matrices whose singular values, or `hermitian` eigenvalues, are compared with them;
+/// that of the batch for matrices without elements.
 ///
-/// (C1) Matrices, square ones if `hermitian`. (C2) LAPACK computes in the dtype. (C3) Tolerances are real, and (C4) broadcast with the batch.
+/// (C1) Matrices. (C2) Tolerances are real. (C3) LAPACK computes in the dtype; without elements it matters only where a relative tolerance
+/// is made up. If there are elements, (C4) the matrices are square if `hermitian`, and (C5) tolerances broadcast with the batch.
 fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> {
-    if args.has("hermitian") && args.flag("hermitian")? {
-        cx.square(x, "tolerance.C1")?;
-    }
-    cx.require_kind(x, Domain::LAPACK, "tolerance.C2")?;
-    let mut sizes = Sizes::from_slice(batch(&x.sizes, 2));
+    cx.matrix(x, "tolerance.C1")?;
+    let mut tolerances = Vec::new();
     for name in ["tol", "rcond", "atol", "rtol"] {
-        if !args.has(name) || !matches!(args.value(name)?, Value::Tensor(_)) {
-            continue;
+        if args.has(name) && matches!(args.value(name)?, Value::Tensor(_)) {
+            let tolerance = args.tensor(name)?;
+            cx.check(!tolerance.dtype.is_complex(), "tolerance.C2", |_| {
+                format!("{name} is of {}", tolerance.dtype)
+            })?;
+            tolerances.push(tolerance);
         }
-        let tolerance = args.tensor(name)?;
-        cx.check(!tolerance.dtype.is_complex(), "tolerance.C3", |_| {
-            format!("{name} is of {}", tolerance.dtype)
-        })?;
-        sizes = cx.broadcast([sizes.as_slice(), tolerance.sizes.as_slice()], "tolerance.C4")?;
+    }
+    if args.has("rtol") && matches!(args.value("rtol")?, Value::None) {
+        cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    }
+    let mut sizes = Sizes::from_slice(batch(&x.sizes, 2));
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    let without_elements = match tolerances.iter().all(|t| t.rank() == 0) {
+        true => cx.exceptionally(empty, "tolerance.C5"),
+        false => cx.branch(empty, "tolerance.C5")?,
+    };
+    if without_elements {
+        return Ok(sizes);
+    }
+    cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    if args.has("hermitian") && args.flag("hermitian")? {
+        cx.square(x, "tolerance.C4")?;
+    }
+    for tolerance in tolerances {
+        sizes = cx.broadcast([sizes.as_slice(), tolerance.sizes.as_slice()], "tolerance.C5")?;
     }
     Ok(sizes)
 }
@@ -183,13 +199,9 @@ fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> 
 /// `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its
 /// like: `[*]` of `int64`, tolerances broadcast; matrices without elements have rank 0 whatever the tolerance.
 ///
-/// (C1) to (C4) As in [`compared`]; matrices without elements need no more than two dimensions.
+/// (C1) to (C5) As in [`compared`].
 fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
-    cx.matrix(x, "tolerance.C1")?;
-    if cx.is_empty(x, "tolerance.C1") {
-        return one(each(cx, x, Dtype::Int64));
-    }
     let sizes = compared(cx, args, x)?;
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))
 }
@@ -197,15 +209,12 @@ fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its like,
 /// `pinverse`: `[*, n, m]` of `[*, m, n]`, tolerances broadcast.
 ///
-/// (C1) to (C4) As in [`compared`]; matrices without elements need no more than two dimensions and floats or complex numbers.
+/// (C1) to (C5) As in [`compared`]; the dtype matters even without elements.
 fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let (m, n) = cx.matrix(x, "tolerance.C1")?;
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "tolerance.C2")?;
-    let sizes = match cx.is_empty(x, "tolerance.C1") {
-        true => batch(&x.sizes, 2).into(),
-        false => compared(cx, args, x)?,
-    };
+    cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    let sizes = compared(cx, args, x)?;
     one(cx.contiguous(with(&sizes, &[n, m]), x.dtype, &x.device))
 }
 

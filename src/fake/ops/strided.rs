@@ -176,8 +176,9 @@ fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResu
 /// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows summed up where they
 /// come from, those left out that do not fit.
 ///
-/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more than the input, at
-/// least `size` elements along it, and broadcasts along the dimensions other than `dim`.
+/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more than the input. (C6) Windows
+/// that do not overlap fit into the dimension, and the gradient broadcasts to them. (C7) Of others, there is one, with at least `size`
+/// elements, and the gradient broadcasts along the dimensions other than `dim`.
 fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad_in")?, args.ints("input_sizes")?);
     let (size, step) = (args.int("size")?, args.int("step")?);
@@ -188,16 +189,32 @@ fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(grad.rank() == sizes.len() + 1, "view_backward.C5", |_| {
         format!("the gradient has {} dimensions, the input {}", grad.rank(), sizes.len())
     })?;
-    let long_enough = cx.ge(grad.size(-1), size);
-    cx.require(long_enough, "view_backward.C5", |cx| {
-        format!("windows of {} elements have {}", cx.show(size), cx.show(grad.size(-1)))
-    })?;
-    if dim < sizes.len() {
-        let (mut wanted, mut given): (Sizes, Sizes) = (sizes.into(), grad.sizes.clone());
+    let (mut wanted, mut given): (Sizes, Sizes) = (sizes.into(), grad.sizes.clone());
+    let apart = cx.ge(step, size);
+    if cx.branch(apart, "view_backward.C6")? {
+        let extent = sizes.get(dim).copied().unwrap_or(Expr::ONE);
+        let fits = cx.le(size, extent);
+        cx.require(fits, "view_backward.C6", |cx| {
+            format!("a window of {} elements does not fit into {}", cx.show(size), cx.show(extent))
+        })?;
+        if let Some(count) = wanted.get_mut(dim) {
+            let rest = cx.sub(extent, size);
+            let further = cx.floor_div(rest, step);
+            *count = cx.add(further, 1);
+        }
+        wanted.push(size);
+        cx.require_expandable(&given, &wanted, "view_backward.C6")?;
+    } else if dim < sizes.len() {
+        let (enough, some) = (cx.ge(grad.size(-1), size), cx.gt(grad.sizes[dim], 0));
+        let filled = cx.all(&[enough, some]);
+        cx.require(filled, "view_backward.C7", |cx| {
+            let (count, length) = (cx.show(grad.sizes[dim]), cx.show(grad.size(-1)));
+            format!("{count} windows of {} elements have {length}", cx.show(size))
+        })?;
         given.pop();
         wanted.remove(dim);
         given.remove(dim);
-        cx.require_expandable(&given, &wanted, "view_backward.C5")?;
+        cx.require_expandable(&given, &wanted, "view_backward.C7")?;
     }
     one(cx.contiguous(Sizes::from(sizes), grad.dtype, &grad.device))
 }
