@@ -149,8 +149,13 @@ fn no_admitted_run_fails_unseen_and_every_counterexample_is_refused() {
 #[test]
 fn a_report_is_the_same_every_time() {
     for case in cases().into_iter().take(25) {
-        let once = sizewise::report::to_json(&check(&case, case.spec.as_ref()));
-        let again = sizewise::report::to_json(&check(&case, case.spec.as_ref()));
+        let report = |case: &Case| {
+            let mut report = check(case, case.spec.as_ref());
+            report.timings.clear();
+            sizewise::report::to_json(&report)
+        };
+        let once = report(&case);
+        let again = report(&case);
         assert_eq!(once, again, "{}", case.name);
     }
 }

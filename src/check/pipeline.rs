@@ -11,6 +11,7 @@ use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::report::{Diagnostic, Fix, Level, Outcome, Report, SCHEMA_VERSION};
 use crate::spec::{Assumptions, Change, Contract, ContractError, Spec, bind};
 use indexmap::IndexMap;
+use std::time::{Duration, Instant};
 
 /// How often a repaired spec is repaired again.
 const MAX_REPAIRS: usize = 3;
@@ -35,6 +36,7 @@ pub struct Checker {
     sha256: String,
     program: Program,
     watch: Option<Watch>,
+    reading: Duration,
 }
 
 /// How far a check has come.
@@ -48,6 +50,24 @@ pub struct Progress {
     pub total: usize,
 }
 
+/// Seconds by phase.
+struct Clock {
+    last: Instant,
+    laps: IndexMap<String, f64>,
+}
+
+impl Clock {
+    fn new(reading: Duration) -> Clock {
+        let laps = [("read".to_string(), reading.as_secs_f64())].into_iter().collect();
+        Clock { last: Instant::now(), laps }
+    }
+
+    fn lap(&mut self, phase: &str) {
+        self.laps.insert(phase.to_string(), self.last.elapsed().as_secs_f64());
+        self.last = Instant::now();
+    }
+}
+
 /// Is told how far a check has come.
 pub type Watch = Box<dyn Fn(Progress) + Send + Sync>;
 
@@ -57,8 +77,10 @@ impl Checker {
     /// # Errors
     /// When the bytes are no program.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Checker, CheckError> {
+        let started = Instant::now();
         let program = pt2::read(bytes, &ReadOptions::default())?;
-        Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program, watch: None })
+        let reading = started.elapsed();
+        Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program, watch: None, reading })
     }
 
     /// Has `watch` told how far checks have come.
@@ -136,6 +158,7 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<(Report, IndexMap<String, Change>), CheckError> {
+        let mut clock = Clock::new(self.reading);
         let contract = Contract::load(&self.program)?;
         let bound = match spec {
             None => Ok(contract.assumed()),
@@ -158,7 +181,9 @@ impl Checker {
         report.symbols = summary::symbols(&assumptions);
         let evaluator = Evaluator::new(contract, operators);
         self.tell("propagating shapes", 0, 0);
+        clock.lap("bind");
         let mut run = self.propagate(&assumptions, operators)?;
+        clock.lap("propagate");
         let results = run.1;
         let run = &mut run.0;
         report.outputs = summary::outputs(&assumptions, run, &results);
@@ -175,7 +200,10 @@ impl Checker {
         examination.mismatches(run);
         examination.rest(run);
         let violated = std::mem::take(&mut examination.violated);
+        clock.lap("decide");
         let changes = self.changes(&assumptions, run, &violated);
+        clock.lap("repair");
+        report.timings = clock.laps;
         Ok((report, changes))
     }
 

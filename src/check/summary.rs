@@ -1,6 +1,6 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
 use super::prove::int_json;
-use crate::expr::{Expr, Value as Number, text};
+use crate::expr::{Expr, Int, Value as Number, text};
 use crate::fake::Value;
 use crate::ir::{GraphInput, Meta, Program};
 use crate::propagate::Interpreter;
@@ -91,7 +91,10 @@ pub(super) fn outputs(
         };
         let info = match value {
             Value::Tensor(t) => {
-                let upper = t.sizes.iter().map(|&e| run.env.upper_bound(e).map(|v| int_json(&v))).collect();
+                // A bound that only says that a size is an int64 is none.
+                let bounded = |v: &Int| *v < Int::from(i64::MAX - 1);
+                let mut upper = |e| run.env.upper_bound(e).filter(bounded).map(|v| int_json(&v));
+                let upper = t.sizes.iter().map(|&e| upper(e)).collect();
                 let shape = t.sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
                 TensorInfo {
                     name,

@@ -55,6 +55,9 @@ pub struct CheckOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+    /// Say how long each phase took; reports then differ from run to run.
+    #[arg(long)]
+    pub timings: bool,
 }
 
 /// Options of `eval`.

@@ -12,7 +12,10 @@ use std::process::ExitCode;
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> ExitCode {
     match check(options) {
-        Ok(report) => {
+        Ok(mut report) => {
+            if !options.timings {
+                report.timings.clear();
+            }
             let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
             let text = match options.format {
                 Format::Text => to_text(&report, Style { colour }),

@@ -29,6 +29,7 @@ pub fn to_text(report: &Report, style: Style) -> String {
     notes(&mut out, report, style);
     implied(&mut out, report);
     outputs(&mut out, report);
+    timings(&mut out, report, style);
     out
 }
 
@@ -297,4 +298,13 @@ fn outputs(out: &mut String, report: &Report) {
         String::new()
     };
     let _ = writeln!(out, "outputs: {}{more}", parts.join("; "));
+}
+
+fn timings(out: &mut String, report: &Report, style: Style) {
+    if report.timings.is_empty() {
+        return;
+    }
+    let parts: Vec<String> =
+        report.timings.iter().map(|(phase, seconds)| format!("{phase} {:.1} ms", seconds * 1e3)).collect();
+    let _ = writeln!(out, "{}", style.faint(&parts.join(", ")));
 }
