@@ -28,9 +28,11 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     let axis = cx.dim(args.int("axis")?, data.rank(), "segment_reduce.C1")?;
     cx.require_kind(data, Domain::FLOAT, "segment_reduce.C1")?;
     let reduce = args.str("reduce")?;
-    cx.check(matches!(reduce, "max" | "mean" | "min" | "sum" | "prod"), "segment_reduce.C1", |_| {
-        format!("the reduction `{reduce}` is unknown")
-    })?;
+    cx.check(
+        matches!(reduce, "max" | "amax" | "mean" | "min" | "amin" | "sum" | "prod"),
+        "segment_reduce.C1",
+        |_| format!("the reduction `{reduce}` is unknown"),
+    )?;
     if args.opt_tensor("indices")?.is_some() {
         return Err(KernelError::Unsupported("segments by indices".into()));
     }
