@@ -63,7 +63,8 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float
 /// dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
 ///
-/// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype.
+/// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype. (C3) The last sizes agree. (C4) A mask fits the lengths of query
+/// and value.
 fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let ([q, k, v], grad) = (operands(args)?, args.tensor("grad_out")?);
     for t in [grad, q, k, v] {
@@ -71,6 +72,14 @@ fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     cx.same_dtype(&[grad, q, k, v], "flash_for_cpu_backward.C2")?;
     cx.require_kind(q, Domain::FLOAT, "flash_for_cpu_backward.C2")?;
+    for other in [k, v] {
+        cx.require_eq(q.size(3), other.size(3), "flash_for_cpu_backward.C3", "the last sizes differ")?;
+    }
+    if let Some(mask) = args.opt_tensor("attn_mask")? {
+        let lengths = [q.size(2), v.size(2)];
+        let last = &mask.sizes[mask.rank().saturating_sub(2)..];
+        cx.require_expandable(last, &lengths, "flash_for_cpu_backward.C4")?;
+    }
     let results = [q, k, v].map(|t| {
         let strides = cx.strides_in_order(&t.sizes, &[3, 1, 2, 0]);
         cx.strided(t.sizes.clone(), strides, t.dtype, &t.device)

@@ -2,7 +2,7 @@
 use crate::expr::Expr;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
-use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use crate::ir::dtype::Dtype;
 
 /// The kernels of the family.
@@ -52,14 +52,46 @@ fn parameters<'a>(args: &'a Args) -> Result<[Option<&'a Tensor>; 4], KernelError
 
 const NAMES: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
 
+/// Whether there is nothing to normalise.
+fn is_empty(cx: &mut Cx, x: &Tensor) -> bool {
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    cx.branch_or(empty, false, "batch_norm.empty")
+}
+
+/// An empty input times the first element of the weight, plus that of the bias, each vector repeated.
+///
+/// (C5) Weight and bias, where they are there, have a first element.
+fn scaled_empty(
+    cx: &mut Cx,
+    x: &Tensor,
+    parameters: &[Option<&Tensor>; 4],
+    repeats: Expr,
+) -> Result<Tensor, KernelError> {
+    let mut result = x.clone();
+    for (parameter, name) in parameters.iter().zip(NAMES).take(2) {
+        let Some(parameter) = parameter else { continue };
+        cx.rank(parameter, 1, "batch_norm.C5", name)?;
+        let length = cx.mul(parameter.size(0), repeats);
+        let some = cx.gt(length, 0);
+        cx.require(some, "batch_norm.C5", |_| format!("{name} has no first element"))?;
+        let first = parameter.viewed(Sizes::new(), Sizes::new());
+        result = cx.combined(&[&result, &first], "batch_norm.C5")?;
+    }
+    Ok(cx.image(x, x.sizes.clone(), result.dtype))
+}
+
 /// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float
 /// eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
 ///
 /// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3) Without training there are
-/// running statistics. (C4) The dtypes go together and have a kernel.
+/// running statistics. (C4) The dtypes go together and have a kernel. Of an empty input only (C5) is asked, see [`scaled_empty`].
 fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
-    let x = args.tensor("input")?;
-    checked(cx, x, &parameters(args)?, args.flag("training")?)?;
+    let (x, parameters) = (args.tensor("input")?, parameters(args)?);
+    if is_empty(cx, x) {
+        return one(scaled_empty(cx, x, &parameters, Expr::ONE)?);
+    }
+    checked(cx, x, &parameters, args.flag("training")?)?;
     one(cx.image(x, x.sizes.clone(), x.dtype))
 }
 
@@ -83,33 +115,42 @@ fn checked(
 /// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a reserve and which
 /// implementation it was.
 ///
-/// (C1) to (C4) As [`batch_norm`].
+/// (C1) to (C5) As [`batch_norm`]. The statistics of an empty input are those of its channels, in the dtype that the CPU accumulates in.
 fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
-    let x = args.tensor("input")?;
-    let training = args.flag("training")?;
-    let mut dtype = checked(cx, x, &parameters(args)?, training)?;
-    let numel = cx.numel(x);
-    let empty = cx.eq(numel, 0);
-    let empty = cx.branch(empty, "batch_norm.empty")?;
-    if empty {
-        dtype = Dtype::Float64;
-    }
-    let size = if training && !empty { x.size(1) } else { Expr::ZERO };
+    let (x, parameters) = (args.tensor("input")?, parameters(args)?);
+    let (result, size, dtype) = if is_empty(cx, x) {
+        let result = scaled_empty(cx, x, &parameters, Expr::ONE)?;
+        (result, x.sizes.get(1).copied().unwrap_or(Expr::ZERO), accumulated(x.dtype))
+    } else {
+        let training = args.flag("training")?;
+        let dtype = checked(cx, x, &parameters, training)?;
+        (cx.image(x, x.sizes.clone(), x.dtype), if training { x.size(1) } else { Expr::ZERO }, dtype)
+    };
     let statistic = cx.contiguous([size].as_slice(), dtype, &x.device);
     let reserve = cx.contiguous([Expr::ZERO].as_slice(), Dtype::Uint8, &x.device);
-    let result = cx.image(x, x.sizes.clone(), x.dtype);
     let tensors = [result, statistic.clone(), statistic, reserve];
     let mut values: Values = tensors.into_iter().map(Value::from).collect();
     values.push(Value::Int(Expr::ZERO));
     Ok(values)
 }
 
+/// The dtype in which the CPU adds up numbers of a dtype.
+fn accumulated(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::Float16 | Dtype::Bfloat16 => Dtype::Float32,
+        Dtype::Float32 => Dtype::Float64,
+        Dtype::Complex64 => Dtype::Complex128,
+        other if other.is_integral() => Dtype::Int64,
+        other => other,
+    }
+}
+
 /// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float
 /// momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean and the inverse deviation of each channel,
 /// else two empty vectors.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel or with one, running statistics in training
-/// the former. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel or with one; running statistics in training
+/// have an element for each channel, or there is one channel. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
 /// empty.
 fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
     let x = args.tensor("input")?;
@@ -117,11 +158,12 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     let parameters = parameters(args)?;
     for (i, (parameter, name)) in parameters.iter().zip(NAMES).enumerate() {
         let Some(parameter) = parameter else { continue };
+        cx.rank(parameter, 1, "batch_norm.C2", name)?;
         if training && i >= 2 {
-            cx.channel_vector(Some(parameter), x.size(1), "batch_norm.C2", name)?;
+            // The statistics of channels are written over the running ones.
+            cx.require_expandable(&[x.size(1)], &parameter.sizes, "batch_norm.C2")?;
             continue;
         }
-        cx.rank(parameter, 1, "batch_norm.C2", name)?;
         cx.require_expandable(&parameter.sizes, &[x.size(1)], "batch_norm.C2")?;
     }
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
@@ -152,11 +194,26 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
 /// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float
 /// momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
 ///
-/// (C1) to (C4) As [`batch_norm`], `use_input_stats` being the training.
+/// (C1) to (C5) As [`batch_norm`], `use_input_stats` being the training, and vectors being repeated for each image. (C6) Running statistics of an empty input, where they
+/// are updated, have an element for each channel.
 fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
-    let x = args.tensor("input")?;
-    checked(cx, x, &parameters(args)?, args.flag("use_input_stats")?)?;
-    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+    let (x, parameters) = (args.tensor("input")?, parameters(args)?);
+    let training = args.flag("use_input_stats")?;
+    if !is_empty(cx, x) || x.rank() < 2 {
+        checked(cx, x, &parameters, training)?;
+        return one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device));
+    }
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+        "without input statistics, running ones are needed".into()
+    })?;
+    for running in parameters[2..].iter().flatten().filter(|_| training) {
+        cx.rank(running, 1, "batch_norm.C6", "a running statistic")?;
+        let [held, needed] = [running.size(0), x.size(1)].map(|size| cx.mul(size, x.size(0)));
+        cx.require_eq(held, needed, "batch_norm.C6", "a running statistic does not fit the channels")?;
+        cx.require_expandable(&[x.size(1)], &running.sizes, "batch_norm.C6")?;
+    }
+    let result = scaled_empty(cx, x, &parameters, x.size(0))?;
+    one(cx.contiguous(x.sizes.clone(), result.dtype, &x.device))
 }
 
 /// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor?

@@ -284,29 +284,57 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The convolutions that are particular kernels: `aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1,
-/// SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the like.
+/// SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the like. The kernel size is given beside the weight.
 ///
-/// (C1) to (C9) As [`Conv::sizes`]. A kernel size that is not the weight's, a missing batch dimension and another bias dtype are not modelled.
+/// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12) A bias of another dtype goes with kernels that
+/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. A missing batch dimension is not modelled.
 fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.opt_tensor("bias")?);
-    let conv = parameters(args, spatial(cx, w)?, transposed)?;
+    let spatial = spatial(cx, w)?;
+    let conv = parameters(args, spatial, transposed)?;
     if x.rank() + 1 == w.rank() && x.rank() > 2 {
         return Err(KernelError::Unsupported("an input without a batch dimension is not modelled".into()));
     }
     dtypes(cx, x, w)?;
-    if args.has("kernel_size") {
-        let kernel = Conv::spread(args.ints("kernel_size")?, w.rank() - 2, "kernel_size")?;
-        for (i, &k) in kernel.iter().enumerate() {
-            let differs = cx.ne(k, w.sizes[i + 2]);
-            if cx.known(differs).is_none_or(|d| d) {
-                return Err(KernelError::Unsupported(
-                    "a kernel size that is not the weight's is not modelled".into(),
-                ));
-            }
+    let strict = args.has("dilation") && (!transposed || spatial == 3);
+    let viewed = kernel_sizes(cx, args, w, strict)?;
+    if let Some(bias) = bias {
+        cx.check(bias.dtype == x.dtype || !strict, "convolution.C12", |_| {
+            format!("the dtypes differ: {} and {}", x.dtype, bias.dtype)
+        })?;
+    }
+    one(result(cx, &conv, x, &viewed, bias.map(|b| &**b))?)
+}
+
+/// The weight as kernels see it that go by `kernel_size`.
+///
+/// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are read as kernels of that size the weight holds; else
+/// its channels stand. The weight is not empty.
+fn kernel_sizes(cx: &mut Cx, args: &Args, w: &Tensor, strict: bool) -> Result<Tensor, KernelError> {
+    let kernel = Conv::spread(args.ints("kernel_size")?, w.rank() - 2, "kernel_size")?;
+    if kernel == w.sizes[2..] {
+        return Ok((*w).clone());
+    }
+    if strict {
+        for (&k, &size) in kernel.iter().zip(&w.sizes[2..]) {
+            cx.require_eq(k, size, "convolution.C11", "the kernel size is not the weight's")?;
         }
+        return Ok((*w).clone());
     }
-    if bias.is_some_and(|b| b.dtype != x.dtype) {
-        return Err(KernelError::Unsupported("a bias of another dtype is not modelled".into()));
+    let held = cx.product(w.sizes[2..].iter().copied());
+    let filled = cx.gt(held, 0);
+    cx.require(filled, "convolution.C11", |_| "the weight is empty".into())?;
+    let mut sizes = w.sizes.clone();
+    sizes.truncate(2);
+    if kernel.len() == 2 && !args.has("output_padding") {
+        for &k in &kernel {
+            let positive = cx.gt(k, 0);
+            cx.require(positive, "convolution.C11", |_| "the kernel size is to be positive".into())?;
+        }
+        let (all, read) = (cx.mul(w.size(1), held), cx.product(kernel.iter().copied()));
+        sizes[1] = cx.floor_div(all, read);
     }
-    one(result(cx, &conv, x, w, bias.map(|b| &**b))?)
+    sizes.extend_from_slice(&kernel);
+    let strides = cx.contiguous_strides(&sizes);
+    Ok(w.viewed(sizes, strides))
 }

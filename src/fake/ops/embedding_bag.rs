@@ -139,7 +139,7 @@ fn padding(cx: &mut Cx, args: &Args, rows: Expr) -> Result<bool, KernelError> {
 /// `_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool
 /// scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor` and `_embedding_bag_backward`: `[b, d]` becomes `[num_weights, d]`.
 ///
-/// (C1) The gradient is a matrix of floating point numbers. (C2) `num_weights >= 0`. (C3) Indices, origins and sizes of bags are of `int32` or
+/// (C1) The gradient is a matrix of floating point numbers. (C2) `num_weights >= 0`. (C3) Indices, offsets, origins and sizes of bags are of `int32` or
 /// `int64`. (C4) The mode is one of the three, that of a sum if samples have weights.
 fn backward(cx: &mut Cx, args: &Args, sparse: bool) -> KernelResult {
     if sparse {
@@ -149,8 +149,10 @@ fn backward(cx: &mut Cx, args: &Args, sparse: bool) -> KernelResult {
     cx.rank(grad, 2, "embedding_bag_backward.C1", "the gradient")?;
     cx.require_kind(grad, Domain::FLOAT, "embedding_bag_backward.C1")?;
     natural_rows(cx, rows, "embedding_bag_backward.C2")?;
-    for name in ["indices", "offset2bag", "bag_size"] {
-        check_indices(cx, args.tensor(name)?, "embedding_bag_backward.C3")?;
+    for name in ["indices", "offsets", "offset2bag", "bag_size"] {
+        if args.has(name) {
+            check_indices(cx, args.tensor(name)?, "embedding_bag_backward.C3")?;
+        }
     }
     let (mode, weighted) = (mode(cx, args)?, args.opt_tensor("per_sample_weights")?.is_some());
     cx.check(mode != Mode::Other && (mode == Mode::Sum || !weighted), "embedding_bag_backward.C4", |_| {

@@ -94,13 +94,17 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let parameters = [args.opt_tensor("weight")?.map(|t| &**t), args.opt_tensor("bias")?.map(|t| &**t)];
     let axis = normalized(cx, x, shape, &parameters)?;
     let statistics = [args.tensor("mean")?, args.tensor("rstd")?];
-    let all = [parameters[0], parameters[1], Some(&**statistics[0]), Some(&**statistics[1])];
-    let dtype = cx.statistics_dtype(x, &all, "layer_norm.C4")?;
-    cx.require_expandable(&grad.sizes, &x.sizes, "layer_norm_backward.C5")?;
-    cx.same_dtype(&[x, grad], "layer_norm_backward.C5")?;
-    let leading = statistic(cx, x, axis, dtype);
-    for given in statistics {
-        cx.require_expandable(&given.sizes, &leading.sizes, "layer_norm_backward.C6")?;
+    let rows = cx.product(x.sizes[..axis].iter().copied());
+    let idle = cx.eq(rows, 0);
+    if !cx.branch_or(idle, false, "layer_norm_backward.idle") {
+        let all = [parameters[0], parameters[1], Some(&**statistics[0]), Some(&**statistics[1])];
+        let dtype = cx.statistics_dtype(x, &all, "layer_norm.C4")?;
+        cx.require_expandable(&grad.sizes, &x.sizes, "layer_norm_backward.C5")?;
+        cx.same_dtype(&[x, grad], "layer_norm_backward.C5")?;
+        let leading = statistic(cx, x, axis, dtype);
+        for given in statistics {
+            cx.require_expandable(&given.sizes, &leading.sizes, "layer_norm_backward.C6")?;
+        }
     }
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);

@@ -1,7 +1,7 @@
 //! Between dense tensors and sparse ones.
 use crate::fake::error::one;
 use crate::fake::registry::{Kernel, kernels};
-use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
 use crate::ir::dtype::{Dtype, Layout};
 
 /// The kernels of the family.
@@ -20,7 +20,7 @@ fn strided(x: &Tensor) -> Result<(), KernelError> {
 }
 
 fn coordinates(x: &Tensor) -> Tensor {
-    Tensor { layout: Layout::SparseCoo, strides: Sizes::new(), ..x.with_dtype(x.dtype) }
+    Tensor { layout: Layout::SparseCoo, ..x.with_dtype(x.dtype) }
 }
 
 /// `to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor`: the same tensor by coordinates.

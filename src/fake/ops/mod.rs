@@ -14,6 +14,7 @@ mod combination;
 mod combine;
 mod convolution;
 mod creation;
+mod ctc;
 mod cumulative;
 mod data_dependent;
 mod diagonal;
@@ -154,5 +155,6 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("metadata_flags", metadata_flags::KERNELS),
     ("layout", layout::KERNELS),
     ("other_devices", other_devices::KERNELS),
+    ("ctc", ctc::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];

@@ -7,7 +7,7 @@ use crate::fake::{Args, Cx, KernelError, KernelResult, Value, Values};
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     elsewhere => "aten._conv_depthwise2d.default", "aten.batch_norm_stats.default", "aten.mkldnn_linear.default",
         "aten.cudnn_grid_sampler.default", "aten._cudnn_ctc_loss.default", "aten._copy_from.default",
-        "aten._to_dense.default";
+        "aten._to_dense.default", "aten.matmul_backward.default";
     miopen_batch_norm => "aten.miopen_batch_norm.default";
     rms_norm_backward => "aten._fused_rms_norm_backward.default";
     linear_backward => "aten.linear_backward.default";

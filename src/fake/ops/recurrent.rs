@@ -182,7 +182,9 @@ fn sequence(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let input = sequence_first(cx, args, args.tensor("input")?)?;
     let (output, finals) = layers.run(cx, input, |cx, input, state, parameters| {
         let gates = linear(cx, input, parameters.input, parameters.input_bias)?;
-        let length = gates.sizes[0];
+        let Some(&length) = gates.sizes.first() else {
+            return Err(KernelError::invalid("recurrent.C5", "there is no sequence"));
+        };
         let some = cx.ge(length, 1);
         cx.require(some, "recurrent.C5", |_| "the sequence is empty".into())?;
         let gates = unbound(&gates);

@@ -28,9 +28,11 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     let axis = cx.dim(args.int("axis")?, data.rank(), "segment_reduce.C1")?;
     cx.require_kind(data, Domain::FLOAT, "segment_reduce.C1")?;
     let reduce = args.str("reduce")?;
-    cx.check(matches!(reduce, "max" | "mean" | "min" | "sum" | "prod"), "segment_reduce.C1", |_| {
-        format!("the reduction `{reduce}` is unknown")
-    })?;
+    cx.check(
+        matches!(reduce, "max" | "amax" | "mean" | "min" | "amin" | "sum" | "prod"),
+        "segment_reduce.C1",
+        |_| format!("the reduction `{reduce}` is unknown"),
+    )?;
     if args.opt_tensor("indices")?.is_some() {
         return Err(KernelError::Unsupported("segments by indices".into()));
     }
@@ -225,10 +227,17 @@ fn jagged_to_padded(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor`: `[n, length, ..]` becomes `[total, ..]`.
 ///
 /// (C1) There is one vector of offsets. (C2) The operand has at least 2 dimensions. (C3) A total that is given is not negative.
+/// (C4) There is a row for each two neighbouring offsets.
 fn padded_to_jagged(cx: &mut Cx, args: &Args) -> KernelResult {
     let dense = args.tensor("dense")?;
-    offsets(args)?;
+    let offsets = offsets(args)?;
     cx.check(dense.rank() >= 2, "jagged.C2", |_| format!("{} dimensions are too few", dense.rank()))?;
+    let rows = cx.add(dense.size(0), 1);
+    let enough = cx.le(offsets.size(0), rows);
+    cx.require(enough, "jagged.C4", |cx| {
+        let (starts, rows) = (cx.show(offsets.size(0)), cx.show(dense.size(0)));
+        format!("{starts} offsets are more than one beyond {rows} rows")
+    })?;
     let total = match args.opt_int("total_L")? {
         Some(total) => total,
         None => cx.unbacked_size(0, None),
