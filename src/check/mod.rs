@@ -1,6 +1,7 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
 mod evaluate;
 mod examine;
+mod fix;
 mod minimal;
 mod obligation;
 mod overflow;

@@ -1,20 +1,18 @@
 //! Checking a program: from bytes to a report.
 use super::evaluate::Evaluator;
 use super::examine::Examination;
-use super::{repair, summary};
+use super::summary;
 use crate::decide::Budget;
 use crate::expr::Expr;
 use crate::fake::{Operators, Value};
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
-use crate::report::{Diagnostic, Fix, Level, Outcome, Report, SCHEMA_VERSION};
-use crate::spec::{Assumptions, Change, Contract, ContractError, Spec, bind};
+use crate::report::{Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
+use crate::shape_env::ShapeEnv;
+use crate::spec::{Assumptions, Contract, ContractError, Spec, bind};
 use indexmap::IndexMap;
 use std::time::{Duration, Instant};
-
-/// How often a repaired spec is repaired again.
-const MAX_REPAIRS: usize = 3;
 
 /// Why a program cannot be checked.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +26,16 @@ pub enum CheckError {
     /// Its records cannot be read.
     #[error("{0}")]
     Records(String),
+}
+
+/// What a check has found out, before any repair.
+pub(super) struct Examined<'p> {
+    pub report: Report,
+    pub assumptions: Assumptions<'p>,
+    /// The facts of the assumptions, in an environment that knows the expressions of the run.
+    pub env: ShapeEnv,
+    /// The conditions found violated.
+    pub violated: Vec<Expr>,
 }
 
 /// Checks one program under any number of specs.
@@ -88,7 +96,7 @@ impl Checker {
         Checker { watch: Some(watch), ..self }
     }
 
-    fn tell(&self, phase: &'static str, done: usize, total: usize) {
+    pub(super) fn tell(&self, phase: &'static str, done: usize, total: usize) {
         if let Some(watch) = &self.watch {
             watch(Progress { phase, done, total });
         }
@@ -117,47 +125,21 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Report, CheckError> {
-        let (mut report, changes) = self.examine(spec, operators, budget)?;
-        if let (Some(spec), false) = (spec, changes.is_empty()) {
-            report.fixes.extend(self.fix(spec, changes, operators, budget)?);
+        let mut examined = self.examine(spec, operators, budget)?;
+        if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
+            let fixes = self.fixes(spec, &mut examined, operators, budget)?;
+            examined.report.fixes.extend(fixes);
         }
-        Ok(report)
+        Ok(examined.report)
     }
 
-    /// The fix that the proposed changes amount to, if a check of the changed spec comes out well. What a first change leaves
-    /// violated may call for further ones.
-    fn fix(
-        &self,
-        spec: &Spec,
-        mut changes: IndexMap<String, Change>,
-        operators: &Operators,
-        budget: &Budget,
-    ) -> Result<Option<Fix>, CheckError> {
-        for attempt in 0..MAX_REPAIRS {
-            self.tell("looking for a fix", attempt, MAX_REPAIRS);
-            let (changed, text) = repair::apply(spec, &changes);
-            let (report, further) = self.examine(Some(&changed), operators, budget)?;
-            if report.verdict == Outcome::Ok {
-                return Ok(Some(Fix { text, spec: Some(changed.to_json()), proved: true, cost: None }));
-            }
-            let before = changes.len();
-            for (name, change) in further {
-                changes.entry(name).or_insert(change);
-            }
-            if report.verdict != Outcome::Violated || changes.len() == before {
-                break;
-            }
-        }
-        Ok(None)
-    }
-
-    /// Checks without repairing; says which changes of named dimensions the violated conditions call for.
-    fn examine(
+    /// Checks without repairing.
+    pub(super) fn examine(
         &self,
         spec: Option<&Spec>,
         operators: &Operators,
         budget: &Budget,
-    ) -> Result<(Report, IndexMap<String, Change>), CheckError> {
+    ) -> Result<Examined<'_>, CheckError> {
         let mut clock = Clock::new(self.reading);
         let contract = Contract::load(&self.program)?;
         let bound = match spec {
@@ -174,7 +156,9 @@ impl Checker {
             Err(error) => {
                 report.verdict = Outcome::Invalid;
                 report.diagnostics.push(diagnostic("spec-does-not-fit", Level::Error, error.to_string()));
-                return Ok((report, IndexMap::new()));
+                let assumptions = contract.assumed();
+                let env = assumptions.env.clone();
+                return Ok(Examined { report, assumptions, env, violated: Vec::new() });
             }
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
@@ -201,10 +185,10 @@ impl Checker {
         examination.rest(run);
         let violated = std::mem::take(&mut examination.violated);
         clock.lap("decide");
-        let changes = self.changes(&assumptions, run, &violated);
-        clock.lap("repair");
         report.timings = clock.laps;
-        Ok((report, changes))
+        let mut env = assumptions.env.clone();
+        std::mem::swap(&mut env.pool, &mut run.env.pool);
+        Ok(Examined { report, assumptions, env, violated })
     }
 
     /// Runs the program on its symbolic inputs.
@@ -230,27 +214,6 @@ impl Checker {
             Err(Stop::Unreadable(error)) => Err(CheckError::Records(error.to_string())),
             Err(Stop::Failed(failure)) => Err(CheckError::Records(failure.message)),
         }
-    }
-
-    /// What the violated conditions call for.
-    fn changes(
-        &self,
-        assumptions: &Assumptions,
-        run: &mut Interpreter,
-        violated: &[Expr],
-    ) -> IndexMap<String, Change> {
-        let mut dims = IndexMap::new();
-        for (symbol, name) in &assumptions.dims {
-            if let Some(example) =
-                assumptions.env.symbol(*symbol).and_then(|s| s.hint.clone()).and_then(|h| h.as_int())
-            {
-                dims.insert(*symbol, (name.clone(), example));
-            }
-        }
-        dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
-        let mut env = assumptions.env.clone();
-        let (_, facts) = env.facts();
-        repair::propose(&mut run.env.pool, facts, &dims, violated)
     }
 
     fn blank(&self) -> Report {

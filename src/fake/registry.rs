@@ -54,3 +54,26 @@ impl Registry {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ops::FAMILIES;
+    use std::collections::HashMap;
+
+    #[test]
+    fn an_overload_has_one_kernel() {
+        let mut families: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (family, kernels) in FAMILIES {
+            for (op, _) in *kernels {
+                families.entry(*op).or_default().push(*family);
+            }
+        }
+        let mut twice: Vec<String> = families
+            .into_iter()
+            .filter(|(_, families)| families.len() > 1)
+            .map(|(op, families)| format!("{op}: {}", families.join(", ")))
+            .collect();
+        twice.sort();
+        assert!(twice.is_empty(), "{}", twice.join("\n"));
+    }
+}

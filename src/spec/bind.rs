@@ -237,7 +237,9 @@ impl<'p> Binder<'_, 'p> {
                 self.env.pool.substitute_symbols(e, |_| Some(variable))
             }
             // The program made it static although the spec forbids that: any size is admitted.
-            Entry::Inferred { hint: Hint::Dynamic, min, max } if recorded_is_static => {
+            Entry::Inferred { hint: Hint::Dynamic, min, max }
+                if recorded_is_static || self.leaves_one_size(place.recorded, min.as_ref(), max.as_ref()) =>
+            {
                 let name = place.symbol_name();
                 let variable = self.fresh(&name);
                 let least = min.clone().unwrap_or(Int::ZERO);
@@ -260,6 +262,14 @@ impl<'p> Binder<'_, 'p> {
                 place.recorded
             }
         })
+    }
+
+    /// Whether the program's own range of a symbol and the bounds that the spec gives have one size in common.
+    fn leaves_one_size(&self, recorded: Expr, min: Option<&Int>, max: Option<&Int>) -> bool {
+        let Some(symbol) = self.env.pool.as_symbol(recorded) else { return false };
+        let own = range(self.contract.bounds(symbol));
+        let given = ValueRange::between_options(min.cloned(), max.cloned());
+        given.and_then(|given| given.meet(&own)).is_some_and(|both| both.as_point().is_some())
     }
 
     /// Binds program symbols to what the spec makes of the sizes that determine them.

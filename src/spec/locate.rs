@@ -43,6 +43,10 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
             InputKind::Scalar(e) => {
                 let path = input.path();
                 let entry = spec.entry(json, &path)?;
+                if matches!(entry, Entry::Dim(_) | Entry::Derived { .. }) {
+                    let message = "the input is a number: torch.export takes \"AUTO\", \"DYNAMIC\" or null for it, no named dimension";
+                    return Err(SpecError::new(&path, message));
+                }
                 let example = contract.example_int(*e);
                 places.push(Place { input: at, path, recorded: *e, example, entry });
             }
@@ -235,4 +239,31 @@ fn sibling_position(contract: &Contract, first: &PathStep, container: &[PathStep
         }
     }
     siblings.iter().position(|s| *s == step).unwrap_or(usize::MAX)
+}
+
+/// The entry of one dimension of a tensor input, to be changed; none where the spec says nothing of the input.
+pub(super) fn entry_of_dim<'s>(
+    spec: &'s mut Spec,
+    contract: &Contract,
+    input: &ProgramInput,
+    dim: usize,
+) -> Option<&'s mut Json> {
+    let found: *const Json = match find(contract, spec, input).ok()? {
+        Json::Array(entries) => entries.get(dim)?,
+        Json::Object(entries) => entries.get(&dim.to_string())?,
+        _ => return None,
+    };
+    same_place(&mut spec.tree, found)
+}
+
+/// The part of a tree at an address.
+fn same_place(tree: &mut Json, address: *const Json) -> Option<&mut Json> {
+    if std::ptr::eq(tree, address) {
+        return Some(tree);
+    }
+    match tree {
+        Json::Array(items) => items.iter_mut().find_map(|item| same_place(item, address)),
+        Json::Object(fields) => fields.values_mut().find_map(|item| same_place(item, address)),
+        _ => None,
+    }
 }

@@ -64,6 +64,37 @@ impl Spec {
         }
     }
 
+    /// The same spec with dimensions that were declared apart written where they are used.
+    #[must_use]
+    pub fn inlined(&self) -> Spec {
+        let mut tree = self.tree.clone();
+        if !self.dims.is_empty() {
+            self.inline(&mut tree);
+        }
+        Spec { tree, dims: Map::new(), torch_form: false }
+    }
+
+    fn inline(&self, json: &mut Json) {
+        let dim = |d: &DimSpec| {
+            let number = |v: &Int| v.to_i64().map_or(Json::Null, Json::from);
+            serde_json::json!({"dim": d.name, "min": number(&d.min), "max": d.max.as_ref().map(number)})
+        };
+        match json {
+            Json::String(word) => match self.word(word, "") {
+                Ok(Entry::Dim(d)) => *json = dim(&d),
+                Ok(Entry::Derived { expression, root }) => {
+                    *json = serde_json::json!({"derived": expression, "root": dim(&root)});
+                }
+                _ => {}
+            },
+            Json::Array(items) => items.iter_mut().for_each(|item| self.inline(item)),
+            Json::Object(fields) if !fields.contains_key("hint") => {
+                fields.values_mut().for_each(|item| self.inline(item));
+            }
+            _ => {}
+        }
+    }
+
     /// Reads the entry of one dimension or scalar.
     pub(super) fn entry(&self, json: &Json, path: &str) -> Result<Entry, SpecError> {
         match json {

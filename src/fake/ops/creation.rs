@@ -27,7 +27,6 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         "aten.hamming_window.periodic_alpha", "aten.hamming_window.periodic_alpha_beta",
         "aten.hann_window.default", "aten.hann_window.periodic", "aten.kaiser_window.default",
         "aten.kaiser_window.periodic", "aten.kaiser_window.beta";
-    frequencies => "aten.fft_fftfreq.default", "aten.fft_rfftfreq.default";
     resize => "aten.resize.default";
     resize_as => "aten.resize_as.default";
     |cx, _| one(cx.contiguous(Sizes::new(), Dtype::Float32, &Device::cpu())) => "aten._make_dep_token.default";
@@ -226,25 +225,6 @@ fn window(cx: &mut Cx, args: &Args) -> KernelResult {
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
     cx.check(dtype.is_float(), "window.C2", |_| format!("a window is not of {dtype}"))?;
     one(cx.contiguous([length].as_slice(), dtype, &device))
-}
-
-/// `aten::fft_fftfreq(int n, float d=1., *, …) -> Tensor`: `[n]`; `fft_rfftfreq`: `[n // 2 + 1]`.
-///
-/// (C1) `n` is not negative.
-fn frequencies(cx: &mut Cx, args: &Args) -> KernelResult {
-    let n = args.int("n")?;
-    require_natural(cx, &[n], "fftfreq.C1")?;
-    let size = if args.schema.name == "fft_rfftfreq" {
-        let half = cx.floor_div(n, 2);
-        cx.add(half, 1)
-    } else {
-        n
-    };
-    let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
-    cx.check(dtype.is_float() || dtype.is_complex(), "fftfreq.C2", |_| {
-        format!("frequencies are not of {dtype}")
-    })?;
-    one(cx.contiguous([size].as_slice(), dtype, &device))
 }
 
 /// `aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor`.

@@ -2,10 +2,8 @@
 use crate::expr::Expr;
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
-use crate::fake::promote::{self, ResultType};
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
-use crate::ir::dtype::Dtype;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -16,9 +14,6 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.pdist.default", pdist),
     ("aten._pdist_forward.default", pdist),
     ("aten._pdist_backward.default", pdist_backward),
-    ("aten.pairwise_distance.default", pairwise),
-    ("aten.cosine_similarity.default", cosine_similarity),
-    ("aten.cosine_embedding_loss.default", cosine_embedding_loss),
 ];
 
 /// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns. (C3) The
@@ -152,73 +147,4 @@ fn pdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     cx.require_kind(x, Domain::SINGLE_DOUBLE, "pdist_backward.C1")?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
-}
-
-fn promoted(tensors: &[&Tensor], clause: &'static str) -> Result<Dtype, KernelError> {
-    ResultType::of(tensors.iter().copied())
-        .dtype()
-        .map_err(|(a, b)| KernelError::invalid(clause, format!("{a} and {b} do not promote")))
-}
-
-/// `aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-6, bool keepdim=False) -> Tensor`: the norm of the difference
-/// along the last dimension.
-///
-/// (C1) The shapes broadcast. (C2) The dtypes promote. (C3) None is `bool`. (C4) The norm of nothing exists only for `0 <= p < inf`.
-fn pairwise(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
-    let p = cx.literal_float(args.float("p")?, "pairwise_distance.C4")?;
-    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "pairwise_distance.C1")?;
-    cx.check(!a.dtype.is_bool() && !b.dtype.is_bool(), "pairwise_distance.C3", |_| {
-        "truth values have no difference".into()
-    })?;
-    let dtype = promote::to_real(promote::to_float(promoted(&[a, b], "pairwise_distance.C2")?));
-    if let Some(last) = sizes.pop() {
-        if p < 0.0 || p.is_infinite() {
-            let some = cx.gt(last, 0);
-            let numel = cx.product(sizes.iter().copied());
-            let nothing = cx.eq(numel, 0);
-            let defined = cx.any(&[some, nothing]);
-            cx.require(defined, "pairwise_distance.C4", |_| format!("the {p}-norm of nothing is undefined"))?;
-        }
-        if args.flag("keepdim")? {
-            sizes.push(Expr::ONE);
-        }
-    }
-    one(cx.contiguous(sizes, dtype, &a.device))
-}
-
-/// `aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`: the shapes broadcast, and `dim` is summed over.
-///
-/// (C1) The shapes broadcast. (C2) The common dtype is floating point. (C3) `dim` is in range.
-fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
-    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cosine_similarity.C1")?;
-    let dtype = promoted(&[a, b], "cosine_similarity.C2")?;
-    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_similarity.C2")?;
-    let dim = cx.dim(args.int("dim")?, sizes.len(), "cosine_similarity.C3")?;
-    if dim < sizes.len() {
-        sizes.remove(dim);
-    }
-    one(cx.contiguous(sizes, dtype, &a.device))
-}
-
-/// `aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`.
-///
-/// (C1) The target has 1 dimension and the inputs 2, or 0 and 1. (C2) The inputs broadcast. (C3) The target and the cosines broadcast.
-/// (C4) The inputs are not complex.
-fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b, target) = (args.tensor("input1")?, args.tensor("input2")?, args.tensor("target")?);
-    let rank = target.rank();
-    cx.check(rank <= 1 && a.rank() == rank + 1 && b.rank() == rank + 1, "cosine_embedding_loss.C1", |_| {
-        format!("a target of {rank} dimensions does not go with inputs of {} and {}", a.rank(), b.rank())
-    })?;
-    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cosine_embedding_loss.C2")?;
-    sizes.pop();
-    let sizes = cx.broadcast([sizes.as_slice(), target.sizes.as_slice()], "cosine_embedding_loss.C3")?;
-    let floating = |t: &Tensor| Tensor { dtype: promote::to_float(t.dtype), ..t.clone() };
-    let dtype = promoted(&[&floating(a), &floating(b)], "cosine_embedding_loss.C4")?;
-    cx.require_dtype(dtype, Domain::FLOAT, &crate::ir::dtype::Device::cpu(), "cosine_embedding_loss.C4")?;
-    let reduction = cx.literal(args.int("reduction")?, "cosine_embedding_loss.reduction")?;
-    let sizes = if reduction == 1 || reduction == 2 { Sizes::new() } else { sizes };
-    one(cx.contiguous(sizes, dtype, &a.device))
 }

@@ -17,7 +17,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         "aten._foreach_expm1.default", "aten._foreach_floor.default", "aten._foreach_frac.default",
         "aten._foreach_lgamma.default", "aten._foreach_log.default", "aten._foreach_log10.default",
         "aten._foreach_log1p.default", "aten._foreach_log2.default", "aten._foreach_max.default",
-        "aten._foreach_mm.default", "aten._foreach_neg.default", "aten._foreach_reciprocal.default",
+        "aten._foreach_neg.default", "aten._foreach_reciprocal.default",
         "aten._foreach_round.default", "aten._foreach_rsqrt.default", "aten._foreach_sigmoid.default",
         "aten._foreach_sign.default", "aten._foreach_sin.default", "aten._foreach_sinh.default",
         "aten._foreach_sqrt.default", "aten._foreach_tan.default", "aten._foreach_tanh.default",

@@ -2,14 +2,12 @@
 use crate::fake::error::one;
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
-use crate::ir::dtype::{Dtype, Layout};
+use crate::ir::dtype::Layout;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     to_sparse => "aten.to_sparse.default", "aten._to_sparse.default";
     to_sparse_dim => "aten.to_sparse.sparse_dim", "aten._to_sparse.sparse_dim";
-    to_dense => "aten.to_dense.default";
-    to_dense_backward => "aten.to_dense_backward.default";
 };
 
 fn strided(x: &Tensor) -> Result<(), KernelError> {
@@ -50,28 +48,4 @@ fn to_sparse_dim(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("{count} sparse dimensions of {rank}")
     })?;
     one(coordinates(x))
-}
-
-/// `to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor`: a dense tensor itself, or in another dtype.
-fn to_dense(cx: &mut Cx, args: &Args) -> KernelResult {
-    let x = args.tensor("self")?;
-    strided(x)?;
-    let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    in_dtype(cx, x, dtype)
-}
-
-/// `to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor`: the gradient itself, for a dense input, in its dtype.
-fn to_dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (grad, input) = (args.tensor("grad")?, args.tensor("input")?);
-    strided(grad)?;
-    strided(input)?;
-    in_dtype(cx, grad, input.dtype)
-}
-
-fn in_dtype(cx: &mut Cx, x: &Tensor, dtype: Dtype) -> KernelResult {
-    if dtype == x.dtype {
-        return one(x.clone());
-    }
-    let strides = cx.preserved_strides(x);
-    one(cx.strided(x.sizes.clone(), strides, dtype, &x.device))
 }

@@ -6,11 +6,9 @@ use crate::fake::{Args, Cx, KernelError, KernelResult, Value, Values};
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     elsewhere => "aten._conv_depthwise2d.default", "aten.batch_norm_stats.default", "aten.mkldnn_linear.default",
-        "aten.cudnn_grid_sampler.default", "aten._cudnn_ctc_loss.default", "aten._copy_from.default",
-        "aten._to_dense.default", "aten.matmul_backward.default";
+        "aten.cudnn_grid_sampler.default", "aten._cudnn_ctc_loss.default", "aten._copy_from.default";
     miopen_batch_norm => "aten.miopen_batch_norm.default";
     rms_norm_backward => "aten._fused_rms_norm_backward.default";
-    linear_backward => "aten.linear_backward.default";
 };
 
 /// (C1) No argument is a dense tensor on the CPU.
@@ -56,28 +54,5 @@ fn rms_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     results.push(if asked(0) { of_input.into() } else { Value::None });
     let weighted = args.opt_tensor("weight")?.is_some();
     results.push(if asked(1) && weighted { of_weight.into() } else { Value::None });
-    Ok(results)
-}
-
-/// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: shaped like the input `[.., k]`, and for a gradient
-/// `[.., p]`, `[p, k]` and `[p]`.
-///
-/// (C3) Input and gradient have dimensions.
-fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (x, grad) = (args.tensor("self")?, args.tensor("grad_output")?);
-    cx.check(x.rank() > 0 && grad.rank() > 0, "linear_backward.C3", |_| {
-        format!("{} and {} dimensions are too few", x.rank(), grad.rank())
-    })?;
-    let mask = args.flags("output_mask")?;
-    let asked = |i: usize| mask.get(i) == Some(&true);
-    let (rows, columns) = (grad.size(-1), x.size(-1));
-    let of_input = cx.contiguous(x.sizes.clone(), grad.dtype, &x.device);
-    let of_weight = cx.contiguous([rows, columns].as_slice(), grad.dtype, &x.device);
-    let of_bias = cx.contiguous([rows].as_slice(), grad.dtype, &x.device);
-    let mut results = Values::new();
-    results.push(if asked(0) { of_input.into() } else { Value::None });
-    let parameters = asked(1) || asked(2);
-    results.push(if parameters { of_weight.into() } else { Value::None });
-    results.push(if parameters { of_bias.into() } else { Value::None });
     Ok(results)
 }

@@ -25,7 +25,6 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.dist.default", dist),
     ("aten.linalg__powsum.default", powsum),
     ("aten.renorm.default", renorm),
-    ("aten.embedding_renorm.default", embedding_renorm),
 ];
 
 /// The order of a norm.
@@ -268,22 +267,4 @@ fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let others = Reduction { dims: (0..x.rank()).map(|at| at != dim).collect(), keepdim: true };
     reduced_norm(cx, x, p, &others, None)?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
-}
-
-/// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: a copy of the matrix `self`, some rows scaled down.
-///
-/// (C1) A matrix of floats or complex numbers. (C2) Positions are of `int64` or `int32`. (C3) If there are any, there are rows.
-fn embedding_renorm(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (x, indices) = (args.tensor("self")?, args.tensor("indices")?);
-    cx.rank(x, 2, "embedding_renorm.C1", "self")?;
-    cx.check(matches!(indices.dtype, Dtype::Int64 | Dtype::Int32), "embedding_renorm.C2", |_| {
-        format!("positions are of int64 or int32, not {}", indices.dtype)
-    })?;
-    if !cx.is_empty(indices, "embedding_renorm.C3") {
-        cx.require_kind(x, Domain::FLOAT_COMPLEX, "embedding_renorm.C1")?;
-        let rows = cx.ne(x.size(0), 0);
-        cx.require(rows, "embedding_renorm.C3", |_| "there are no rows".into())?;
-    }
-    let strides = cx.preserved_strides(x);
-    one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
