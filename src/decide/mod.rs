@@ -4,12 +4,14 @@
 //! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
+mod cases;
 mod enumerate;
 mod facts;
 mod ladder;
 mod linear;
 mod minimize;
 mod models;
+mod number;
 mod premises;
 mod program;
 mod reduce;

@@ -21,6 +21,8 @@ const MAX_STEPS: usize = 60;
 const MAX_MODULUS_BITS: u64 = 200;
 /// The most symbols that are split by what is no constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
+/// The most symbols that are written as multiples of others.
+const MAX_FACTORED: u32 = 4;
 /// Problems with more nodes than this are left as they are.
 const MAX_NODES: usize = 3_000;
 
@@ -29,6 +31,8 @@ const MAX_NODES: usize = 3_000;
 pub(super) struct Reduced {
     /// Literals and disjunctions; all have to hold.
     pub conditions: Vec<Expr>,
+    /// The conditions before remainders were written as quotients.
+    pub unexpanded: Vec<Expr>,
     /// Symbols replaced, with their values in terms of the symbols that are left.
     pub replaced: Vec<(Symbol, Expr)>,
     /// What the conditions say about the values of expressions.
@@ -39,6 +43,8 @@ pub(super) struct Reduced {
     fresh: usize,
     /// Symbols split by other symbols.
     splits: u32,
+    /// Symbols found to be multiples of others.
+    factored: u32,
 }
 
 impl Reduced {
@@ -61,12 +67,16 @@ impl Reduced {
                 || reduced.solve_one(pool)
                 || reduced.split_one(pool)
                 || reduced.fold(pool)
+                || reduced.divide_one(pool)
                 || reduced.rewrite_one(pool, &mut used)
+                || reduced.factor_one(pool)
+                || reduced.signs(pool, &mut used)
                 || reduced.split_by_symbol(pool))
             {
                 break;
             }
         }
+        reduced.unexpanded = reduced.conditions.clone();
         // A quotient that the first pass makes is seen by the second.
         reduced.expand(pool);
         reduced.expand(pool);
@@ -120,27 +130,61 @@ impl Reduced {
         self.conditions = flat;
     }
 
-    /// Rewrites all conditions but the one at `except`, and the values of what was replaced.
-    fn substitute(&mut self, pool: &mut Pool, replace: &FxHashMap<Expr, Expr>, except: Option<usize>) {
+    /// Tells the table about conditions that are new. What it knew before still holds: a step changes what the conditions look like,
+    /// not which assignments (of the symbols that were, and of those that are) satisfy them.
+    fn learn_new(&mut self, pool: &mut Pool, new: &[Expr]) {
+        self.tidy(pool);
+        for _ in 0..2 {
+            let mut changed = false;
+            for &c in new {
+                match self.table.assume(pool, c) {
+                    Ok(more) => changed |= more,
+                    Err(_) => {
+                        self.contradiction = true;
+                        return;
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Rewrites all conditions but the one at `except`, and the values of what was replaced. Returns the conditions that changed.
+    fn substitute(
+        &mut self,
+        pool: &mut Pool,
+        replace: &FxHashMap<Expr, Expr>,
+        except: Option<usize>,
+    ) -> Vec<Expr> {
         let mut memo = FxHashMap::default();
         let rule = |e: Expr| replace.get(&e).copied();
+        let mut changed = Vec::new();
         for (i, c) in self.conditions.iter_mut().enumerate() {
             if Some(i) != except {
-                *c = pool.substitute_memo(*c, &rule, &mut memo);
+                let new = pool.substitute_memo(*c, &rule, &mut memo);
+                if new != *c {
+                    *c = new;
+                    changed.push(new);
+                }
             }
         }
         for (_, value) in &mut self.replaced {
             *value = pool.substitute_memo(*value, &rule, &mut memo);
         }
+        changed
     }
 
     fn replace_symbol(&mut self, pool: &mut Pool, symbol: Expr, value: Expr) {
         let replace = FxHashMap::from_iter([(symbol, value)]);
-        self.substitute(pool, &replace, None);
+        let known = self.table.domain(pool, symbol);
+        let changed = self.substitute(pool, &replace, None);
         if let Some(s) = pool.as_symbol(symbol) {
             self.replaced.push((s, value));
         }
-        self.learn(pool);
+        self.contradiction |= self.table.restrict(pool, value, known).is_err();
+        self.learn_new(pool, &changed);
     }
 
     fn fresh(&mut self, pool: &mut Pool) -> Expr {
@@ -150,7 +194,7 @@ impl Reduced {
 
     /// Divides the terms of an equation or inequality by a common factor that has one sign or, in an equation, is not 0.
     fn cancel(&mut self, pool: &mut Pool) -> bool {
-        let mut changed = false;
+        let mut changed = Vec::new();
         for i in 0..self.conditions.len() {
             let c = self.conditions[i];
             let (negated, inner) = match pool.as_func(c, Func::Not) {
@@ -201,13 +245,11 @@ impl Reduced {
             }
             if reduced != c {
                 self.conditions[i] = reduced;
-                changed = true;
+                changed.push(reduced);
             }
         }
-        if changed {
-            self.learn(pool);
-        }
-        changed
+        self.learn_new(pool, &changed);
+        !changed.is_empty()
     }
 
     /// Solves one equation for a symbol.
@@ -299,8 +341,8 @@ impl Reduced {
             let value = pool.add(scaled, r);
             let low = pool.le(Expr::ZERO, r);
             let high = pool.lt(r, scale);
-            self.conditions.push(low);
-            self.conditions.push(high);
+            self.conditions.extend([low, high]);
+            self.learn_new(pool, &[low, high]);
             self.replace_symbol(pool, symbol, value);
             return true;
         }
@@ -339,8 +381,8 @@ impl Reduced {
             let sign = pool.int(sign);
             let value = pool.mul(sign, difference);
             let (low, high) = (pool.le(Expr::ZERO, r), pool.lt(r, b));
-            self.conditions.push(low);
-            self.conditions.push(high);
+            self.conditions.extend([low, high]);
+            self.learn_new(pool, &[low, high]);
             self.replace_symbol(pool, symbol, value);
             return true;
         }
@@ -371,8 +413,12 @@ impl Reduced {
                     if inside {
                         let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
                         self.conditions.extend(bounds);
+                        Some(if quotient { Expr::ZERO } else { a })
+                    } else if quotient {
+                        self.nested_quotient(pool, a, b)
+                    } else {
+                        None
                     }
-                    inside.then_some(if quotient { Expr::ZERO } else { a })
                 }
                 (_, Some(Node::Call(Func::Ite, args))) => {
                     let (c, p, q) = (args[0], args[1], args[2]);
@@ -444,8 +490,8 @@ impl Reduced {
         if replace.is_empty() {
             return false;
         }
-        self.substitute(pool, &replace, None);
-        self.learn(pool);
+        let changed = self.substitute(pool, &replace, None);
+        self.learn_new(pool, &changed);
         true
     }
 }

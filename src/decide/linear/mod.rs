@@ -7,6 +7,7 @@
 //! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
 mod forms;
 mod lemmas;
+mod products;
 mod rational;
 mod simplex;
 mod splitting;
@@ -60,11 +61,9 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
         let more = lemmas::definitions(pool, &mut problem.table, &literals, &mut done);
         literals.extend(more);
     }
+    let more = products::multiplied(pool, &mut problem.table, &literals);
+    literals.extend(more);
     let products = lemmas::products(pool, &literals);
-    if !products.is_empty() {
-        let more = lemmas::multiplied(pool, &mut problem.table, &literals, &products);
-        literals.extend(more);
-    }
     let symbols = problem.ranges(pool).into_iter().map(|(s, _)| s).collect();
     let mut solver = Solver {
         pool,
