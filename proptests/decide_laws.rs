@@ -165,7 +165,7 @@ fn budgets() -> Vec<(&'static str, Budget)> {
         ("without search", Budget { points: 0, rlimit: 0, ..full.clone() }),
         (
             "Z3 without search and linear reasoning",
-            Budget { points: 0, branches: 0, pivots: 0, iterations: 0, ..full },
+            Budget { points: 0, branches: 0, work: 0, iterations: 0, ..full },
         ),
     ]
 }

@@ -14,14 +14,16 @@ const MAX_DEPTH: u32 = 7;
 const MAX_VALUES: u64 = 12;
 /// Branches of linear reasoning in one case.
 const BRANCHES: u32 = 24;
-/// Pivots of linear reasoning in one case.
-const PIVOTS: u32 = 300;
+/// Work of linear reasoning in one case.
+const WORK: u32 = 30_000;
 
 /// Work still allowed on the cases of one problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     /// Cases that may be opened.
     pub cases: u32,
+    /// Entries of tableaus that may be changed in looking for thin directions.
+    pub work: u32,
     /// Assignments that number theory may look at.
     pub steps: u32,
 }
@@ -65,6 +67,9 @@ fn split(
         cases = choose(pool, problem);
     }
     if cases.is_empty() {
+        cases = linear::thin_cases(pool, problem, &mut left.work);
+    }
+    if cases.is_empty() {
         return Outcome::Open;
     }
     let mut all = Outcome::Closed;
@@ -77,7 +82,7 @@ fn split(
         let mut conditions = problem.unexpanded.clone();
         conditions.push(case);
         let mut inner = Reduced::new(pool, &conditions);
-        let mut effort = Effort { branches: BRANCHES, pivots: PIVOTS };
+        let mut effort = Effort { branches: BRANCHES, work: WORK };
         let mut outcome = linear::refute(pool, &mut inner, &mut effort);
         if outcome == Outcome::Open {
             outcome = split(pool, &mut inner, left, log, depth + 1);
@@ -167,16 +172,11 @@ fn choose(pool: &mut Pool, problem: &mut Reduced) -> Vec<Expr> {
         }
     }
     let Some((_, symbol)) = best else { return Vec::new() };
-    let domain = problem.table.domain(pool, symbol);
-    let (Some(low), Some(high)) = (domain.range.lo.finite(), domain.range.hi.finite()) else { return Vec::new() };
-    let mut cases = Vec::new();
-    let mut v = low.clone();
-    while v <= *high {
-        if domain.contains(&v) {
-            let value = pool.int(v.clone());
-            cases.push(pool.eq(symbol, value));
-        }
-        v = &v + &Int::ONE;
+    let members = problem.table.domain(pool, symbol).members(MAX_VALUES).unwrap_or_default();
+    let mut cases = Vec::with_capacity(members.len());
+    for v in members {
+        let value = pool.int(v);
+        cases.push(pool.eq(symbol, value));
     }
     cases
 }

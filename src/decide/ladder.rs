@@ -203,8 +203,8 @@ impl Climb<'_> {
             *problem = Some(self.reduced(extra));
         }
         let Some(reduced) = problem else { return Finding::Open(String::new()) };
-        let (branches, pivots) = (self.budget.branches / share, self.budget.pivots / share);
-        let mut effort = Effort { branches, pivots };
+        let (branches, work) = (self.budget.branches / share, self.budget.work / share);
+        let mut effort = Effort { branches, work };
         match linear::refute(self.pool, reduced, &mut effort) {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open => {
@@ -222,7 +222,7 @@ impl Climb<'_> {
         let Some(reduced) = problem else { return Finding::Open(String::new()) };
         let proposed = super::number::solutions(self.pool, reduced);
         let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
-        let mut left = Allowance { cases, steps };
+        let mut left = Allowance { cases, work: self.budget.work / share, steps };
         let outcome = cases::refute(self.pool, reduced, &mut left, &mut Vec::new());
         for values in proposed {
             if let Some(witness) = self.witness(problem.as_ref(), values)

@@ -101,6 +101,6 @@ fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premi
         }
     }
     let mut reduced = Reduced::new(pool, &conditions);
-    let mut effort = Effort { branches: 60, pivots: 1_000 };
+    let mut effort = Effort { branches: 60, work: 100_000 };
     linear::refute(pool, &mut reduced, &mut effort) == Outcome::Closed
 }

@@ -21,6 +21,8 @@ const MAX_STEPS: usize = 60;
 const MAX_MODULUS_BITS: u64 = 200;
 /// The most symbols that are split by what is no constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
+/// Equations with longer coefficients are not solved.
+const MAX_COEFFICIENT_BITS: u64 = 512;
 /// The most symbols that are written as multiples of others.
 const MAX_FACTORED: u32 = 4;
 /// Problems with more nodes than this are left as they are.
@@ -78,9 +80,11 @@ impl Reduced {
         }
         reduced.unexpanded = reduced.conditions.clone();
         // A quotient that the first pass makes is seen by the second.
-        reduced.expand(pool);
-        reduced.expand(pool);
-        reduced.learn(pool);
+        if reduced.expand(pool) {
+            reduced.expand(pool);
+            let conditions = reduced.conditions.clone();
+            reduced.learn_new(pool, &conditions);
+        }
         reduced
     }
 
@@ -257,6 +261,9 @@ impl Reduced {
         for i in 0..self.conditions.len() {
             let Some(&[p]) = pool.as_func(self.conditions[i], Func::IsZero) else { continue };
             let poly = pool.poly(p);
+            if poly.terms.iter().any(|(_, c)| c.bits() > MAX_COEFFICIENT_BITS) {
+                continue;
+            }
             let symbols: Vec<usize> =
                 (0..poly.terms.len()).filter(|&j| pool.as_symbol(poly.terms[j].0).is_some()).collect();
             let plain = symbols.len() == poly.terms.len();
@@ -371,6 +378,11 @@ impl Reduced {
             };
             self.splits += 1;
             let (k, r) = (self.fresh(pool), self.fresh(pool));
+            let (quotient, remainder) = (pool.floor_div(a, b), pool.modulo(a, b));
+            for (e, value) in [(k, quotient), (r, remainder)] {
+                let known = self.table.domain(pool, value);
+                self.contradiction |= self.table.restrict(pool, e, known).is_err();
+            }
             let multiple = pool.mul(b, k);
             let new = pool.add(multiple, r);
             // a = sign*symbol + rest, so symbol = sign*(b*k + r - rest).

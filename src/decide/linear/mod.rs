@@ -11,6 +11,9 @@ mod products;
 mod rational;
 mod simplex;
 mod splitting;
+mod thin;
+
+pub(super) use thin::cases as thin_cases;
 
 use super::reduce::Reduced;
 use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
@@ -44,8 +47,8 @@ pub(super) enum Outcome {
 pub(super) struct Effort {
     /// Branches that may be opened.
     pub branches: u32,
-    /// Pivots that may be made.
-    pub pivots: u32,
+    /// Entries of tableaus that may be changed.
+    pub work: u32,
 }
 
 /// Looks for a contradiction or a solution of a reduced problem.
@@ -360,12 +363,12 @@ impl Solver<'_> {
         if system.variables.len() * system.rows.len() > MAX_CELLS {
             return Ok(None);
         }
-        let mut found = system.check::<Small>(&mut self.effort.pivots);
+        let mut found = system.check::<Small>(&mut self.effort.work);
         if found == Feasibility::Open {
-            found = system.check::<BigRational>(&mut self.effort.pivots);
+            found = system.check::<BigRational>(&mut self.effort.work);
         }
         match found {
-            Feasibility::Infeasible => Err(Conflict),
+            Feasibility::Infeasible(_) => Err(Conflict),
             Feasibility::Open => Ok(None),
             Feasibility::Feasible(values) => {
                 let tight = sums

@@ -2,7 +2,7 @@
 use super::super::program::{Outcome, Program, to_i128};
 use super::super::reduce::Reduced;
 use super::Lemma;
-use crate::expr::{Expr, Func, Int, Pool, Symbol};
+use crate::expr::{Expr, Func, Pool, Symbol};
 use rustc_hash::FxHashSet;
 
 /// Symbols with more values than this are not enumerated.
@@ -62,12 +62,8 @@ pub fn enumerate(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Opt
     for e in pool.reachable(&problem.conditions) {
         let Some(s) = pool.as_symbol(e) else { continue };
         let domain = problem.table.domain(pool, e);
-        if domain.count().is_none_or(|n| n > MAX_DOMAIN) {
-            continue;
-        }
-        let (Some(low), Some(high)) = (domain.range.lo.finite(), domain.range.hi.finite()) else { continue };
-        let (Some(low), Some(high)) = (to_i128(low), to_i128(high)) else { continue };
-        let values = (low..=high).filter(|&v| domain.contains(&Int::from(v))).collect();
+        let Some(members) = domain.members(MAX_DOMAIN) else { continue };
+        let Some(values) = members.iter().map(to_i128).collect::<Option<Vec<i128>>>() else { continue };
         few.push((s, values));
     }
     let usable: Vec<(Expr, Vec<Symbol>)> = problem

@@ -194,7 +194,7 @@ impl Reduced {
 
     /// `a % b` as `a - b*(a//b)` everywhere, and coefficients below constant divisors brought near 0: `(16*x)//3` is
     /// `5*x + x//3`.
-    pub(super) fn expand(&mut self, pool: &mut Pool) {
+    pub(super) fn expand(&mut self, pool: &mut Pool) -> bool {
         let mut memo = FxHashMap::default();
         for e in pool.reachable(&self.conditions) {
             let Some((func @ (Func::Mod | Func::FloorDiv), &[a, b])) = pool.as_call(e) else { continue };
@@ -211,11 +211,13 @@ impl Reduced {
                 memo.insert(e, expanded);
             }
         }
-        if !memo.is_empty() {
-            for c in &mut self.conditions {
-                *c = pool.substitute_memo(*c, &|_| None, &mut memo);
-            }
+        if memo.is_empty() {
+            return false;
         }
+        for c in &mut self.conditions {
+            *c = pool.substitute_memo(*c, &|_| None, &mut memo);
+        }
+        true
     }
 
     /// The ranges that the table gives the symbols of the conditions.
