@@ -8,6 +8,7 @@
 //! No step loses a solution, so a contradiction of what remains is one of the problem. A step may let solutions in (a bound
 //! that made a simplification possible can go with it), so an assignment of what remains, completed by [`Reduced::extend`], is
 //! a candidate to replay.
+mod lattice;
 mod steps;
 
 use super::search::conjuncts;
@@ -21,6 +22,8 @@ const MAX_STEPS: usize = 60;
 const MAX_MODULUS_BITS: u64 = 200;
 /// The most symbols that are split by what is no constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
+/// Equations of more symbols are solved for one symbol at a time.
+const MAX_LATTICE: usize = 8;
 /// Equations with longer coefficients are not solved.
 const MAX_COEFFICIENT_BITS: u64 = 512;
 /// The most symbols that are written as multiples of others.
@@ -288,6 +291,12 @@ impl Reduced {
             }
             let Some(best) = best else { continue };
             let (symbol, coefficient) = poly.terms[best].clone();
+            if !coefficient.abs().is_one() && poly.terms.len() <= MAX_LATTICE {
+                if self.solve_by_lattice(pool, &poly) {
+                    return true;
+                }
+                continue;
+            }
             // a*s + Σ c·m + c0 = 0. With a = ±1 solved; else s = k - Σ floor(c/a)·m - floor(c0/a) makes all other coefficients smaller.
             let exact = coefficient.abs().is_one();
             let Some(quotient) = poly.constant.floor_div(&coefficient) else { continue };

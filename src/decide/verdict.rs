@@ -133,7 +133,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { points: 60_000, branches: 400, work: 1_000_000, iterations: 4, rlimit: 1_000_000 }
+        Budget { points: 60_000, branches: 400, work: 1_000_000, iterations: 4, rlimit: 400_000 }
     }
 }
 

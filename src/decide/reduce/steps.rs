@@ -34,6 +34,38 @@ impl Reduced {
             .then(|| pool.extremum(if least { Func::Min } else { Func::Max }, &kept))
     }
 
+    /// Replaces all symbols of a linear equation by its solutions, in as many new symbols as there are degrees of freedom.
+    pub(super) fn solve_by_lattice(&mut self, pool: &mut Pool, equation: &Poly) -> bool {
+        let coefficients: Vec<_> = equation.terms.iter().map(|(_, c)| c.to_big()).collect();
+        let Some((start, basis)) = lattice::solve(&coefficients, &-equation.constant.to_big()) else {
+            return false;
+        };
+        let parameters: Vec<Expr> = basis.iter().map(|_| self.fresh(pool)).collect();
+        let mut replace = FxHashMap::default();
+        let mut known = Vec::new();
+        for (i, (symbol, _)) in equation.terms.iter().enumerate() {
+            let mut value = pool.int(Int::from_big(start[i].clone()));
+            for (row, t) in basis.iter().zip(&parameters) {
+                let factor = pool.int(Int::from_big(row[i].clone()));
+                let term = pool.mul(factor, *t);
+                value = pool.add(value, term);
+            }
+            known.push((value, self.table.domain(pool, *symbol)));
+            replace.insert(*symbol, value);
+        }
+        let changed = self.substitute(pool, &replace, None);
+        for (symbol, _) in &equation.terms {
+            if let Some(s) = pool.as_symbol(*symbol) {
+                self.replaced.push((s, replace[symbol]));
+            }
+        }
+        for (value, domain) in known {
+            self.contradiction |= self.table.restrict(pool, value, domain).is_err();
+        }
+        self.learn_new(pool, &changed);
+        true
+    }
+
     /// `a % b == 0` as `a == b*k` with a new symbol `k`, where the operands are no plain linear forms over constants.
     pub(super) fn divide_one(&mut self, pool: &mut Pool) -> bool {
         for i in 0..self.conditions.len() {
