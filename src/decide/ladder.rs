@@ -44,16 +44,58 @@ enum Step {
 /// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an assumption or the goal zero
 /// and satisfy every assumption; `Implied` also says that there is one.
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    let mut answer = entails(pool, facts, goal, budget);
+    if let Verdict::Refuted { witness } = &mut answer.verdict {
+        *witness = facts.complete(pool, std::mem::take(witness));
+    }
+    answer
+}
+
+/// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
+/// connect with them. [`Facts::complete`] adds the others.
+pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
+    if facts.is_wide() {
+        return among_many(pool, facts, goal, budget);
+    }
     let mut climb = Climb { pool, facts, goal, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }
 }
 
+/// Decides under the facts that have to do with the goal.
+fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    prepare(pool, facts, budget);
+    let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
+    if let Consistency::Inconsistent(because) = &facts.consistency {
+        return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
+    }
+    if facts.is_empty(pool) {
+        let because = facts.all_premises(pool);
+        return settled(Verdict::Inconsistent { because }, Rung::Range);
+    }
+    let mut answer = facts.with_slice(pool, goal, |pool, slice| {
+        let mut answer = entails(pool, &mut slice.facts, goal, budget);
+        if let Verdict::Implied { because } | Verdict::Inconsistent { because } = &mut answer.verdict {
+            *because = slice.outside(because);
+        }
+        answer
+    });
+    if answer.verdict.is_implied() && !facts.groups_settled() {
+        let reason = "the goal follows, but no assignment that satisfies the other facts was found";
+        answer.verdict = Verdict::Unknown { reason: reason.to_string() };
+    }
+    answer
+}
+
 /// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
 /// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+    if facts.is_wide() {
+        facts.check_groups(pool, budget);
+        return;
+    }
     let goal = pool.bool(true);
     facts.table(pool);
     Climb { pool, facts, goal, budget, trace: Vec::new() }.inconsistent();
@@ -63,7 +105,13 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 /// are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     let goal = pool.truth(goal);
-    pool.as_bool(goal).or_else(|| by_range(pool, facts, goal))
+    if let Some(value) = pool.as_bool(goal) {
+        return Some(value);
+    }
+    if facts.is_wide() {
+        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal));
+    }
+    by_range(pool, facts, goal)
 }
 
 /// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them.

@@ -18,13 +18,14 @@ mod reduce;
 mod replay;
 mod search;
 mod simplify;
+mod slices;
 #[cfg(feature = "smt")]
 mod smt;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
 pub use facts::Facts;
-pub use ladder::{decide, prepare, quickly};
+pub use ladder::{decide, entails, prepare, quickly};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
 pub use simplify::simplify;
