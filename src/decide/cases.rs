@@ -4,7 +4,9 @@
 //! becomes `a` or `-a`, and products of them multiply out.
 use super::linear::{self, Effort, Outcome};
 use super::number::{self, Lemma};
+use super::proof::Log;
 use super::reduce::Reduced;
+use crate::expr::print;
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -34,7 +36,7 @@ pub(super) fn refute(
     pool: &mut Pool,
     problem: &mut Reduced,
     left: &mut Allowance,
-    log: &mut Vec<String>,
+    log: &mut Log,
 ) -> Outcome {
     split(pool, problem, left, log, 0)
 }
@@ -43,13 +45,13 @@ fn split(
     pool: &mut Pool,
     problem: &mut Reduced,
     left: &mut Allowance,
-    log: &mut Vec<String>,
+    log: &mut Log,
     depth: u32,
 ) -> Outcome {
     let mut cases: Vec<Expr> = Vec::new();
     match number::examine(pool, problem, &mut left.steps) {
         Some(Lemma::Closed(why)) => {
-            log.push(why);
+            log.note("number-theory", || why);
             return Outcome::Closed;
         }
         Some(Lemma::Values(e, values)) => {
@@ -78,13 +80,18 @@ fn split(
             Some(rest) => left.cases = rest,
             None => return Outcome::Open,
         }
-        log.push(format!("case {}", crate::expr::print::expression(pool, case)));
+        log.note("case", || print::expression(pool, case));
         let mut conditions = problem.unexpanded.clone();
         conditions.push(case);
         let mut inner = Reduced::new(pool, &conditions);
         let mut effort = Effort { branches: BRANCHES, work: WORK };
-        let mut outcome = linear::refute(pool, &mut inner, &mut effort);
+        for (rule, from, to) in &inner.steps {
+            log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
+        }
+        let start = log.len();
+        let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
         if outcome == Outcome::Open {
+            log.truncate(start);
             outcome = split(pool, &mut inner, left, log, depth + 1);
         }
         match outcome {

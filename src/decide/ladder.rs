@@ -3,6 +3,7 @@ use super::cases::{self, Allowance};
 use super::facts::{Consistency, Facts};
 use super::linear::{self, Effort};
 use super::models::Search;
+use super::proof::Log;
 use super::reduce::Reduced;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
@@ -200,7 +201,7 @@ impl Climb<'_> {
     fn settle(&mut self, extra: &[Expr], goal: Option<Expr>) -> Settled {
         let mut problem = None;
         let mut spent = 0;
-        let (mut reason, mut last) = (String::new(), Rung::Search);
+        let mut last = Rung::Search;
         for &step in STEPS {
             let (rung, finding) = match step {
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
@@ -214,13 +215,18 @@ impl Climb<'_> {
                 Finding::Candidate(witness) if replays(self.pool, self.facts, goal, &witness) => {
                     return Settled::Satisfied(witness, rung);
                 }
-                Finding::Candidate(_) => reason = format!("the {rung} rung's assignment does not replay"),
-                Finding::Open(why) => reason = why,
+                Finding::Candidate(_) => self.note(rung, "an assignment that does not replay"),
+                Finding::Open(why) => self.note(rung, why),
             }
             last = rung;
-            self.note(rung, reason.clone());
         }
-        Settled::Open(reason, last)
+        // What the last step of each rung said.
+        let mut reasons: Vec<String> = Vec::new();
+        for rung in [Rung::Linear, Rung::Search, Rung::Smt] {
+            let said = self.trace.iter().rev().find(|a| a.rung == rung);
+            reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
+        }
+        Settled::Open(reasons.join("; "), last)
     }
 
     fn search(&mut self, extra: &[Expr], points: u32, spent: &mut u32) -> Finding {
@@ -230,7 +236,7 @@ impl Climb<'_> {
         match found {
             Search::Candidate(witness) => Finding::Candidate(witness),
             Search::None => Finding::Closed,
-            Search::Open => Finding::Open(format!("none of {spent} assignments is a solution")),
+            Search::Open => Finding::Open(format!("none of {spent} assignments is a solution (budget {})", self.budget.points)),
         }
     }
 
@@ -253,7 +259,7 @@ impl Climb<'_> {
         let Some(reduced) = problem else { return Finding::Open(String::new()) };
         let (branches, work) = (self.budget.branches / share, self.budget.work / share);
         let mut effort = Effort { branches, work };
-        match linear::refute(self.pool, reduced, &mut effort) {
+        match linear::refute(self.pool, reduced, &mut effort, &mut Log::off()) {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open => {
                 Finding::Open(format!("linear reasoning does not close within {branches} branches"))
@@ -271,7 +277,7 @@ impl Climb<'_> {
         let proposed = super::number::solutions(self.pool, reduced);
         let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
         let mut left = Allowance { cases, work: self.budget.work / share, steps };
-        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Vec::new());
+        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
         for values in proposed {
             if let Some(witness) = self.witness(problem.as_ref(), values)
                 && replays(self.pool, self.facts, goal, &witness)

@@ -14,6 +14,7 @@ mod models;
 mod number;
 mod premises;
 mod program;
+mod proof;
 mod reduce;
 mod replay;
 mod search;
@@ -21,6 +22,7 @@ mod simplify;
 mod slices;
 #[cfg(feature = "smt")]
 mod smt;
+mod smtlib;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
@@ -28,5 +30,7 @@ pub use facts::Facts;
 pub use ladder::{decide, entails, prepare, quickly};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
+pub use proof::{ProofStep, proof};
 pub use simplify::simplify;
+pub use smtlib::obligation;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};

@@ -2,12 +2,10 @@
 //!
 //! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
 //! with the cheap rungs. So the result is checked, whatever way the first proof took.
-use super::facts::{Facts, symbolic_divisors};
-use super::linear::{self, Effort, Outcome};
-use super::reduce::Reduced;
+use super::facts::Facts;
+use super::proof::{Log, closes, conditions};
 use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Pool};
-use crate::range::DomainTable;
 
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
@@ -68,39 +66,6 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<crate::
 
 /// Whether premises imply a goal (or contradict each other) by ranges or linear reasoning.
 fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> bool {
-    let mut conditions: Vec<Expr> = Vec::with_capacity(premises.len() + 4);
-    for premise in premises {
-        let condition = match premise {
-            Premise::Fact(FactId(i)) => facts.conditions().get(*i as usize).copied(),
-            Premise::Lower(s) => facts.bound(pool, *s, false),
-            Premise::Upper(s) => facts.bound(pool, *s, true),
-            Premise::Nonzero(e) => Some(pool.ne(*e, Expr::ZERO)),
-        };
-        conditions.extend(condition);
-    }
-    // The divisors of what is used are not zero, nor are those of the goal.
-    let mut roots = conditions.clone();
-    roots.extend(goal);
-    for d in symbolic_divisors(pool, &roots) {
-        conditions.push(pool.ne(d, Expr::ZERO));
-    }
-    let mut table = DomainTable::new();
-    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
-        (0..2).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
-    };
-    if contradiction(pool, &mut table, &conditions) {
-        return true;
-    }
-    if let Some(goal) = goal {
-        if table.decide(pool, goal) == Some(true) {
-            return true;
-        }
-        conditions.push(pool.not(goal));
-        if contradiction(pool, &mut table, &conditions) {
-            return true;
-        }
-    }
-    let mut reduced = Reduced::new(pool, &conditions);
-    let mut effort = Effort { branches: 60, work: 100_000 };
-    linear::refute(pool, &mut reduced, &mut effort) == Outcome::Closed
+    let conditions = conditions(pool, facts, premises);
+    closes(pool, conditions, goal, &mut Log::off())
 }

@@ -138,6 +138,18 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// A budget larger by a factor.
+    pub fn times(&self, factor: u32) -> Budget {
+        let more = |v: u32| v.saturating_mul(factor);
+        Budget {
+            points: more(self.points),
+            branches: more(self.branches),
+            work: more(self.work),
+            iterations: self.iterations,
+            rlimit: more(self.rlimit),
+        }
+    }
+
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
         Budget { points: 2_000, branches: 30, work: 60_000, iterations: 0, rlimit: 0 }

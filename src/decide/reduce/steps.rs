@@ -56,6 +56,7 @@ impl Reduced {
         let changed = self.substitute(pool, &replace, None);
         for (symbol, _) in &equation.terms {
             if let Some(s) = pool.as_symbol(*symbol) {
+                self.steps.push(("lattice", *symbol, replace[symbol]));
                 self.replaced.push((s, replace[symbol]));
             }
         }
@@ -78,6 +79,7 @@ impl Reduced {
             let k = self.fresh(pool);
             let multiple = pool.mul(b, k);
             let equation = pool.eq(a, multiple);
+            self.steps.push(("divisible", self.conditions[i], equation));
             self.conditions[i] = equation;
             // What is known of the quotient is known of k.
             let quotient = pool.floor_div(a, b);
@@ -115,7 +117,7 @@ impl Reduced {
                 self.factored += 1;
                 let m = self.fresh(pool);
                 let value = pool.mul(d, m);
-                self.replace_symbol(pool, *x, value);
+                self.replace_symbol(pool, "multiple", *x, value);
                 return true;
             }
         }
@@ -216,6 +218,7 @@ impl Reduced {
                 }
                 let changed = self.substitute(pool, &replace, Some(i));
                 if !changed.is_empty() {
+                    self.steps.push(("rewrite", *m, value));
                     self.learn_new(pool, &changed);
                     return true;
                 }
