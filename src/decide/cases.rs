@@ -81,9 +81,7 @@ fn split(
             None => return Outcome::Open,
         }
         log.note("case", || print::expression(pool, case));
-        let mut conditions = problem.unexpanded.clone();
-        conditions.push(case);
-        let mut inner = Reduced::new(pool, &conditions);
+        let mut inner = problem.with(pool, case);
         let mut effort = Effort { branches: BRANCHES, work: WORK };
         for (rule, from, to) in &inner.steps {
             log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));

@@ -58,11 +58,24 @@ pub(super) struct Reduced {
 impl Reduced {
     /// Reduces a conjunction. Bounds of symbols have to be among the conditions.
     pub fn new(pool: &mut Pool, conditions: &[Expr]) -> Reduced {
-        let mut reduced = Reduced::default();
+        Reduced::after(pool, conditions, 0)
+    }
+
+    /// Reduces what is left of this problem together with another condition.
+    pub fn with(&self, pool: &mut Pool, condition: Expr) -> Reduced {
+        let mut conditions = self.unexpanded.clone();
+        conditions.push(condition);
+        Reduced::after(pool, &conditions, self.fresh)
+    }
+
+    /// Reduces conditions in which the first `fresh` new symbols may occur already.
+    fn after(pool: &mut Pool, conditions: &[Expr], fresh: usize) -> Reduced {
+        let mut reduced = Reduced { fresh, ..Reduced::default() };
         for &c in conditions {
             conjuncts(pool, c, &mut reduced.conditions);
         }
         reduced.learn(pool);
+        reduced.unexpanded = reduced.conditions.clone();
         if pool.reachable(&reduced.conditions).len() > MAX_NODES {
             return reduced;
         }
