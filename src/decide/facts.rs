@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 /// More facts than this are looked at in groups that share no symbol.
-const MAX_TOGETHER: usize = 24;
+const MAX_TOGETHER: usize = 12;
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;

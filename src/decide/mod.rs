@@ -27,6 +27,8 @@ mod verdict;
 
 pub use bounds::{Bounds, bounds};
 pub use facts::Facts;
+#[cfg(feature = "smt")]
+pub use ladder::by_z3_alone;
 pub use ladder::{decide, entails, prepare, quickly};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
