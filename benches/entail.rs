@@ -31,7 +31,8 @@ fn query(line: &Value) -> Query {
     let (mut pool, mut facts) = (Pool::new(), Facts::new());
     for (name, range) in line["symbols"].as_object().expect("symbols are an object") {
         let e = pool.symbol(name);
-        let bound = |key: &str| range[key].as_number().map(|n| n.to_string().parse::<Int>().expect("an integer"));
+        let bound =
+            |key: &str| range[key].as_number().map(|n| n.to_string().parse::<Int>().expect("an integer"));
         if let (Some(symbol), Some(range)) =
             (pool.as_symbol(e), ValueRange::between_options(bound("min"), bound("max")))
         {

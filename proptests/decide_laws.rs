@@ -168,9 +168,8 @@ impl Query {
                 self.symbols.iter().zip(values).map(|((s, ..), v)| (*s, Int::from(v))).collect();
             let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
             let mut evaluator = Evaluator::new(&self.pool, value);
-            let nonzero = |evaluator: &mut Evaluator<'_, _>, d: Expr| {
-                evaluator.int(d).is_ok_and(|d| !d.is_zero())
-            };
+            let nonzero =
+                |evaluator: &mut Evaluator<'_, _>, d: Expr| evaluator.int(d).is_ok_and(|d| !d.is_zero());
             for e in self.pool.reachable(&used) {
                 if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e)
                     && !nonzero(&mut evaluator, args[1])
@@ -181,7 +180,11 @@ impl Query {
             let within = |s: &Symbol, upper: bool| {
                 let (_, range, _) = self.symbols.iter().find(|(t, ..)| t == s)?;
                 let (_, v) = point.iter().find(|(t, _)| t == s)?;
-                Some(if upper { range.upper().is_none_or(|h| *v <= h) } else { range.lower().is_none_or(|l| *v >= l) })
+                Some(if upper {
+                    range.upper().is_none_or(|h| *v <= h)
+                } else {
+                    range.lower().is_none_or(|l| *v >= l)
+                })
             };
             let held = premises.iter().all(|p| match p {
                 Premise::Fact(_) => true,

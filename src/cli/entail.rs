@@ -91,8 +91,11 @@ fn emit(
     let name: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
     let path = folder.join(format!("{}.smt2", name.trim_start_matches('.')));
-    std::fs::write(&path, text)
-        .map_err(|e| Refusal { kind: "io", message: format!("{}: {e}", path.display()), clause: None })?;
+    std::fs::write(&path, text).map_err(|e| Refusal {
+        kind: "io",
+        message: format!("{}: {e}", path.display()),
+        clause: None,
+    })?;
     Ok(path.display().to_string().into())
 }
 

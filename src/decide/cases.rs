@@ -32,22 +32,11 @@ pub(super) struct Allowance {
 
 /// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number theory and by cases. Of a
 /// solution, the values of the problem's symbols.
-pub(super) fn refute(
-    pool: &mut Pool,
-    problem: &mut Reduced,
-    left: &mut Allowance,
-    log: &mut Log,
-) -> Outcome {
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Outcome {
     split(pool, problem, left, log, 0)
 }
 
-fn split(
-    pool: &mut Pool,
-    problem: &mut Reduced,
-    left: &mut Allowance,
-    log: &mut Log,
-    depth: u32,
-) -> Outcome {
+fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Outcome {
     let mut cases: Vec<Expr> = Vec::new();
     match number::examine(pool, problem, &mut left.steps) {
         Some(Lemma::Closed(why)) => {
@@ -84,7 +73,9 @@ fn split(
         let mut inner = problem.with(pool, case);
         let mut effort = Effort { branches: BRANCHES, work: WORK };
         for (rule, from, to) in &inner.steps {
-            log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
+            log.note(rule, || {
+                format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to))
+            });
         }
         let start = log.len();
         let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
@@ -169,7 +160,8 @@ fn choose(pool: &mut Pool, problem: &mut Reduced) -> Vec<Expr> {
         };
         for s in pool.reachable(&[inside]) {
             if pool.as_symbol(s).is_some()
-                && let Some(n) = problem.table.domain(pool, s).count().filter(|n| (2..=MAX_VALUES).contains(n))
+                && let Some(n) =
+                    problem.table.domain(pool, s).count().filter(|n| (2..=MAX_VALUES).contains(n))
                 && best.is_none_or(|b| (n, s) < b)
             {
                 best = Some((n, s));

@@ -254,7 +254,10 @@ impl Climb<'_> {
         match found {
             Search::Candidate(witness) => Finding::Candidate(witness),
             Search::None => Finding::Closed,
-            Search::Open => Finding::Open(format!("none of {spent} assignments is a solution (budget {})", self.budget.points)),
+            Search::Open => Finding::Open(format!(
+                "none of {spent} assignments is a solution (budget {})",
+                self.budget.points
+            )),
         }
     }
 

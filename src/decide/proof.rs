@@ -80,7 +80,18 @@ pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Pre
     if let Some(goal) = goal {
         by_rules(pool, &conditions, goal, &mut log);
     }
-    if closes(pool, conditions, goal, &mut log) { log.into_steps() } else { Vec::new() }
+    if closes(pool, conditions, goal, Means::Much, &mut log) { log.into_steps() } else { Vec::new() }
+}
+
+/// By what a proof is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Means {
+    /// Ranges and congruences.
+    Ranges,
+    /// A little linear reasoning, too.
+    Little,
+    /// More of it, number theory and cases.
+    Much,
 }
 
 /// The conditions that premises stand for.
@@ -99,7 +110,13 @@ pub(super) fn conditions(pool: &mut Pool, facts: &Facts, premises: &[Premise]) -
 }
 
 /// Whether conditions imply a goal (or contradict each other), by everything but search and Z3.
-pub(super) fn closes(pool: &mut Pool, conditions: Vec<Expr>, goal: Option<Expr>, log: &mut Log) -> bool {
+pub(super) fn closes(
+    pool: &mut Pool,
+    conditions: Vec<Expr>,
+    goal: Option<Expr>,
+    means: Means,
+    log: &mut Log,
+) -> bool {
     let mut conditions = conditions;
     // The divisors of what is used are not zero, nor are those of the goal.
     let mut roots = conditions.clone();
@@ -129,15 +146,20 @@ pub(super) fn closes(pool: &mut Pool, conditions: Vec<Expr>, goal: Option<Expr>,
         }
     }
     log.truncate(start);
+    if means == Means::Ranges {
+        return false;
+    }
     let mut reduced = Reduced::new(pool, &conditions);
     for (rule, from, to) in &reduced.steps {
         log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
     }
-    let mut effort = Effort { branches: 60, work: 60_000 };
+    let (branches, work) = if means == Means::Little { (20, 8_000) } else { (60, 60_000) };
+    let mut effort = Effort { branches, work };
     let start = log.len();
     match linear::refute(pool, &mut reduced, &mut effort, log) {
         Outcome::Closed => true,
         Outcome::Candidate(_) => false,
+        Outcome::Open if means == Means::Little => false,
         Outcome::Open => {
             log.truncate(start);
             let mut left = Allowance { cases: 40, work: 60_000, steps: 8_000 };

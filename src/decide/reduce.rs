@@ -125,7 +125,7 @@ impl Reduced {
     fn learn(&mut self, pool: &mut Pool) {
         self.tidy(pool);
         self.table = DomainTable::new();
-        for _ in 0..4 {
+        for _ in 0..3 {
             let mut changed = false;
             for &c in &self.conditions {
                 match self.table.assume(pool, c) {

@@ -215,7 +215,8 @@ impl Facts {
         let roots: Vec<Symbol> = self.slices.groups.keys().copied().collect();
         for root in roots {
             let known = self.slices.groups.get(&root).is_some_and(|g| {
-                g.facts.is_empty() && g.divisors.is_empty() || g.symbols.iter().any(|s| values.contains_key(s))
+                g.facts.is_empty() && g.divisors.is_empty()
+                    || g.symbols.iter().any(|s| values.contains_key(s))
             });
             if known {
                 continue;

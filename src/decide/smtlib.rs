@@ -12,7 +12,8 @@ use std::fmt::Write;
 pub fn obligation(pool: &mut Pool, facts: &Facts, goal: Expr, status: &str) -> Option<String> {
     let goal = pool.truth(goal);
     let negation = pool.not(goal);
-    let mut writer = Writer { text: String::new(), names: FxHashMap::default(), quotients: FxHashMap::default() };
+    let mut writer =
+        Writer { text: String::new(), names: FxHashMap::default(), quotients: FxHashMap::default() };
     let _ = writeln!(writer.text, "; expected: {status}\n(set-info :status {status})");
     let nonlinear = {
         let mut roots = facts.conditions().to_vec();
@@ -181,5 +182,38 @@ impl Writer {
         );
         self.quotients.insert((a, b), (q.clone(), r.clone()));
         (q, r)
+    }
+}
+
+#[cfg(all(test, feature = "smt"))]
+mod tests {
+    use super::*;
+    use crate::expr::read;
+
+    fn status(given: &[&str], goal: &str) -> z3::SatResult {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        let mut read = |pool: &mut Pool, text: &str| read::closed(pool, text).expect("an expression").expr;
+        for text in given {
+            let condition = read(&mut pool, text);
+            facts.assume(&mut pool, condition);
+        }
+        let goal = read(&mut pool, goal);
+        facts.declare_free(&pool, goal);
+        let text = obligation(&mut pool, &facts, goal, "unknown").expect("it has a counterpart");
+        let solver = z3::Solver::new();
+        solver.from_string(text);
+        solver.check()
+    }
+
+    #[test]
+    fn another_reader_comes_to_the_same_conclusion() {
+        use z3::SatResult::{Sat, Unsat};
+        assert_eq!(status(&["Eq(Mod(a, 8), 0)"], "Eq(8*(a//8), a)"), Unsat);
+        assert_eq!(status(&[], "Eq(8*(a//8), a)"), Sat);
+        assert_eq!(status(&["a < b"], "Max(a, b) > Min(a, b)"), Unsat);
+        assert_eq!(status(&["a <= b"], "Max(a, b) > Min(a, b)"), Sat);
+        assert_eq!(status(&["-7 <= a", "a <= -5"], "Eq(a//3, -3) | Eq(a//3, -2)"), Unsat);
+        assert_eq!(status(&["-7 <= a", "a <= -5"], "Eq(a//-3, 2)"), Sat);
+        assert_eq!(status(&["Abs(a) > 3", "a < 2"], "Where(a < 0, -a, a) >= 4"), Unsat);
     }
 }

@@ -176,7 +176,9 @@ impl Solver<'_> {
                 None => return Outcome::Open,
             }
             let pool = &*self.pool;
-            self.log.note("case", || case.iter().map(|&c| print::expression(pool, c)).collect::<Vec<_>>().join(" & "));
+            self.log.note("case", || {
+                case.iter().map(|&c| print::expression(pool, c)).collect::<Vec<_>>().join(" & ")
+            });
             match self.branch(node.clone(), case, depth + 1) {
                 Outcome::Closed => {}
                 other => return other,
@@ -197,9 +199,12 @@ impl Solver<'_> {
                 }
                 None => {}
             }
-            if self.table.assume(self.pool, e).is_err() {
+            // The problem's own conditions are known to the table.
+            if self.table.decide(self.pool, e) != Some(true) && self.table.assume(self.pool, e).is_err() {
                 let pool = &*self.pool;
-                self.log.note("range", || format!("{} leaves some expression no value", print::expression(pool, e)));
+                self.log.note("range", || {
+                    format!("{} leaves some expression no value", print::expression(pool, e))
+                });
                 return Err(Conflict);
             }
             let (relation, p) = match self.pool.as_call(e) {
@@ -221,7 +226,9 @@ impl Solver<'_> {
             };
             if self.constrain(node, relation, &self.pool.poly(p)).is_err() {
                 let pool = &*self.pool;
-                self.log.note("bounds", || format!("{} contradicts the bounds of its sum", print::expression(pool, e)));
+                self.log.note("bounds", || {
+                    format!("{} contradicts the bounds of its sum", print::expression(pool, e))
+                });
                 return Err(Conflict);
             }
         }

@@ -102,7 +102,8 @@ impl<N: Number> Tableau<N> {
         let mut total = N::zero();
         for (column, entry) in row.entries.iter().enumerate() {
             if entry.sign() != 0 {
-                total = total.plus(&N::ratio(entry, &row.scale)?.times(&self.value[self.nonbasic[column]])?)?;
+                total =
+                    total.plus(&N::ratio(entry, &row.scale)?.times(&self.value[self.nonbasic[column]])?)?;
             }
         }
         Some(total)

@@ -16,11 +16,13 @@ pub fn values(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Option
     for &c in &problem.conditions.clone() {
         let Some(&[p]) = pool.as_func(c, Func::IsZero) else { continue };
         let poly = pool.poly(p);
-        let nonlinear = poly.terms.iter().any(|(m, _)| pool.monomial(*m).iter().map(|f| f.1).sum::<u32>() > 1);
+        let nonlinear =
+            poly.terms.iter().any(|(m, _)| pool.monomial(*m).iter().map(|f| f.1).sum::<u32>() > 1);
         if !nonlinear {
             continue;
         }
-        let found = common_factor(pool, problem, &poly, steps).or_else(|| bilinear(pool, problem, &poly, steps));
+        let found =
+            common_factor(pool, problem, &poly, steps).or_else(|| bilinear(pool, problem, &poly, steps));
         if let Some((e, values)) = found
             && best.as_ref().is_none_or(|(_, b)| values.len() < b.len())
         {

@@ -71,8 +71,16 @@ impl Quadratic {
         }
         let &[x, y] = atoms.as_slice() else { return None };
         let zero = BigInt::zero;
-        let mut q =
-            Quadratic { x, y, a: zero(), b: zero(), c: zero(), d: zero(), e: zero(), f: poly.constant.to_big() };
+        let mut q = Quadratic {
+            x,
+            y,
+            a: zero(),
+            b: zero(),
+            c: zero(),
+            d: zero(),
+            e: zero(),
+            f: poly.constant.to_big(),
+        };
         for (m, k) in &poly.terms {
             let k = k.to_big();
             match pool.monomial(*m).as_slice() {

@@ -96,11 +96,13 @@ pub fn enumerate(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Opt
         }
         levels.push(program);
     }
-    let mut search = Backtracking { few: &few, levels: &levels, point: vec![0; few.len()], regs: Vec::new(), steps };
+    let mut search =
+        Backtracking { few: &few, levels: &levels, point: vec![0; few.len()], regs: Vec::new(), steps };
     match search.extend(0) {
-        Some(false) => {
-            Some(Lemma::Closed(format!("every assignment of {} symbols with few values was tried", few.len())))
-        }
+        Some(false) => Some(Lemma::Closed(format!(
+            "every assignment of {} symbols with few values was tried",
+            few.len()
+        ))),
         _ => None,
     }
 }

@@ -26,7 +26,9 @@ pub fn refute(pool: &mut Pool, conditions: &[Expr], steps: &mut u32) -> Option<L
     }
     for (i, &c) in conditions.iter().enumerate() {
         let Some((p, m)) = indivisible(pool, c) else { continue };
-        let Some(primes) = factors(m.unsigned_abs(), steps).filter(|primes| primes.len() > 1) else { continue };
+        let Some(primes) = factors(m.unsigned_abs(), steps).filter(|primes| primes.len() > 1) else {
+            continue;
+        };
         let mut moduli = Vec::new();
         for (prime, power) in primes {
             let modulus = pool.int(i64::try_from(prime.pow(power)).ok()?);
@@ -124,9 +126,11 @@ fn moduli(pool: &Pool, conditions: &[Expr]) -> Vec<i64> {
         all.extend(USUAL);
     }
     let mut seen = Vec::new();
-    all.retain(|m| (2..=MAX_MODULUS).contains(m) && !seen.contains(m) && {
-        seen.push(*m);
-        true
+    all.retain(|m| {
+        (2..=MAX_MODULUS).contains(m) && !seen.contains(m) && {
+            seen.push(*m);
+            true
+        }
     });
     all.truncate(MAX_MODULI);
     all
@@ -167,7 +171,8 @@ struct Problem {
 
 impl Problem {
     fn new(pool: &Pool, conditions: &[Expr], modulus: i64) -> Option<Problem> {
-        let mut builder = Builder { pool, modulus, ops: Vec::new(), known: FxHashMap::default(), unknowns: 0 };
+        let mut builder =
+            Builder { pool, modulus, ops: Vec::new(), known: FxHashMap::default(), unknowns: 0 };
         let mut roots = Vec::new();
         for &c in conditions {
             let root = builder.add(c);
@@ -360,9 +365,7 @@ impl Builder<'_> {
         let pool = self.pool;
         match pool.node(e) {
             Some(Node::Int(v)) => Op::Constant(self.constant(v)),
-            Some(Node::Bool(b)) => {
-                Op::Constant(Value { residue: None, exact: Some(i64::from(*b)) })
-            }
+            Some(Node::Bool(b)) => Op::Constant(Value { residue: None, exact: Some(i64::from(*b)) }),
             Some(Node::Sum { constant, terms }) => {
                 let mut parts = Vec::with_capacity(terms.len());
                 for (m, c) in terms {
@@ -425,8 +428,10 @@ mod tests {
 
     fn closed(texts: &[&str]) -> bool {
         let mut pool = Pool::new();
-        let conditions: Vec<Expr> =
-            texts.iter().map(|t| read::closed(&mut pool, t).expect("the text is an expression").expr).collect();
+        let conditions: Vec<Expr> = texts
+            .iter()
+            .map(|t| read::closed(&mut pool, t).expect("the text is an expression").expr)
+            .collect();
         refute(&mut pool, &conditions, &mut 100_000).is_some()
     }
 

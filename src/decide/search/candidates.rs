@@ -107,7 +107,12 @@ impl Constants {
     }
 
     /// Offers values until `push` has enough.
-    fn offer(&self, low: Option<i128>, high: Option<i128>, push: &mut impl FnMut(i128) -> bool) -> Option<()> {
+    fn offer(
+        &self,
+        low: Option<i128>,
+        high: Option<i128>,
+        push: &mut impl FnMut(i128) -> bool,
+    ) -> Option<()> {
         let mut push = |v: i128| push(v).then_some(());
         let origin = match (low, high) {
             (Some(l), _) => l,
