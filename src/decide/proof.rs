@@ -69,11 +69,9 @@ impl Log {
 /// Z3 and the rungs between do not find another one.
 pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> Vec<ProofStep> {
     let goal = goal.map(|g| pool.truth(g));
-    if let Some(goal) = goal {
-        if pool.as_bool(goal) == Some(true) {
-            let says = "both sides have the same normal form".to_string();
-            return vec![ProofStep { rule: "normal-form".to_string(), says }];
-        }
+    if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
+        let says = "both sides have the same normal form".to_string();
+        return vec![ProofStep { rule: "normal-form".to_string(), says }];
     }
     let conditions = conditions(pool, facts, premises);
     let mut log = Log::on();

@@ -192,7 +192,7 @@ mod tests {
 
     fn status(given: &[&str], goal: &str) -> z3::SatResult {
         let (mut pool, mut facts) = (Pool::new(), Facts::new());
-        let mut read = |pool: &mut Pool, text: &str| read::closed(pool, text).expect("an expression").expr;
+        let read = |pool: &mut Pool, text: &str| read::closed(pool, text).expect("an expression").expr;
         for text in given {
             let condition = read(&mut pool, text);
             facts.assume(&mut pool, condition);

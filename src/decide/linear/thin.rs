@@ -51,7 +51,7 @@ pub fn cases(pool: &mut Pool, problem: &mut Reduced, work: &mut u32) -> Vec<Expr
         for (poly, row) in forms.iter().take(MAX_FORMS) {
             // p <= 0 where p <= -(width + 1) is not possible.
             let limit = -&(&poly.constant + &Int::from(width + 1));
-            let own = std::mem::replace(&mut system.rows[*row].1.1, Some(limit));
+            let own = system.rows[*row].1.1.replace(limit);
             let mut found = system.check::<Small>(work);
             if found == Feasibility::Open {
                 found = system.check::<BigRational>(work);

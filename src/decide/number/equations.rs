@@ -83,12 +83,12 @@ impl Quadratic {
         };
         for (m, k) in &poly.terms {
             let k = k.to_big();
-            match pool.monomial(*m).as_slice() {
-                &[(v, 2)] if v == x => q.a = k,
-                &[(v, 2)] if v == y => q.c = k,
-                &[(v, 1)] if v == x => q.d = k,
-                &[(v, 1)] if v == y => q.e = k,
-                &[(_, 1), (_, 1)] => q.b = k,
+            match *pool.monomial(*m).as_slice() {
+                [(v, 2)] if v == x => q.a = k,
+                [(v, 2)] if v == y => q.c = k,
+                [(v, 1)] if v == x => q.d = k,
+                [(v, 1)] if v == y => q.e = k,
+                [(_, 1), (_, 1)] => q.b = k,
                 _ => return None,
             }
         }

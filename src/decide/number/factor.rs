@@ -12,7 +12,7 @@ pub fn factors(n: u64, steps: &mut u32) -> Option<Vec<(u64, u32)>> {
     let mut p = 2;
     while p < SMALL && p * p <= rest {
         let mut power = 0;
-        while rest % p == 0 {
+        while rest.is_multiple_of(p) {
             rest /= p;
             power += 1;
         }
@@ -82,7 +82,7 @@ pub fn is_prime(n: u64) -> bool {
     if n < 2 {
         return false;
     }
-    if let Some(p) = BASES.iter().find(|&&p| n % p == 0) {
+    if let Some(p) = BASES.iter().find(|&&p| n.is_multiple_of(p)) {
         return n == *p;
     }
     let twos = (n - 1).trailing_zeros();
@@ -104,7 +104,7 @@ pub fn is_prime(n: u64) -> bool {
 
 /// A divisor of a composite `n` other than 1 and `n`.
 fn divisor(n: u64, steps: &mut u32) -> Option<u64> {
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         return Some(2);
     }
     for c in 1u64.. {

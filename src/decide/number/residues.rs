@@ -212,8 +212,8 @@ impl Problem {
         let mut levels = Vec::new();
         let mut done = 0u64;
         let mut computed = vec![false; ops.len()];
-        for level in 0..order.len() {
-            done |= 1 << order[level];
+        for &unknown in &order {
+            done |= 1 << unknown;
             let ready = |d: u64| d & !done == 0;
             let code: Vec<usize> = (0..ops.len()).filter(|&r| ready(depends[r]) && !computed[r]).collect();
             code.iter().for_each(|&r| computed[r] = true);

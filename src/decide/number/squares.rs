@@ -42,14 +42,14 @@ fn least_value(pool: &Pool, poly: &Poly) -> Option<BigRational> {
     };
     let mut quadratic = false;
     for (m, c) in &poly.terms {
-        match pool.monomial(*m).as_slice() {
-            &[(a, 1)] => entries.push((position(a) + 1, 0, rational(c))),
-            &[(a, 2)] => {
+        match *pool.monomial(*m).as_slice() {
+            [(a, 1)] => entries.push((position(a) + 1, 0, rational(c))),
+            [(a, 2)] => {
                 quadratic = true;
                 let i = position(a) + 1;
                 entries.push((i, i, rational(c)));
             }
-            &[(a, 1), (b, 1)] => {
+            [(a, 1), (b, 1)] => {
                 quadratic = true;
                 entries.push((position(a) + 1, position(b) + 1, rational(c)));
             }

@@ -109,19 +109,15 @@ fn shorten(b: &mut [Vec<BigInt>], l: &mut [Vec<BigInt>], d: &[BigInt], k: usize,
     let (head, tail) = b.split_at_mut(k);
     tail[0].iter_mut().zip(&head[j]).for_each(|(x, y)| *x -= &q * y);
     l[k][j] -= &q * &d[j + 1];
-    for i in 0..j {
-        let change = &q * &l[j][i];
-        l[k][i] -= change;
-    }
+    let (head, tail) = l.split_at_mut(k);
+    tail[0].iter_mut().zip(&head[j]).take(j).for_each(|(x, y)| *x -= &q * y);
 }
 
 /// Exchanges the rows `k` and `k - 1`.
 fn exchange(b: &mut [Vec<BigInt>], l: &mut [Vec<BigInt>], d: &mut [BigInt], k: usize, known: usize) {
     b.swap(k, k - 1);
-    for j in 0..k - 1 {
-        let (x, y) = (l[k][j].clone(), l[k - 1][j].clone());
-        (l[k][j], l[k - 1][j]) = (y, x);
-    }
+    let (head, tail) = l.split_at_mut(k);
+    head[k - 1][..k - 1].swap_with_slice(&mut tail[0][..k - 1]);
     let along = l[k][k - 1].clone();
     let new = (&d[k - 1] * &d[k + 1] + &along * &along) / &d[k];
     for row in l.iter_mut().take(known + 1).skip(k + 1) {
