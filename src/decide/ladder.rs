@@ -6,13 +6,20 @@ use super::models::Search;
 use super::proof::Log;
 use super::reduce::Reduced;
 use super::replay::replays;
+use super::search::conjuncts;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::expr::{Expr, Func, Int, Pool, Symbol};
 use crate::range::DomainTable;
 use rustc_hash::FxHashMap;
 
+/// More facts than this are not relaxed in one look.
+const MAX_RELAXED: usize = 40;
+/// Goals of more alternatives are not relaxed.
+const MAX_ALTERNATIVES: usize = 4;
+
 /// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
 const STEPS: &[Step] = &[
+    Step::Relaxation,
     Step::Search { points: 100 },
     Step::Linear { share: 16 },
     Step::Cases { share: 8 },
@@ -29,6 +36,8 @@ const STEPS: &[Step] = &[
 /// One way of settling a conjunction.
 #[derive(Clone, Copy, Debug)]
 enum Step {
+    /// One look at the linear relaxation.
+    Relaxation,
     /// Search, until this many assignments have been evaluated in all.
     Search { points: u32 },
     /// Linear reasoning with this share of the budget.
@@ -222,6 +231,7 @@ impl Climb<'_> {
         let mut last = Rung::Search;
         for &step in STEPS {
             let (rung, finding) = match step {
+                Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
                 Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
                 Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
@@ -245,6 +255,40 @@ impl Climb<'_> {
             reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
         }
         Settled::Open(reasons.join("; "), last)
+    }
+
+    /// Whether the facts leave no case of `extra` a rational solution.
+    fn relaxation(&mut self, extra: &[Expr]) -> Finding {
+        let open = || Finding::Open("the linear relaxation has a solution".to_string());
+        let &[negation] = extra else { return open() };
+        if self.budget.work == 0 || self.facts.parts().len() > MAX_RELAXED {
+            return open();
+        }
+        let mut literals: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
+        let known = literals.len();
+        let alternatives = match self.pool.as_func(negation, Func::Or) {
+            Some(parts) => parts.to_vec(),
+            None => vec![negation],
+        };
+        if alternatives.len() > MAX_ALTERNATIVES {
+            return open();
+        }
+        for case in alternatives {
+            // An excluded value leaves what is below and what is above.
+            let sides = match self.pool.as_func(case, Func::Not).and_then(|a| self.pool.as_func(a[0], Func::IsZero)) {
+                Some(&[p]) => vec![self.pool.lt(p, Expr::ZERO), self.pool.lt(Expr::ZERO, p)],
+                _ => vec![case],
+            };
+            for side in sides {
+                literals.truncate(known);
+                conjuncts(self.pool, side, &mut literals);
+                let table = self.facts.table(self.pool);
+                if !linear::infeasible(self.pool, table, &literals) {
+                    return open();
+                }
+            }
+        }
+        Finding::Closed
     }
 
     fn search(&mut self, extra: &[Expr], points: u32, spent: &mut u32) -> Finding {

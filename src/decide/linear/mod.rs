@@ -7,12 +7,14 @@
 //! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
 mod forms;
 mod lemmas;
+mod plain;
 mod products;
 mod rational;
 mod simplex;
 mod splitting;
 mod thin;
 
+pub(super) use plain::infeasible;
 pub(super) use thin::cases as thin_cases;
 
 use super::proof::Log;
