@@ -1,6 +1,6 @@
 //! Laws of `decide`, checked on random queries against enumeration with the exact evaluator.
 use proptest::prelude::*;
-use sizewise::decide::{self, Budget, Facts, Verdict};
+use sizewise::decide::{self, Budget, Facts, Premise, Verdict};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
 use sizewise::range::ValueRange;
 
@@ -152,6 +152,52 @@ impl Query {
         self.symbols.iter().all(|(s, range, _)| point.iter().any(|(t, v)| s == t && range.contains(v)))
     }
 
+    /// An assignment near 0 that satisfies premises, has no zero divisor in them or the goal, and falsifies the goal.
+    fn counterexample(&self, premises: &[Premise]) -> Option<Vec<(Symbol, Int)>> {
+        let used: Vec<Expr> = premises
+            .iter()
+            .filter_map(|p| match p {
+                Premise::Fact(id) => self.given.get(id.0 as usize).copied(),
+                _ => None,
+            })
+            .chain([self.goal])
+            .collect();
+        let near = || -WINDOW..=WINDOW;
+        near().flat_map(|a| near().flat_map(move |b| near().map(move |c| [a, b, c]))).find_map(|values| {
+            let point: Vec<(Symbol, Int)> =
+                self.symbols.iter().zip(values).map(|((s, ..), v)| (*s, Int::from(v))).collect();
+            let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+            let mut evaluator = Evaluator::new(&self.pool, value);
+            let nonzero =
+                |evaluator: &mut Evaluator<'_, _>, d: Expr| evaluator.int(d).is_ok_and(|d| !d.is_zero());
+            for e in self.pool.reachable(&used) {
+                if let Some((Func::FloorDiv | Func::Mod, args)) = self.pool.as_call(e)
+                    && !nonzero(&mut evaluator, args[1])
+                {
+                    return None;
+                }
+            }
+            let within = |s: &Symbol, upper: bool| {
+                let (_, range, _) = self.symbols.iter().find(|(t, ..)| t == s)?;
+                let (_, v) = point.iter().find(|(t, _)| t == s)?;
+                Some(if upper {
+                    range.upper().is_none_or(|h| *v <= h)
+                } else {
+                    range.lower().is_none_or(|l| *v >= l)
+                })
+            };
+            let held = premises.iter().all(|p| match p {
+                Premise::Fact(_) => true,
+                Premise::Lower(s) => within(s, false) == Some(true),
+                Premise::Upper(s) => within(s, true) == Some(true),
+                Premise::Nonzero(e) => nonzero(&mut evaluator, *e),
+            });
+            let (goal, facts) = used.split_last()?;
+            let held = held && facts.iter().all(|&c| evaluator.truth(c) == Ok(true));
+            (held && evaluator.truth(*goal) == Ok(false)).then_some(point)
+        })
+    }
+
     /// Whether the given conditions hold at an assignment.
     fn admits(&self, point: &[(Symbol, Int)]) -> bool {
         self.at(&self.given, point).is_some_and(|held| held.into_iter().all(|h| h))
@@ -165,7 +211,7 @@ fn budgets() -> Vec<(&'static str, Budget)> {
         ("without search", Budget { points: 0, rlimit: 0, ..full.clone() }),
         (
             "Z3 without search and linear reasoning",
-            Budget { points: 0, branches: 0, pivots: 0, iterations: 0, ..full },
+            Budget { points: 0, branches: 0, work: 0, iterations: 0, ..full },
         ),
     ]
 }
@@ -206,6 +252,8 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
         if let Verdict::Implied { because } = &answer.verdict {
             let fewer = decide::narrow(&mut query.pool, &facts, Some(goal), because);
             prop_assert!(fewer.iter().all(|p| because.contains(p)));
+            let point = query.counterexample(&fewer);
+            prop_assert_eq!(point, None, "{:?} do not suffice, by {}", fewer, answer.decided_by);
         }
     }
     Ok(())
@@ -277,6 +325,63 @@ proptest! {
         } else {
             prop_assert!(values.iter().all(|v| found.min.as_ref().is_none_or(|m| m <= v)));
             prop_assert!(values.iter().all(|v| found.max.as_ref().is_none_or(|m| m >= v)));
+        }
+    }
+
+    #[test]
+    fn facts_about_other_symbols_change_nothing(s in steps(), r in ranges(1), given in 0..4usize) {
+        let mut query = query(&s, &r, given);
+        let budget = Budget { rlimit: 0, ..Budget::default() };
+        let mut alone = query.facts();
+        let before = decide::decide(&mut query.pool, &mut alone, query.goal, &budget);
+        let mut among = query.facts();
+        for i in 0..60 {
+            let (a, b) = (query.pool.symbol(&format!("t{i}")), query.pool.symbol(&format!("t{}", i / 2)));
+            let eight = query.pool.int(8);
+            let sum = query.pool.add(a, b);
+            let fact = query.pool.le(eight, sum);
+            among.assume(&mut query.pool, fact);
+        }
+        let after = decide::decide(&mut query.pool, &mut among, query.goal, &budget);
+        prop_assert_eq!(std::mem::discriminant(&before.verdict), std::mem::discriminant(&after.verdict));
+        if let Verdict::Refuted { witness } = &after.verdict {
+            let own: Vec<(Symbol, Int)> =
+                witness.iter().filter(|(s, _)| query.symbols.iter().any(|(t, ..)| t == s)).cloned().collect();
+            prop_assert!(query.in_ranges(&own) && query.admits(&own), "{:?}", own);
+            prop_assert_eq!(query.at(&[query.goal], &own), Some(vec![false]));
+            let value = |s: Symbol| witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+            let mut evaluator = Evaluator::new(&query.pool, value);
+            prop_assert!(among.conditions().iter().all(|&c| evaluator.truth(c) == Ok(true)));
+        }
+    }
+
+    #[test]
+    fn polynomial_congruences_are_settled_as_their_residues_are(
+        modulus in 2..13i64,
+        residue in 0..13i64,
+        terms in prop::collection::vec((-4..5i64, 0..4u32, 0..3u32), 1..4),
+    ) {
+        let mut pool = Pool::new();
+        let (x, y) = (pool.symbol("s0"), pool.symbol("s1"));
+        let mut p = Expr::ZERO;
+        for &(c, i, j) in &terms {
+            let (a, b, c) = (pool.pow_literal(x, i), pool.pow_literal(y, j), pool.int(c));
+            let term = pool.product([a, b, c]);
+            p = pool.add(p, term);
+        }
+        let m = pool.int(modulus);
+        let (remainder, residue) = (pool.modulo(p, m), pool.int(residue % modulus));
+        let goal = pool.ne(remainder, residue);
+        let power = |v: i64, k: u32| v.pow(k);
+        let hit = (0..modulus).any(|a| (0..modulus).any(|b| {
+            let value: i64 = terms.iter().map(|&(c, i, j)| c * power(a, i) * power(b, j)).sum();
+            Some(value.rem_euclid(modulus)) == residue.as_inline()
+        }));
+        let answer = decide::decide(&mut pool, &mut Facts::new(), goal, &Budget { rlimit: 0, ..Budget::default() });
+        match answer.verdict {
+            Verdict::Implied { .. } => prop_assert!(!hit),
+            Verdict::Refuted { .. } => prop_assert!(hit),
+            other => prop_assert!(false, "{:?}", other),
         }
     }
 }

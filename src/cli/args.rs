@@ -21,7 +21,7 @@ pub enum Command {
     /// Infer the result of operator calls: JSON lines on standard input and output.
     Infer(Jsonl),
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
-    Entail(Jsonl),
+    Entail(EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
     Simplify(Jsonl),
     /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
@@ -36,6 +36,26 @@ pub struct Jsonl {
     /// How many threads answer; the answers come in input order all the same.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
+}
+
+/// Options of `entail`.
+#[derive(Args, Debug)]
+pub struct EntailOptions {
+    /// Add a field `proof`: the steps by which the premises imply the goal.
+    #[arg(long)]
+    pub proof: bool,
+    /// Add a field `explain`: what each rung of the ladder came to.
+    #[arg(long)]
+    pub explain: bool,
+    /// Write each question as an SMT-LIB 2 file, which any solver can check again.
+    #[arg(long, value_name = "DIR")]
+    pub emit_smt2: Option<PathBuf>,
+    /// How many times the usual amount of work a question may take.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub budget: u32,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
 }
 
 /// Options of `check`.

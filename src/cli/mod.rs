@@ -48,7 +48,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
-        Command::Entail(options) => jsonl::run(options.jobs, &entail::answer),
+        Command::Entail(options) => entail::run(&options),
         Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
         Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),
         Command::Bounds(options) => jsonl::run(options.jobs, &bounds::answer),

@@ -138,6 +138,10 @@ impl Query {
     }
 
     fn declare(&mut self, pool: &mut Pool, name: &str, range: &Value) -> Result<(), Refusal> {
+        if name.starts_with('%') {
+            // The decision procedure names its own symbols like this.
+            return Err(Refusal::invalid(format!("{name:?} is no name for a symbol")));
+        }
         let e = pool.symbol(name);
         let Some(symbol) = pool.as_symbol(e) else {
             return Err(Refusal::invalid(format!("{name:?} is no symbol")));

@@ -32,6 +32,15 @@ pub struct Bounds {
 pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
+    if facts.is_wide() {
+        prepare(pool, facts, budget);
+        let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
+        let mut found = bounds(pool, &mut own, e, budget);
+        for at in [&mut found.min_at, &mut found.max_at] {
+            *at = at.take().map(|witness| facts.complete(pool, witness));
+        }
+        return found;
+    }
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
     }

@@ -2,12 +2,16 @@
 use super::models::Models;
 use super::program::to_i128;
 use super::search::conjuncts;
+use super::slices::Slices;
 use super::verdict::{FactId, Premise};
 use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+
+/// More facts than this are looked at in groups that share no symbol.
+const MAX_TOGETHER: usize = 12;
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -44,6 +48,10 @@ pub struct Facts {
     table: DomainTable,
     /// Whether the table may still learn from assuming the conditions again.
     unsettled: bool,
+    pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
+    pub(super) slices: Slices,
+    /// Whether all facts are looked at together, however many they are.
+    whole: bool,
 }
 
 impl Facts {
@@ -55,12 +63,14 @@ impl Facts {
     /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
     pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
         let e = pool.symbol_expr(symbol);
+        let wide = self.is_wide();
         let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
         match known.meet(&range) {
             Some(met) => *known = met,
             None => self.empty = true,
         }
-        if pool.sort(e) == Sort::Int {
+        self.slices.declared(symbol);
+        if pool.sort(e) == Sort::Int && !wide {
             // An empty domain is remembered by the table as its contradiction.
             self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
             self.models.declare(symbol, known);
@@ -74,13 +84,21 @@ impl Facts {
         let condition = pool.truth(condition);
         self.given.push(condition);
         self.declare_free(pool, condition);
+        if !self.whole {
+            self.slices.assumed(id, &pool.free_symbols(&[condition]));
+        }
+        self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
         conjuncts(pool, condition, &mut parts);
         for part in parts {
-            self.models.require(pool, part);
+            if !self.is_wide() {
+                self.models.require(pool, part);
+            }
             self.parts.push((part, id));
         }
-        self.empty |= self.table.assume(pool, condition).is_err();
+        if !self.is_wide() {
+            self.empty |= self.table.assume(pool, condition).is_err();
+        }
         self.changed();
         id
     }
@@ -91,15 +109,23 @@ impl Facts {
         if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
-            self.models.exclude_zero(pool, divisor);
-            let nonzero = pool.ne(divisor, Expr::ZERO);
-            self.empty |= self.table.assume(pool, nonzero).is_err();
+            if !self.whole {
+                self.slices.excluded(divisor, &pool.free_symbols(&[divisor]));
+            }
+            if !self.is_wide() {
+                self.models.exclude_zero(pool, divisor);
+                let nonzero = pool.ne(divisor, Expr::ZERO);
+                self.empty |= self.table.assume(pool, nonzero).is_err();
+            }
             self.changed();
         }
     }
 
     /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
+        if self.is_wide() {
+            return self.with_slice(pool, e, |pool, slice| slice.facts.domain(pool, e));
+        }
         self.settle(pool);
         self.table.domain(pool, e)
     }
@@ -117,7 +143,7 @@ impl Facts {
     }
 
     fn settle(&mut self, pool: &Pool) {
-        if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 {
+        if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 || self.is_wide() {
             return;
         }
         for _ in 0..MAX_ROUNDS {
@@ -139,9 +165,25 @@ impl Facts {
 
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
     pub fn hint(&mut self, symbol: Symbol, value: Int) {
+        self.hints.insert(symbol, value.clone());
         if let Some(value) = to_i128(&value) {
             self.models.hint(symbol, value);
         }
+    }
+
+    /// No facts, to be looked at together however many come.
+    pub(super) fn whole() -> Facts {
+        Facts { whole: true, ..Facts::default() }
+    }
+
+    /// Whether the facts are so many that questions are put to the groups that they concern.
+    pub(super) fn is_wide(&self) -> bool {
+        !self.whole && self.given.len() > MAX_TOGETHER
+    }
+
+    /// The declared range of a symbol.
+    pub(super) fn range(&self, symbol: Symbol) -> Option<&ValueRange> {
+        self.ranges.get(&symbol)
     }
 
     /// The assumptions, in the order of their numbers.
@@ -234,13 +276,19 @@ impl Facts {
         for symbol in pool.free_symbols(&[e]) {
             if !self.ranges.contains_key(&symbol) {
                 self.ranges.insert(symbol, ValueRange::all());
-                self.models.declare(symbol, &ValueRange::all());
+                self.slices.declared(symbol);
+                if !self.is_wide() {
+                    self.models.declare(symbol, &ValueRange::all());
+                }
             }
         }
     }
 
     fn changed(&mut self) {
-        self.consistency = Consistency::Open;
+        // A contradiction stays one.
+        if !matches!(self.consistency, Consistency::Inconsistent(_)) {
+            self.consistency = Consistency::Open;
+        }
         self.unsettled = true;
     }
 }

@@ -1,46 +1,150 @@
 //! The ladder: rungs in order of cost, until one settles the question.
+use super::cases::{self, Allowance};
 use super::exact_floats::{exact, has_floats};
 use super::facts::{Consistency, Facts};
 use super::linear::{self, Effort};
 use super::models::Search;
+use super::proof::Log;
 use super::reduce::Reduced;
 use super::replay::replays;
+use super::search::conjuncts;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Int, Pool};
+use crate::expr::{Expr, Func, Int, Pool, Symbol};
 use crate::range::DomainTable;
+use rustc_hash::FxHashMap;
 
-/// Assignments tried before linear reasoning.
-const QUICK_POINTS: u32 = 1_500;
+/// More facts than this are not relaxed in one look.
+const MAX_RELAXED: usize = 40;
+/// Goals of more alternatives are not relaxed.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
+const STEPS: &[Step] = &[
+    Step::Relaxation,
+    Step::Search { points: 100 },
+    Step::Linear { share: 16 },
+    Step::Cases { share: 8 },
+    Step::Search { points: 1_500 },
+    Step::Linear { share: 1 },
+    Step::Cases { share: 1 },
+    Step::Search { points: u32::MAX },
+    #[cfg(feature = "smt")]
+    Step::Smt { share: 16 },
+    #[cfg(feature = "smt")]
+    Step::Smt { share: 1 },
+];
+
+/// One way of settling a conjunction.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// One look at the linear relaxation.
+    Relaxation,
+    /// Search, until this many assignments have been evaluated in all.
+    Search { points: u32 },
+    /// Linear reasoning with this share of the budget.
+    Linear { share: u32 },
+    /// Number theory, and cases that are reduced anew, with this share of the budget.
+    Cases { share: u32 },
+    /// Z3 with this share of the budget.
+    #[cfg(feature = "smt")]
+    Smt { share: u32 },
+}
 
 /// Decides whether the facts imply `goal`.
 ///
 /// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an assumption or the goal zero
 /// and satisfy every assumption; `Implied` also says that there is one.
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    let mut answer = entails(pool, facts, goal, budget);
+    if let Verdict::Refuted { witness } = &mut answer.verdict {
+        *witness = facts.complete(pool, std::mem::take(witness));
+    }
+    answer
+}
+
+/// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
+/// connect with them. [`Facts::complete`] adds the others.
+pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
     let goal = match has_floats(pool, goal) {
         true => exact(pool, facts.table(pool), goal),
         false => goal,
     };
-    let mut climb = Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() };
+    if facts.is_wide() {
+        return among_many(pool, facts, goal, budget);
+    }
+    let mut climb = Climb { pool, facts, goal, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }
+}
+
+/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. A counterexample counts once
+/// it has been replayed.
+#[cfg(feature = "smt")]
+pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32) -> Option<bool> {
+    use super::smt::{Question, Response, check};
+    let goal = pool.truth(goal);
+    let ranges: Vec<_> = facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
+    let mut conditions = facts.conditions().to_vec();
+    conditions.push(pool.not(goal));
+    let nonzero = facts.divisors(pool, Some(goal));
+    let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
+    match check(pool, &question) {
+        Response::Unsatisfiable => Some(true),
+        Response::Candidate(witness) => replays(pool, facts, Some(goal), &witness).then_some(false),
+        Response::Unknown(_) => None,
+    }
+}
+
+/// Decides under the facts that have to do with the goal.
+fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    prepare(pool, facts, budget);
+    let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
+    if let Consistency::Inconsistent(because) = &facts.consistency {
+        return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
+    }
+    if facts.is_empty(pool) {
+        let because = facts.all_premises(pool);
+        return settled(Verdict::Inconsistent { because }, Rung::Range);
+    }
+    let mut answer = facts.with_slice(pool, goal, |pool, slice| {
+        let mut answer = entails(pool, &mut slice.facts, goal, budget);
+        if let Verdict::Implied { because } | Verdict::Inconsistent { because } = &mut answer.verdict {
+            *because = slice.outside(because);
+        }
+        answer
+    });
+    if answer.verdict.is_implied() && !facts.groups_settled() {
+        let reason = "the goal follows, but no assignment that satisfies the other facts was found";
+        answer.verdict = Verdict::Unknown { reason: reason.to_string() };
+    }
+    answer
 }
 
 /// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
 /// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+    if facts.is_wide() {
+        facts.check_groups(pool, budget);
+        return;
+    }
     let goal = pool.bool(true);
     facts.table(pool);
-    Climb { pool, facts, goal, points: budget.points, budget, trace: Vec::new() }.inconsistent();
+    Climb { pool, facts, goal, budget, trace: Vec::new() }.inconsistent();
 }
 
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
 /// are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     let goal = pool.truth(goal);
-    pool.as_bool(goal).or_else(|| by_range(pool, facts, goal))
+    if let Some(value) = pool.as_bool(goal) {
+        return Some(value);
+    }
+    if facts.is_wide() {
+        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal));
+    }
+    by_range(pool, facts, goal)
 }
 
 /// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them.
@@ -71,18 +175,27 @@ fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     contradiction
 }
 
-/// What linear reasoning says about the facts and something else.
-enum Linear {
+/// What became of a conjunction of the facts and something else.
+enum Settled {
+    /// No assignment satisfies it.
+    Closed(Rung),
+    /// An assignment satisfies it; it has been replayed.
+    Satisfied(Witness, Rung),
+    /// Neither was shown.
+    Open(String, Rung),
+}
+
+/// What one step says, before any replay.
+enum Finding {
     Closed,
     Candidate(Witness),
-    Open,
+    Open(String),
 }
 
 struct Climb<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
     goal: Expr,
-    points: u32,
     budget: &'a Budget,
     trace: Vec<Attempt>,
 }
@@ -109,60 +222,159 @@ impl Climb<'_> {
             return self.implied(self.facts.all_premises(self.pool), Rung::Range);
         }
         let negation = self.pool.not(self.goal);
-        let (found, left) = self.facts.models.search(self.pool, &[negation], self.points.min(QUICK_POINTS));
-        self.points = left;
-        match found {
-            Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
-                return (Verdict::Refuted { witness }, Rung::Search);
-            }
-            Search::None => return self.implied(self.facts.all_premises(self.pool), Rung::Search),
-            _ => {}
+        match self.settle(&[negation], Some(self.goal)) {
+            Settled::Closed(rung) => self.implied(self.facts.all_premises(self.pool), rung),
+            Settled::Satisfied(witness, rung) => (Verdict::Refuted { witness }, rung),
+            Settled::Open(reason, rung) => (Verdict::Unknown { reason }, rung),
         }
-        match self.linear(&[negation]) {
-            Linear::Closed => return self.implied(self.facts.all_premises(self.pool), Rung::Linear),
-            Linear::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
-                return (Verdict::Refuted { witness }, Rung::Linear);
-            }
-            _ => self.note(Rung::Linear, "neither a contradiction nor a solution of the linear relaxation"),
-        }
-        let (found, left) = self.facts.models.search(self.pool, &[negation], self.points);
-        self.points = left;
-        match found {
-            Search::Candidate(witness) if replays(self.pool, self.facts, Some(self.goal), &witness) => {
-                return (Verdict::Refuted { witness }, Rung::Search);
-            }
-            Search::None => return self.implied(self.facts.all_premises(self.pool), Rung::Search),
-            _ => self.note(Rung::Search, "no counterexample found"),
-        }
-        self.smt(negation)
     }
 
-    /// Linear reasoning on the facts with `extra`.
-    fn linear(&mut self, extra: &[Expr]) -> Linear {
+    /// Takes the steps on the facts with `extra`, which is the negation of `goal` where there is one.
+    fn settle(&mut self, extra: &[Expr], goal: Option<Expr>) -> Settled {
+        let mut problem = None;
+        let mut spent = 0;
+        let mut last = Rung::Search;
+        for &step in STEPS {
+            let (rung, finding) = match step {
+                Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
+                Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
+                Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
+                Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
+                #[cfg(feature = "smt")]
+                Step::Smt { share } => (Rung::Smt, self.ask(extra, share)),
+            };
+            match finding {
+                Finding::Closed => return Settled::Closed(rung),
+                Finding::Candidate(witness) if replays(self.pool, self.facts, goal, &witness) => {
+                    return Settled::Satisfied(witness, rung);
+                }
+                Finding::Candidate(_) => self.note(rung, "an assignment that does not replay"),
+                Finding::Open(why) => self.note(rung, why),
+            }
+            last = rung;
+        }
+        // What the last step of each rung said.
+        let mut reasons: Vec<String> = Vec::new();
+        for rung in [Rung::Linear, Rung::Search, Rung::Smt] {
+            let said = self.trace.iter().rev().find(|a| a.rung == rung);
+            reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
+        }
+        Settled::Open(reasons.join("; "), last)
+    }
+
+    /// Whether the facts leave no case of `extra` a rational solution.
+    fn relaxation(&mut self, extra: &[Expr]) -> Finding {
+        let open = || Finding::Open("the linear relaxation has a solution".to_string());
+        let &[negation] = extra else { return open() };
+        if self.budget.work == 0 || self.facts.parts().len() > MAX_RELAXED {
+            return open();
+        }
+        let mut literals: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
+        let known = literals.len();
+        let alternatives = match self.pool.as_func(negation, Func::Or) {
+            Some(parts) => parts.to_vec(),
+            None => vec![negation],
+        };
+        if alternatives.len() > MAX_ALTERNATIVES {
+            return open();
+        }
+        for case in alternatives {
+            // An excluded value leaves what is below and what is above.
+            let sides = match self
+                .pool
+                .as_func(case, Func::Not)
+                .and_then(|a| self.pool.as_func(a[0], Func::IsZero))
+            {
+                Some(&[p]) => vec![self.pool.lt(p, Expr::ZERO), self.pool.lt(Expr::ZERO, p)],
+                _ => vec![case],
+            };
+            for side in sides {
+                literals.truncate(known);
+                conjuncts(self.pool, side, &mut literals);
+                let table = self.facts.table(self.pool);
+                if !linear::infeasible(self.pool, table, &literals) {
+                    return open();
+                }
+            }
+        }
+        Finding::Closed
+    }
+
+    fn search(&mut self, extra: &[Expr], points: u32, spent: &mut u32) -> Finding {
+        let points = points.min(self.budget.points).saturating_sub(*spent);
+        let (found, left) = self.facts.models.search(self.pool, extra, points);
+        *spent += points - left;
+        match found {
+            Search::Candidate(witness) => Finding::Candidate(witness),
+            Search::None => Finding::Closed,
+            Search::Open => Finding::Open(format!(
+                "none of {spent} assignments is a solution (budget {})",
+                self.budget.points
+            )),
+        }
+    }
+
+    /// The facts and `extra`, reduced.
+    fn reduced(&mut self, extra: &[Expr]) -> Reduced {
         let mut conditions = self.facts.range_conditions(self.pool);
         conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
         for d in self.facts.divisors(self.pool, Some(self.goal)) {
             conditions.push(self.pool.ne(d, Expr::ZERO));
         }
         conditions.extend_from_slice(extra);
-        let mut reduced = Reduced::new(self.pool, &conditions);
-        let mut effort = Effort { branches: self.budget.branches, pivots: self.budget.pivots };
-        match linear::refute(self.pool, &mut reduced, &mut effort) {
-            linear::Outcome::Closed => Linear::Closed,
-            linear::Outcome::Open => Linear::Open,
-            linear::Outcome::Candidate(mut values) => {
-                if reduced.extend(self.pool, &mut values).is_none() {
-                    return Linear::Open;
-                }
-                let free = |low: Option<&Int>, high: Option<&Int>| low.or(high).cloned().unwrap_or_default();
-                let witness = self
-                    .facts
-                    .ranges()
-                    .map(|(s, low, high)| (s, values.get(&s).cloned().unwrap_or_else(|| free(low, high))))
-                    .collect();
-                Linear::Candidate(witness)
+        Reduced::new(self.pool, &conditions)
+    }
+
+    /// Linear reasoning on the facts with `extra`.
+    fn linear(&mut self, problem: &mut Option<Reduced>, extra: &[Expr], share: u32) -> Finding {
+        if problem.is_none() {
+            *problem = Some(self.reduced(extra));
+        }
+        let Some(reduced) = problem else { return Finding::Open(String::new()) };
+        let (branches, work) = (self.budget.branches / share, self.budget.work / share);
+        let mut effort = Effort { branches, work };
+        match linear::refute(self.pool, reduced, &mut effort, &mut Log::off()) {
+            linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open => {
+                Finding::Open(format!("linear reasoning does not close within {branches} branches"))
+            }
+            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+                Some(witness) => Finding::Candidate(witness),
+                None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
+            },
+        }
+    }
+
+    /// Number theory and case splits on the facts with the negated goal.
+    fn cases(&mut self, problem: &mut Option<Reduced>, goal: Option<Expr>, share: u32) -> Finding {
+        let Some(reduced) = problem else { return Finding::Open(String::new()) };
+        let proposed = super::number::solutions(self.pool, reduced);
+        let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
+        let mut left = Allowance { cases, work: self.budget.work / share, steps };
+        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
+        for values in proposed {
+            if let Some(witness) = self.witness(problem.as_ref(), values)
+                && replays(self.pool, self.facts, goal, &witness)
+            {
+                return Finding::Candidate(witness);
             }
         }
+        match outcome {
+            linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
+            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+                Some(witness) => Finding::Candidate(witness),
+                None => Finding::Open("a solution has no value for a replaced symbol".to_string()),
+            },
+        }
+    }
+
+    /// An assignment of the facts' symbols from one of the reduced problem's.
+    fn witness(&self, problem: Option<&Reduced>, mut values: FxHashMap<Symbol, Int>) -> Option<Witness> {
+        problem?.extend(self.pool, &mut values)?;
+        let free = |low: Option<&Int>, high: Option<&Int>| low.or(high).cloned().unwrap_or_default();
+        let value = |(s, low, high)| (s, values.get(&s).cloned().unwrap_or_else(|| free(low, high)));
+        Some(self.facts.ranges().map(value).collect())
     }
 
     /// A known satisfying assignment at which the goal is false.
@@ -193,33 +405,14 @@ impl Climb<'_> {
         if self.facts.is_empty(self.pool) {
             return Consistency::Inconsistent(self.facts.all_premises(self.pool));
         }
-        let mut points = self.budget.points;
-        for limit in [QUICK_POINTS.min(points), points] {
-            let (found, left) = self.facts.models.search(self.pool, &[], limit);
-            points = points.saturating_sub(limit - left);
-            match found {
-                Search::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
-                Search::None => return Consistency::Inconsistent(self.facts.all_premises(self.pool)),
-                _ => {}
+        match self.settle(&[], None) {
+            Settled::Closed(_) => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
+            Settled::Satisfied(model, _) => {
+                self.facts.models.remember(self.pool, &model);
+                Consistency::Consistent
             }
-            if limit <= QUICK_POINTS {
-                match self.linear(&[]) {
-                    Linear::Closed => return Consistency::Inconsistent(self.facts.all_premises(self.pool)),
-                    Linear::Candidate(model) if self.accept(&model) => return Consistency::Consistent,
-                    _ => {}
-                }
-            }
+            Settled::Open(..) => Consistency::Unsettled,
         }
-        self.satisfy_by_smt()
-    }
-
-    /// Keeps an assignment that satisfies the facts.
-    fn accept(&mut self, model: &Witness) -> bool {
-        let holds = replays(self.pool, self.facts, None, model);
-        if holds {
-            self.facts.models.remember(self.pool, model);
-        }
-        holds
     }
 
     /// `Implied`, if the facts are known to be satisfiable.
@@ -234,63 +427,22 @@ impl Climb<'_> {
         }
     }
 
-    #[cfg(not(feature = "smt"))]
-    fn satisfy_by_smt(&mut self) -> Consistency {
-        Consistency::Unsettled
-    }
-
     #[cfg(feature = "smt")]
-    fn satisfy_by_smt(&mut self) -> Consistency {
-        use super::smt::Response;
-        match self.ask(&[]) {
-            Response::Unsatisfiable => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
-            Response::Candidate(model) if self.accept(&model) => Consistency::Consistent,
-            _ => Consistency::Unsettled,
-        }
-    }
-
-    #[cfg(not(feature = "smt"))]
-    fn smt(&mut self, _: Expr) -> (Verdict, Rung) {
-        let reason = "no rung settles it, and this build has no SMT solver".to_string();
-        (Verdict::Unknown { reason }, Rung::Search)
-    }
-
-    #[cfg(feature = "smt")]
-    fn smt(&mut self, negation: Expr) -> (Verdict, Rung) {
-        use super::smt::Response;
-        match self.ask(&[negation]) {
-            Response::Unsatisfiable => self.implied(self.facts.all_premises(self.pool), Rung::Smt),
-            Response::Candidate(witness) => {
-                if replays(self.pool, self.facts, Some(self.goal), &witness) {
-                    return (Verdict::Refuted { witness }, Rung::Smt);
-                }
-                (Verdict::Unknown { reason: "Z3's model does not replay".to_string() }, Rung::Smt)
-            }
-            Response::Unknown(reason) => (Verdict::Unknown { reason }, Rung::Smt),
-        }
-    }
-
-    #[cfg(feature = "smt")]
-    fn ask(&self, extra: &[Expr]) -> super::smt::Response {
+    fn ask(&self, extra: &[Expr], share: u32) -> Finding {
         use super::smt::{Question, Response, check};
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
         let nonzero = self.facts.divisors(self.pool, Some(self.goal));
-        let mut last = Response::Unknown("Z3 was not asked".to_string());
-        for share in [16, 1] {
-            let rlimit = self.budget.rlimit / share;
-            if rlimit == 0 {
-                continue;
-            }
-            last = check(
-                self.pool,
-                &Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit },
-            );
-            if !matches!(last, Response::Unknown(_)) {
-                break;
-            }
+        let rlimit = self.budget.rlimit / share;
+        if rlimit == 0 {
+            return Finding::Open("the budget leaves Z3 out".to_string());
         }
-        last
+        let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
+        match check(self.pool, &question) {
+            Response::Unsatisfiable => Finding::Closed,
+            Response::Candidate(model) => Finding::Candidate(model),
+            Response::Unknown(reason) => Finding::Open(reason),
+        }
     }
 }

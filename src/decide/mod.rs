@@ -4,6 +4,7 @@
 //! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
+mod cases;
 mod definedness;
 mod enumerate;
 mod exact_floats;
@@ -12,22 +13,30 @@ mod ladder;
 mod linear;
 mod minimize;
 mod models;
+mod number;
 mod premises;
 mod program;
+mod proof;
 mod reduce;
 mod replay;
 mod search;
 mod simplify;
+mod slices;
 #[cfg(feature = "smt")]
 mod smt;
+mod smtlib;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;
-pub use ladder::{decide, prepare, quickly};
+#[cfg(feature = "smt")]
+pub use ladder::by_z3_alone;
+pub use ladder::{decide, entails, prepare, quickly};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
+pub use proof::{ProofStep, proof};
 pub use simplify::simplify;
+pub use smtlib::obligation;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};

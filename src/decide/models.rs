@@ -7,7 +7,9 @@ use crate::range::ValueRange;
 /// The most assignments that are kept.
 const MAX_MODELS: usize = 32;
 /// Assignments tried to find more once there is one.
-const VARIATIONS: usize = 400;
+const VARIATIONS: usize = 300;
+/// Values of each symbol that they are made of.
+const MAX_VALUES: usize = 40;
 
 /// One satisfying assignment.
 #[derive(Clone, Debug)]
@@ -136,7 +138,7 @@ impl Models {
         }
         let constants = self.constants(pool).clone();
         let values: Vec<Vec<i128>> =
-            self.ranges.iter().map(|&(low, high)| constants.values_between(low, high)).collect();
+            self.ranges.iter().map(|&(low, high)| constants.values_between(low, high, MAX_VALUES)).collect();
         let mut dice = Dice(0xFACE);
         for round in 0..VARIATIONS {
             if self.models.len() >= MAX_MODELS || values.is_empty() {

@@ -2,30 +2,75 @@
 //!
 //! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
 //! with the cheap rungs. So the result is checked, whatever way the first proof took.
-use super::facts::{Facts, symbolic_divisors};
-use super::linear::{self, Effort, Outcome};
-use super::reduce::Reduced;
+use super::facts::Facts;
+use super::proof::{Log, Means, closes, conditions};
 use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Pool};
-use crate::range::DomainTable;
 
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
+/// Z3's resource limit where its core is asked for.
+#[cfg(feature = "smt")]
+const CORE_RLIMIT: u32 = 400_000;
 
 /// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
 /// or after a fixed number of attempts, what is left stays.
 pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
-    let mut kept = because.to_vec();
+    let ladder = [Means::Ranges, Means::Little, Means::Much];
+    let goal = goal.map(|g| pool.truth(g));
     let mut attempts = MAX_ATTEMPTS;
+    // The least effort that finds a proof from everything; then a little more, which may need less.
+    let Some(least) = ladder.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
+        return core(pool, facts, goal, because).unwrap_or_else(|| because.to_vec());
+    };
+    let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut attempts);
+    if least == Means::Ranges && kept.len() > 1 {
+        kept = without(pool, facts, goal, kept, Means::Little, &mut attempts);
+    }
+    kept
+}
+
+/// The premises in Z3's core of the contradiction, if Z3 finds one.
+#[cfg(feature = "smt")]
+fn core(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
+    let tracked = conditions(pool, facts, because);
+    if tracked.len() != because.len() {
+        return None;
+    }
+    let mut roots = tracked.clone();
+    roots.extend(goal);
+    let mut others: Vec<Expr> = goal.map(|g| pool.not(g)).into_iter().collect();
+    for d in super::facts::symbolic_divisors(pool, &roots) {
+        others.push(pool.ne(d, Expr::ZERO));
+    }
+    let core = super::smt::core(pool, &tracked, &others, CORE_RLIMIT)?;
+    Some(core.into_iter().map(|i| because[i]).collect())
+}
+
+#[cfg(not(feature = "smt"))]
+fn core(_: &mut Pool, _: &Facts, _: Option<Expr>, _: &[Premise]) -> Option<Vec<Premise>> {
+    None
+}
+
+/// The premises without those that a proof by these means can do without.
+fn without(
+    pool: &mut Pool,
+    facts: &Facts,
+    goal: Option<Expr>,
+    because: Vec<Premise>,
+    means: Means,
+    attempts: &mut usize,
+) -> Vec<Premise> {
+    let mut kept = because;
     let mut try_without =
         |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
             let fewer: Vec<Premise> =
                 kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
-            if attempts == 0 || fewer.len() == kept.len() {
+            if *attempts == 0 || fewer.len() == kept.len() {
                 return false;
             }
-            attempts -= 1;
-            let holds = follows(pool, facts, goal, &fewer);
+            *attempts -= 1;
+            let holds = follows(pool, facts, goal, &fewer, means);
             if holds {
                 *kept = fewer;
             }
@@ -67,40 +112,7 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<crate::
 }
 
 /// Whether premises imply a goal (or contradict each other) by ranges or linear reasoning.
-fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> bool {
-    let mut conditions: Vec<Expr> = Vec::with_capacity(premises.len() + 4);
-    for premise in premises {
-        let condition = match premise {
-            Premise::Fact(FactId(i)) => facts.conditions().get(*i as usize).copied(),
-            Premise::Lower(s) => facts.bound(pool, *s, false),
-            Premise::Upper(s) => facts.bound(pool, *s, true),
-            Premise::Nonzero(e) => Some(pool.ne(*e, Expr::ZERO)),
-        };
-        conditions.extend(condition);
-    }
-    // The divisors of what is used are not zero, nor are those of the goal.
-    let mut roots = conditions.clone();
-    roots.extend(goal);
-    for d in symbolic_divisors(pool, &roots) {
-        conditions.push(pool.ne(d, Expr::ZERO));
-    }
-    let mut table = DomainTable::new();
-    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
-        (0..2).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
-    };
-    if contradiction(pool, &mut table, &conditions) {
-        return true;
-    }
-    if let Some(goal) = goal {
-        if table.decide(pool, goal) == Some(true) {
-            return true;
-        }
-        conditions.push(pool.not(goal));
-        if contradiction(pool, &mut table, &conditions) {
-            return true;
-        }
-    }
-    let mut reduced = Reduced::new(pool, &conditions);
-    let mut effort = Effort { branches: 60, pivots: 1_000 };
-    linear::refute(pool, &mut reduced, &mut effort) == Outcome::Closed
+fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], means: Means) -> bool {
+    let conditions = conditions(pool, facts, premises);
+    closes(pool, conditions, goal, means, &mut Log::off())
 }

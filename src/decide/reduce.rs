@@ -8,6 +8,8 @@
 //! No step loses a solution, so a contradiction of what remains is one of the problem. A step may let solutions in (a bound
 //! that made a simplification possible can go with it), so an assignment of what remains, completed by [`Reduced::extend`], is
 //! a candidate to replay.
+mod folding;
+mod lattice;
 mod steps;
 
 use super::search::conjuncts;
@@ -21,6 +23,12 @@ const MAX_STEPS: usize = 60;
 const MAX_MODULUS_BITS: u64 = 200;
 /// The most symbols that are split by what is no constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
+/// Equations of more symbols are solved for one symbol at a time.
+const MAX_LATTICE: usize = 8;
+/// Equations with longer coefficients are not solved.
+const MAX_COEFFICIENT_BITS: u64 = 512;
+/// The most symbols that are written as multiples of others.
+const MAX_FACTORED: u32 = 4;
 /// Problems with more nodes than this are left as they are.
 const MAX_NODES: usize = 3_000;
 
@@ -29,26 +37,45 @@ const MAX_NODES: usize = 3_000;
 pub(super) struct Reduced {
     /// Literals and disjunctions; all have to hold.
     pub conditions: Vec<Expr>,
+    /// The conditions before remainders were written as quotients.
+    pub unexpanded: Vec<Expr>,
     /// Symbols replaced, with their values in terms of the symbols that are left.
     pub replaced: Vec<(Symbol, Expr)>,
     /// What the conditions say about the values of expressions.
     pub table: DomainTable,
     /// Whether the conditions contradict each other.
     pub contradiction: bool,
+    /// What was replaced by what, and by which step.
+    pub steps: Vec<(&'static str, Expr, Expr)>,
     /// Symbols made on the way.
     fresh: usize,
     /// Symbols split by other symbols.
     splits: u32,
+    /// Symbols found to be multiples of others.
+    factored: u32,
 }
 
 impl Reduced {
     /// Reduces a conjunction. Bounds of symbols have to be among the conditions.
     pub fn new(pool: &mut Pool, conditions: &[Expr]) -> Reduced {
-        let mut reduced = Reduced::default();
+        Reduced::after(pool, conditions, 0)
+    }
+
+    /// Reduces what is left of this problem together with another condition.
+    pub fn with(&self, pool: &mut Pool, condition: Expr) -> Reduced {
+        let mut conditions = self.unexpanded.clone();
+        conditions.push(condition);
+        Reduced::after(pool, &conditions, self.fresh)
+    }
+
+    /// Reduces conditions in which the first `fresh` new symbols may occur already.
+    fn after(pool: &mut Pool, conditions: &[Expr], fresh: usize) -> Reduced {
+        let mut reduced = Reduced { fresh, ..Reduced::default() };
         for &c in conditions {
             conjuncts(pool, c, &mut reduced.conditions);
         }
         reduced.learn(pool);
+        reduced.unexpanded = reduced.conditions.clone();
         if pool.reachable(&reduced.conditions).len() > MAX_NODES {
             return reduced;
         }
@@ -61,16 +88,22 @@ impl Reduced {
                 || reduced.solve_one(pool)
                 || reduced.split_one(pool)
                 || reduced.fold(pool)
+                || reduced.divide_one(pool)
                 || reduced.rewrite_one(pool, &mut used)
+                || reduced.factor_one(pool)
+                || reduced.signs(pool, &mut used)
                 || reduced.split_by_symbol(pool))
             {
                 break;
             }
         }
+        reduced.unexpanded = reduced.conditions.clone();
         // A quotient that the first pass makes is seen by the second.
-        reduced.expand(pool);
-        reduced.expand(pool);
-        reduced.learn(pool);
+        if reduced.expand(pool) {
+            reduced.expand(pool);
+            let conditions = reduced.conditions.clone();
+            reduced.learn_new(pool, &conditions);
+        }
         reduced
     }
 
@@ -92,7 +125,7 @@ impl Reduced {
     fn learn(&mut self, pool: &mut Pool) {
         self.tidy(pool);
         self.table = DomainTable::new();
-        for _ in 0..4 {
+        for _ in 0..3 {
             let mut changed = false;
             for &c in &self.conditions {
                 match self.table.assume(pool, c) {
@@ -120,27 +153,62 @@ impl Reduced {
         self.conditions = flat;
     }
 
-    /// Rewrites all conditions but the one at `except`, and the values of what was replaced.
-    fn substitute(&mut self, pool: &mut Pool, replace: &FxHashMap<Expr, Expr>, except: Option<usize>) {
+    /// Tells the table about conditions that are new. What it knew before still holds: a step changes what the conditions look like,
+    /// not which assignments (of the symbols that were, and of those that are) satisfy them.
+    fn learn_new(&mut self, pool: &mut Pool, new: &[Expr]) {
+        self.tidy(pool);
+        for _ in 0..2 {
+            let mut changed = false;
+            for &c in new {
+                match self.table.assume(pool, c) {
+                    Ok(more) => changed |= more,
+                    Err(_) => {
+                        self.contradiction = true;
+                        return;
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Rewrites all conditions but the one at `except`, and the values of what was replaced. Returns the conditions that changed.
+    fn substitute(
+        &mut self,
+        pool: &mut Pool,
+        replace: &FxHashMap<Expr, Expr>,
+        except: Option<usize>,
+    ) -> Vec<Expr> {
         let mut memo = FxHashMap::default();
         let rule = |e: Expr| replace.get(&e).copied();
+        let mut changed = Vec::new();
         for (i, c) in self.conditions.iter_mut().enumerate() {
             if Some(i) != except {
-                *c = pool.substitute_memo(*c, &rule, &mut memo);
+                let new = pool.substitute_memo(*c, &rule, &mut memo);
+                if new != *c {
+                    *c = new;
+                    changed.push(new);
+                }
             }
         }
         for (_, value) in &mut self.replaced {
             *value = pool.substitute_memo(*value, &rule, &mut memo);
         }
+        changed
     }
 
-    fn replace_symbol(&mut self, pool: &mut Pool, symbol: Expr, value: Expr) {
+    fn replace_symbol(&mut self, pool: &mut Pool, rule: &'static str, symbol: Expr, value: Expr) {
+        self.steps.push((rule, symbol, value));
         let replace = FxHashMap::from_iter([(symbol, value)]);
-        self.substitute(pool, &replace, None);
+        let known = self.table.domain(pool, symbol);
+        let changed = self.substitute(pool, &replace, None);
         if let Some(s) = pool.as_symbol(symbol) {
             self.replaced.push((s, value));
         }
-        self.learn(pool);
+        self.contradiction |= self.table.restrict(pool, value, known).is_err();
+        self.learn_new(pool, &changed);
     }
 
     fn fresh(&mut self, pool: &mut Pool) -> Expr {
@@ -150,7 +218,7 @@ impl Reduced {
 
     /// Divides the terms of an equation or inequality by a common factor that has one sign or, in an equation, is not 0.
     fn cancel(&mut self, pool: &mut Pool) -> bool {
-        let mut changed = false;
+        let mut changed = Vec::new();
         for i in 0..self.conditions.len() {
             let c = self.conditions[i];
             let (negated, inner) = match pool.as_func(c, Func::Not) {
@@ -201,13 +269,12 @@ impl Reduced {
             }
             if reduced != c {
                 self.conditions[i] = reduced;
-                changed = true;
+                self.steps.push(("cancel", c, reduced));
+                changed.push(reduced);
             }
         }
-        if changed {
-            self.learn(pool);
-        }
-        changed
+        self.learn_new(pool, &changed);
+        !changed.is_empty()
     }
 
     /// Solves one equation for a symbol.
@@ -215,6 +282,9 @@ impl Reduced {
         for i in 0..self.conditions.len() {
             let Some(&[p]) = pool.as_func(self.conditions[i], Func::IsZero) else { continue };
             let poly = pool.poly(p);
+            if poly.terms.iter().any(|(_, c)| c.bits() > MAX_COEFFICIENT_BITS) {
+                continue;
+            }
             let symbols: Vec<usize> =
                 (0..poly.terms.len()).filter(|&j| pool.as_symbol(poly.terms[j].0).is_some()).collect();
             let plain = symbols.len() == poly.terms.len();
@@ -239,6 +309,12 @@ impl Reduced {
             }
             let Some(best) = best else { continue };
             let (symbol, coefficient) = poly.terms[best].clone();
+            if !coefficient.abs().is_one() && poly.terms.len() <= MAX_LATTICE {
+                if self.solve_by_lattice(pool, &poly) {
+                    return true;
+                }
+                continue;
+            }
             // a*s + Σ c·m + c0 = 0. With a = ±1 solved; else s = k - Σ floor(c/a)·m - floor(c0/a) makes all other coefficients smaller.
             let exact = coefficient.abs().is_one();
             let Some(quotient) = poly.constant.floor_div(&coefficient) else { continue };
@@ -257,7 +333,7 @@ impl Reduced {
                 let k = self.fresh(pool);
                 value = pool.add(value, k);
             }
-            self.replace_symbol(pool, symbol, value);
+            self.replace_symbol(pool, "solve", symbol, value);
             return true;
         }
         false
@@ -299,9 +375,9 @@ impl Reduced {
             let value = pool.add(scaled, r);
             let low = pool.le(Expr::ZERO, r);
             let high = pool.lt(r, scale);
-            self.conditions.push(low);
-            self.conditions.push(high);
-            self.replace_symbol(pool, symbol, value);
+            self.conditions.extend([low, high]);
+            self.learn_new(pool, &[low, high]);
+            self.replace_symbol(pool, "split", symbol, value);
             return true;
         }
         false
@@ -329,6 +405,11 @@ impl Reduced {
             };
             self.splits += 1;
             let (k, r) = (self.fresh(pool), self.fresh(pool));
+            let (quotient, remainder) = (pool.floor_div(a, b), pool.modulo(a, b));
+            for (e, value) in [(k, quotient), (r, remainder)] {
+                let known = self.table.domain(pool, value);
+                self.contradiction |= self.table.restrict(pool, e, known).is_err();
+            }
             let multiple = pool.mul(b, k);
             let new = pool.add(multiple, r);
             // a = sign*symbol + rest, so symbol = sign*(b*k + r - rest).
@@ -339,114 +420,12 @@ impl Reduced {
             let sign = pool.int(sign);
             let value = pool.mul(sign, difference);
             let (low, high) = (pool.le(Expr::ZERO, r), pool.lt(r, b));
-            self.conditions.push(low);
-            self.conditions.push(high);
-            self.replace_symbol(pool, symbol, value);
+            self.conditions.extend([low, high]);
+            self.learn_new(pool, &[low, high]);
+            self.replace_symbol(pool, "split", symbol, value);
             return true;
         }
         false
-    }
-
-    /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
-    fn fold(&mut self, pool: &mut Pool) -> bool {
-        let mut replace = FxHashMap::default();
-        let mut solved = None;
-        for e in pool.reachable(&self.conditions) {
-            if pool.sort(e) != Sort::Int || pool.is_constant(e) {
-                continue;
-            }
-            let domain = self.table.domain(pool, e);
-            let new = match (domain.as_point(), pool.node(e)) {
-                (Some(v), Some(Node::Symbol(_))) => {
-                    solved.get_or_insert((e, v.clone()));
-                    continue;
-                }
-                (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
-                (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
-                    let (a, b) = (args[0], args[1]);
-                    let room = pool.sub(b, a);
-                    let inside = self.table.domain(pool, a).range.lo.signum() >= 0
-                        && self.table.domain(pool, room).range.lo.signum() > 0;
-                    let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
-                    if inside {
-                        let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
-                        self.conditions.extend(bounds);
-                    }
-                    inside.then_some(if quotient { Expr::ZERO } else { a })
-                }
-                (_, Some(Node::Call(Func::Ite, args))) => {
-                    let (c, p, q) = (args[0], args[1], args[2]);
-                    self.table.decide(pool, c).map(|holds| {
-                        let settled = if holds { c } else { pool.not(c) };
-                        self.conditions.push(settled);
-                        if holds { p } else { q }
-                    })
-                }
-                (_, Some(Node::Call(Func::Abs, args))) => {
-                    let a = args[0];
-                    let range = self.table.domain(pool, a).range;
-                    if range.lo.signum() >= 0 {
-                        self.conditions.push(pool.le(Expr::ZERO, a));
-                        Some(a)
-                    } else if range.hi.signum() <= 0 {
-                        self.conditions.push(pool.le(a, Expr::ZERO));
-                        Some(pool.neg(a))
-                    } else {
-                        None
-                    }
-                }
-                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
-                    let (value, a, d) = (v.clone(), args[0], args[1]);
-                    self.fixed_quotient(pool, &value, a, d)
-                }
-                // The value of another atom is known under conditions that must not be lost with it.
-                (Some(_), _) => continue,
-                (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
-                    let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
-                    self.settled_extremum(pool, func == Some(Func::Min), &args)
-                }
-                (None, Some(Node::Call(Func::Mod, args))) => {
-                    let (a, d) = (args[0], args[1]);
-                    match (self.table.domain(pool, a), pool.as_int(d)) {
-                        (inner, Some(d)) => {
-                            let end = |b: Option<&Int>| b.and_then(|v| v.floor_div(&d));
-                            match (end(inner.range.lo.finite()), end(inner.range.hi.finite())) {
-                                (Some(x), Some(y)) if x == y => {
-                                    let offset = pool.int(&x * &d);
-                                    let remainder = pool.sub(a, offset);
-                                    let (zero, d) = (Expr::ZERO, pool.int(d));
-                                    let inside = if pool.as_int(d).is_some_and(|d| d.is_positive()) {
-                                        [pool.le(zero, remainder), pool.lt(remainder, d)]
-                                    } else {
-                                        [pool.le(remainder, zero), pool.lt(d, remainder)]
-                                    };
-                                    self.conditions.extend(inside);
-                                    Some(remainder)
-                                }
-                                _ => None,
-                            }
-                        }
-                        _ => None,
-                    }
-                }
-                _ => None,
-            };
-            if let Some(new) = new {
-                replace.insert(e, new);
-            }
-        }
-        if let Some((symbol, v)) = solved {
-            let value = pool.int(v);
-            self.replace_symbol(pool, symbol, value);
-            // The fact that made it a single value has become trivial only if it followed from it.
-            return true;
-        }
-        if replace.is_empty() {
-            return false;
-        }
-        self.substitute(pool, &replace, None);
-        self.learn(pool);
-        true
     }
 }
 

@@ -21,6 +21,12 @@ const MAX_ROUNDS: usize = 4;
 /// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with as few operators as was found.
 pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Expr {
     facts.declare_free(pool, e);
+    if facts.is_wide() {
+        prepare(pool, facts, budget);
+        // A copy: that the divisors of `e` are not zero is no fact for later.
+        let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
+        return simplify(pool, &mut own, e, budget);
+    }
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
     }

@@ -123,8 +123,8 @@ pub struct Budget {
     pub points: u32,
     /// Branches that linear reasoning may open.
     pub branches: u32,
-    /// Pivots that linear reasoning may make over all branches.
-    pub pivots: u32,
+    /// Entries of tableaus that linear reasoning may change over all branches.
+    pub work: u32,
     /// Iterations of equality saturation; 0 leaves that rung out.
     pub iterations: u32,
     /// Z3's resource limit (`rlimit`); 0 leaves that rung out.
@@ -133,13 +133,25 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { points: 60_000, branches: 400, pivots: 6_000, iterations: 4, rlimit: 1_000_000 }
+        Budget { points: 60_000, branches: 400, work: 1_000_000, iterations: 4, rlimit: 400_000 }
     }
 }
 
 impl Budget {
+    /// A budget larger by a factor.
+    pub fn times(&self, factor: u32) -> Budget {
+        let more = |v: u32| v.saturating_mul(factor);
+        Budget {
+            points: more(self.points),
+            branches: more(self.branches),
+            work: more(self.work),
+            iterations: self.iterations,
+            rlimit: more(self.rlimit),
+        }
+    }
+
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
-        Budget { points: 2_000, branches: 30, pivots: 600, iterations: 0, rlimit: 0 }
+        Budget { points: 2_000, branches: 30, work: 60_000, iterations: 0, rlimit: 0 }
     }
 }

@@ -149,6 +149,19 @@ impl Domain {
         Domain::new(ValueRange::new(lo, hi)?, self.congruence.clone())
     }
 
+    /// The members in order, if there are at most `limit`.
+    pub fn members(&self, limit: u64) -> Option<Vec<Int>> {
+        let count = self.count().filter(|n| *n <= limit)?;
+        let step = if self.congruence.modulus().is_zero() { &Int::ONE } else { self.congruence.modulus() };
+        let mut next = self.range.lo.finite()?.clone();
+        let mut members = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            members.push(next.clone());
+            next = &next + step;
+        }
+        Some(members)
+    }
+
     /// How many members there are, if that is finite and fits.
     pub fn count(&self) -> Option<u64> {
         let (lo, hi) = (self.range.lo.finite()?, self.range.hi.finite()?);

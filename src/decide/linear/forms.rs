@@ -45,6 +45,8 @@ pub struct Forms {
 
 /// The most equations that are solved.
 const MAX_SOLVED: usize = 200;
+/// Equations with longer coefficients are kept as bounds.
+const MAX_BITS: u64 = 512;
 
 impl Forms {
     /// The forms with what is known of them.
@@ -165,7 +167,8 @@ impl Forms {
                 return if equation.constant.is_zero() { Ok(()) } else { Err(Conflict) };
             }
             equation = equation.exact_quotient(&content).ok_or(Conflict)?;
-            if self.solved.len() >= MAX_SOLVED {
+            let long = |(_, c): &(Expr, Int)| c.bits() > MAX_BITS;
+            if self.solved.len() >= MAX_SOLVED || equation.terms.iter().any(long) {
                 return Ok(());
             }
             // The newest of the variables with the least coefficient.

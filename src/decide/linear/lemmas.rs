@@ -3,9 +3,6 @@ use crate::expr::{Expr, Func, Int, Monomial, Node, Poly, Pool, Sort};
 use crate::range::{Domain, DomainTable};
 use rustc_hash::FxHashSet;
 
-/// The most products of a condition with a factor that are added.
-const MAX_PRODUCTS: usize = 120;
-
 /// Conditions that hold by the definitions of the quotients, minima, maxima, magnitudes and choices in `roots`. The sign of a
 /// divisor that the table leaves open becomes a case.
 pub fn definitions(
@@ -135,56 +132,6 @@ pub fn envelopes(pool: &Pool, table: &mut DomainTable, &(m, x, y): &(Expr, Expr,
             let term = Poly { constant: Int::ZERO, terms: [(x, Int::ONE)].into_iter().collect() };
             p = p.add_scaled(&term, &-(&a + &next));
             out.push(p);
-        }
-    }
-    out
-}
-
-/// Products of conditions with factors of known sign that stay within the products at hand: `p <= 0` and `x >= l` give
-/// `(x - l)*p <= 0`.
-pub fn multiplied(
-    pool: &mut Pool,
-    table: &mut DomainTable,
-    conditions: &[Expr],
-    products: &[(Expr, Expr, Expr)],
-) -> Vec<Expr> {
-    let known: FxHashSet<Monomial> = products.iter().map(|(m, _, _)| pool.monomial(*m)).collect();
-    let mut factors: Vec<Expr> = Vec::new();
-    for (_, x, _) in products {
-        if !factors.contains(x) {
-            factors.push(*x);
-        }
-    }
-    let mut out = Vec::new();
-    for &c in conditions {
-        let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(c) else { continue };
-        let poly = pool.poly(p);
-        for &x in &factors {
-            let fits = poly.terms.iter().all(|(m, _)| {
-                let mut factors = pool.monomial(*m);
-                match factors.iter_mut().find(|(f, _)| *f == x) {
-                    Some((_, power)) => *power += 1,
-                    None => factors.push((x, 1)),
-                }
-                factors.sort_unstable();
-                known.contains(&factors)
-            });
-            if !fits || out.len() >= MAX_PRODUCTS {
-                continue;
-            }
-            if func == Func::IsZero {
-                let product = pool.mul(x, p);
-                out.push(pool.eq(product, Expr::ZERO));
-                continue;
-            }
-            let range = table.domain(pool, x).range;
-            for (end, upper) in [(range.lo.finite(), false), (range.hi.finite(), true)] {
-                let Some(end) = end else { continue };
-                let end = pool.int(end.clone());
-                let distance = if upper { pool.sub(end, x) } else { pool.sub(x, end) };
-                let product = pool.mul(distance, p);
-                out.push(pool.le(product, Expr::ZERO));
-            }
         }
     }
     out

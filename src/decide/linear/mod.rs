@@ -7,11 +7,19 @@
 //! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
 mod forms;
 mod lemmas;
+mod plain;
+mod products;
 mod rational;
 mod simplex;
 mod splitting;
+mod thin;
 
+pub(super) use plain::infeasible;
+pub(super) use thin::cases as thin_cases;
+
+use super::proof::Log;
 use super::reduce::Reduced;
+use crate::expr::print;
 use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
 use crate::range::DomainTable;
 use forms::{Conflict, Forms, Relation};
@@ -43,13 +51,14 @@ pub(super) enum Outcome {
 pub(super) struct Effort {
     /// Branches that may be opened.
     pub branches: u32,
-    /// Pivots that may be made.
-    pub pivots: u32,
+    /// Entries of tableaus that may be changed.
+    pub work: u32,
 }
 
 /// Looks for a contradiction or a solution of a reduced problem.
-pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort) -> Outcome {
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort, log: &mut Log) -> Outcome {
     if problem.contradiction {
+        log.note("contradiction", || "what is left has no solution".to_string());
         return Outcome::Closed;
     }
     let conditions = problem.conditions.clone();
@@ -60,11 +69,9 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
         let more = lemmas::definitions(pool, &mut problem.table, &literals, &mut done);
         literals.extend(more);
     }
+    let more = products::multiplied(pool, &mut problem.table, &literals);
+    literals.extend(more);
     let products = lemmas::products(pool, &literals);
-    if !products.is_empty() {
-        let more = lemmas::multiplied(pool, &mut problem.table, &literals, &products);
-        literals.extend(more);
-    }
     let symbols = problem.ranges(pool).into_iter().map(|(s, _)| s).collect();
     let mut solver = Solver {
         pool,
@@ -73,6 +80,7 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
         products,
         symbols,
         effort,
+        log,
         fresh: 0,
         candidates: 0,
     };
@@ -97,6 +105,7 @@ struct Solver<'a> {
     products: Vec<(Expr, Expr, Expr)>,
     symbols: Vec<Symbol>,
     effort: &'a mut Effort,
+    log: &'a mut Log,
     fresh: usize,
     candidates: u32,
 }
@@ -168,6 +177,10 @@ impl Solver<'_> {
                 Some(left) => self.effort.branches = left,
                 None => return Outcome::Open,
             }
+            let pool = &*self.pool;
+            self.log.note("case", || {
+                case.iter().map(|&c| print::expression(pool, c)).collect::<Vec<_>>().join(" & ")
+            });
             match self.branch(node.clone(), case, depth + 1) {
                 Outcome::Closed => {}
                 other => return other,
@@ -182,10 +195,20 @@ impl Solver<'_> {
         while let Some(e) = waiting.pop() {
             match self.pool.as_bool(e) {
                 Some(true) => continue,
-                Some(false) => return Err(Conflict),
+                Some(false) => {
+                    self.log.note("normal-form", || "the case is false by itself".to_string());
+                    return Err(Conflict);
+                }
                 None => {}
             }
-            self.table.assume(self.pool, e).map_err(|_| Conflict)?;
+            // The problem's own conditions are known to the table.
+            if self.table.decide(self.pool, e) != Some(true) && self.table.assume(self.pool, e).is_err() {
+                let pool = &*self.pool;
+                self.log.note("range", || {
+                    format!("{} leaves some expression no value", print::expression(pool, e))
+                });
+                return Err(Conflict);
+            }
             let (relation, p) = match self.pool.as_call(e) {
                 Some((Func::And, parts)) => {
                     waiting.extend_from_slice(parts);
@@ -203,7 +226,13 @@ impl Solver<'_> {
                 },
                 _ => continue,
             };
-            self.constrain(node, relation, &self.pool.poly(p))?;
+            if self.constrain(node, relation, &self.pool.poly(p)).is_err() {
+                let pool = &*self.pool;
+                self.log.note("bounds", || {
+                    format!("{} contradicts the bounds of its sum", print::expression(pool, e))
+                });
+                return Err(Conflict);
+            }
         }
         Ok(())
     }
@@ -361,12 +390,16 @@ impl Solver<'_> {
         if system.variables.len() * system.rows.len() > MAX_CELLS {
             return Ok(None);
         }
-        let mut found = system.check::<Small>(&mut self.effort.pivots);
+        let mut found = system.check::<Small>(&mut self.effort.work);
         if found == Feasibility::Open {
-            found = system.check::<BigRational>(&mut self.effort.pivots);
+            found = system.check::<BigRational>(&mut self.effort.work);
         }
         match found {
-            Feasibility::Infeasible => Err(Conflict),
+            Feasibility::Infeasible(proof) => {
+                let pool = &mut *self.pool;
+                self.log.note("farkas", || certificate(pool, &names, &system, &sums, &proof));
+                Err(Conflict)
+            }
             Feasibility::Open => Ok(None),
             Feasibility::Feasible(values) => {
                 let tight = sums
@@ -381,4 +414,25 @@ impl Solver<'_> {
             }
         }
     }
+}
+
+/// A combination of bounds that adds up to a contradiction, as text.
+fn certificate(
+    pool: &mut Pool,
+    names: &[Expr],
+    system: &System,
+    sums: &[(&Poly, &simplex::Limits)],
+    proof: &[(usize, Int)],
+) -> String {
+    let mut parts = Vec::with_capacity(proof.len());
+    for (i, factor) in proof {
+        let (e, limits) = match sums.get(i.wrapping_sub(names.len())) {
+            Some((poly, limits)) => (pool.from_poly(poly), *limits),
+            None => (names[*i], &system.variables[*i]),
+        };
+        let (relation, bound) = if factor.is_positive() { ("<=", &limits.1) } else { (">=", &limits.0) };
+        let bound = bound.as_ref().map_or_else(String::new, Int::to_string);
+        parts.push(format!("{}*({} {relation} {bound})", factor.abs(), print::expression(pool, e)));
+    }
+    format!("the sum of {} is a contradiction", parts.join(", "))
 }

@@ -1,17 +1,131 @@
 //! Exact rationals for the simplex method: machine words while they last, big integers after that.
 use crate::expr::Int;
+use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use std::cmp::Ordering;
 
+/// Exact integers; `None` where a result does not fit.
+pub trait Whole: Clone + std::fmt::Debug {
+    /// The number of an integer.
+    fn of(v: &Int) -> Option<Self>;
+    /// The integer.
+    fn to_int(&self) -> Int;
+    /// -1, 0 or 1.
+    fn sign(&self) -> i32;
+    /// Whether the number is 1.
+    fn is_one(&self) -> bool;
+    /// The sum.
+    fn plus(&self, other: &Self) -> Option<Self>;
+    /// The product.
+    fn times(&self, other: &Self) -> Option<Self>;
+    /// The exact quotient by a divisor.
+    fn over(&self, other: &Self) -> Self;
+    /// The negated number.
+    fn negated(&self) -> Self;
+    /// The greatest common divisor.
+    fn gcd(&self, other: &Self) -> Self;
+    /// What an operation costs, in units of one with machine words.
+    fn weight(&self) -> u32;
+}
+
+impl Whole for i128 {
+    fn of(v: &Int) -> Option<i128> {
+        fits(super::super::program::to_i128(v)?)
+    }
+
+    fn to_int(&self) -> Int {
+        Int::from(*self)
+    }
+
+    fn sign(&self) -> i32 {
+        self.signum() as i32
+    }
+
+    fn is_one(&self) -> bool {
+        *self == 1
+    }
+
+    fn plus(&self, other: &i128) -> Option<i128> {
+        fits(self.checked_add(*other)?)
+    }
+
+    fn times(&self, other: &i128) -> Option<i128> {
+        match (i64::try_from(*self), i64::try_from(*other)) {
+            (Ok(a), Ok(b)) => fits(i128::from(a) * i128::from(b)),
+            _ => fits(self.checked_mul(*other)?),
+        }
+    }
+
+    fn over(&self, other: &i128) -> i128 {
+        if *other == 1 { *self } else { self / other }
+    }
+
+    fn negated(&self) -> i128 {
+        -self
+    }
+
+    fn gcd(&self, other: &i128) -> i128 {
+        gcd(self.unsigned_abs(), other.unsigned_abs()) as i128
+    }
+
+    fn weight(&self) -> u32 {
+        1
+    }
+}
+
+impl Whole for BigInt {
+    fn of(v: &Int) -> Option<BigInt> {
+        Some(v.to_big())
+    }
+
+    fn to_int(&self) -> Int {
+        Int::from_big(self.clone())
+    }
+
+    fn sign(&self) -> i32 {
+        if self.is_positive() { 1 } else { -i32::from(self.is_negative()) }
+    }
+
+    fn is_one(&self) -> bool {
+        One::is_one(self)
+    }
+
+    fn plus(&self, other: &BigInt) -> Option<BigInt> {
+        Some(self + other)
+    }
+
+    fn times(&self, other: &BigInt) -> Option<BigInt> {
+        Some(self * other)
+    }
+
+    fn over(&self, other: &BigInt) -> BigInt {
+        self / other
+    }
+
+    fn negated(&self) -> BigInt {
+        -self
+    }
+
+    fn gcd(&self, other: &BigInt) -> BigInt {
+        num_integer::Integer::gcd(self, other)
+    }
+
+    fn weight(&self) -> u32 {
+        8 + u32::try_from(self.bits() / 16).unwrap_or(u32::MAX / 16)
+    }
+}
+
 /// A field of exact numbers; `None` where a result does not fit.
 pub trait Number: Clone + std::fmt::Debug {
+    /// The integers of this kind.
+    type Whole: Whole;
+    /// The quotient of integers; the divisor is positive.
+    fn ratio(n: &Self::Whole, d: &Self::Whole) -> Option<Self>;
     /// The number of an integer.
     fn of(v: &Int) -> Option<Self>;
     /// 0.
     fn zero() -> Self;
-    /// -1, 0 or 1.
-    fn sign(&self) -> i32;
     /// The sum.
     fn plus(&self, other: &Self) -> Option<Self>;
     /// The product.
@@ -25,9 +139,7 @@ pub trait Number: Clone + std::fmt::Debug {
         self.plus(&other.negated())
     }
     /// The order.
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        Some(self.minus(other)?.sign().cmp(&0))
-    }
+    fn order(&self, other: &Self) -> Option<Ordering>;
     /// The greatest integer that is not greater, and whether it is the number itself.
     fn floor(&self) -> (Int, bool);
 }
@@ -61,16 +173,25 @@ fn fits(v: i128) -> Option<i128> {
 }
 
 impl Number for Small {
+    type Whole = i128;
+
+    fn ratio(n: &i128, d: &i128) -> Option<Small> {
+        Some(Small::new(*n, *d))
+    }
+
+    fn order(&self, other: &Small) -> Option<Ordering> {
+        if self.d == other.d {
+            return Some(self.n.cmp(&other.n));
+        }
+        Some(self.n.checked_mul(other.d)?.cmp(&other.n.checked_mul(self.d)?))
+    }
+
     fn of(v: &Int) -> Option<Small> {
         Some(Small { n: fits(super::super::program::to_i128(v)?)?, d: 1 })
     }
 
     fn zero() -> Small {
         Small { n: 0, d: 1 }
-    }
-
-    fn sign(&self) -> i32 {
-        self.n.signum() as i32
     }
 
     fn plus(&self, other: &Small) -> Option<Small> {
@@ -105,16 +226,22 @@ impl Number for Small {
 }
 
 impl Number for BigRational {
+    type Whole = BigInt;
+
+    fn ratio(n: &BigInt, d: &BigInt) -> Option<BigRational> {
+        Some(BigRational::new(n.clone(), d.clone()))
+    }
+
+    fn order(&self, other: &BigRational) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
     fn of(v: &Int) -> Option<BigRational> {
         Some(BigRational::from_integer(v.to_big()))
     }
 
     fn zero() -> BigRational {
         Zero::zero()
-    }
-
-    fn sign(&self) -> i32 {
-        if self.is_positive() { 1 } else { -i32::from(self.is_negative()) }
     }
 
     fn plus(&self, other: &BigRational) -> Option<BigRational> {
@@ -134,6 +261,6 @@ impl Number for BigRational {
     }
 
     fn floor(&self) -> (Int, bool) {
-        (Int::from_big(num_rational::Ratio::floor(self).to_integer()), self.denom().is_one())
+        (Int::from_big(num_rational::Ratio::floor(self).to_integer()), One::is_one(self.denom()))
     }
 }

@@ -1,6 +1,9 @@
 //! Feasibility of linear constraints over the rationals: the bounded simplex method of Dutertre and de Moura ("A Fast
-//! Linear-Arithmetic Solver for DPLL(T)", CAV 2006) on a dense tableau, with Bland's rule, so that it always ends.
-use super::rational::Number;
+//! Linear-Arithmetic Solver for DPLL(T)", CAV 2006) with Bland's rule, so that it always ends.
+//!
+//! The tableau is dense and holds integers: a row `d·b = Σ c·x` has a denominator of its own and no common divisor, which spares a
+//! greatest common divisor for each entry.
+use super::rational::{Number, Whole};
 use crate::expr::Int;
 use std::cmp::Ordering;
 
@@ -19,28 +22,35 @@ pub struct System {
 /// Whether a system has a solution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feasibility {
-    /// It has none, not even over the rationals.
-    Infeasible,
+    /// It has none, not even over the rationals. The multiples of variables and rows (these are numbered after the variables) add up to
+    /// nothing, their bounds do not: of a positive multiple the upper bound counts, of a negative one the lower.
+    Infeasible(Vec<(usize, Int)>),
     /// A rational solution: for each variable, and then for each row, the floor of its value, and whether that is the value.
     Feasible(Vec<(Int, bool)>),
-    /// The pivots allowed did not suffice, or a number did not fit.
+    /// The work allowed did not suffice, or a number did not fit.
     Open,
 }
 
 impl System {
-    /// Decides feasibility, counting pivots down in `pivots`.
-    pub fn check<N: Number>(&self, pivots: &mut u32) -> Feasibility {
-        match Tableau::<N>::new(self).and_then(|mut t| t.solve(pivots).map(|f| (f, t))) {
+    /// Decides feasibility, counting entries of the tableau that change down in `work`.
+    pub fn check<N: Number>(&self, work: &mut u32) -> Feasibility {
+        match Tableau::<N>::new(self).and_then(|mut t| t.solve(work).map(|f| (f, t))) {
             None => Feasibility::Open,
-            Some((false, _)) => Feasibility::Infeasible,
-            Some((true, t)) => Feasibility::Feasible(t.value.iter().map(N::floor).collect()),
+            Some((Some(proof), _)) => Feasibility::Infeasible(proof),
+            Some((None, t)) => Feasibility::Feasible(t.value.iter().map(N::floor).collect()),
         }
     }
 }
 
-struct Tableau<N> {
-    /// One row for each basic variable: its coefficients over the nonbasic ones, by column.
-    rows: Vec<Vec<N>>,
+/// `scale · basic = Σ entries · nonbasic`, `scale > 0`.
+struct Row<W> {
+    scale: W,
+    entries: Vec<W>,
+}
+
+struct Tableau<N: Number> {
+    /// One row for each basic variable.
+    rows: Vec<Row<N::Whole>>,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
     low: Vec<Option<N>>,
@@ -63,11 +73,11 @@ impl<N: Number> Tableau<N> {
         }
         let mut rows = Vec::with_capacity(system.rows.len());
         for (terms, _) in &system.rows {
-            let mut row = vec![N::zero(); columns];
+            let mut entries = vec![N::Whole::of(&Int::ZERO)?; columns];
             for (variable, coefficient) in terms {
-                row[*variable] = row[*variable].plus(&N::of(coefficient)?)?;
+                entries[*variable] = N::Whole::of(coefficient)?;
             }
-            rows.push(row);
+            rows.push(Row { scale: N::Whole::of(&Int::ONE)?, entries });
         }
         let mut value = vec![N::zero(); columns + rows.len()];
         for v in 0..columns {
@@ -88,54 +98,72 @@ impl<N: Number> Tableau<N> {
     }
 
     fn evaluate(&self, row: usize) -> Option<N> {
+        let row = &self.rows[row];
         let mut total = N::zero();
-        for (column, coefficient) in self.rows[row].iter().enumerate() {
-            if coefficient.sign() != 0 {
-                total = total.plus(&coefficient.times(&self.value[self.nonbasic[column]])?)?;
+        for (column, entry) in row.entries.iter().enumerate() {
+            if entry.sign() != 0 {
+                total =
+                    total.plus(&N::ratio(entry, &row.scale)?.times(&self.value[self.nonbasic[column]])?)?;
             }
         }
         Some(total)
     }
 
-    /// Whether a solution exists; `None` when the pivots run out or a number does not fit.
-    fn solve(&mut self, pivots: &mut u32) -> Option<bool> {
+    /// A proof that no solution exists, or `None` if one does; nothing when the work runs out or a number does not fit.
+    fn solve(&mut self, work: &mut u32) -> Option<Option<Vec<(usize, Int)>>> {
         for v in 0..self.low.len() {
             if let (Some(l), Some(h)) = (&self.low[v], &self.high[v])
                 && l.order(h)? == Ordering::Greater
             {
-                return Some(false);
+                return Some(Some(vec![(v, Int::ONE), (v, Int::from(-1))]));
             }
         }
         loop {
             // The violated basic variable of the least number.
             let mut violated: Option<(usize, bool)> = None;
             for (row, &v) in self.basic.iter().enumerate() {
+                if violated.is_some_and(|(other, _)| v > self.basic[other]) {
+                    continue;
+                }
                 let below = self.violates(v, true)?;
-                if (below || self.violates(v, false)?)
-                    && violated.is_none_or(|(other, _)| v < self.basic[other])
-                {
+                if below || self.violates(v, false)? {
                     violated = Some((row, below));
                 }
             }
-            let Some((row, below)) = violated else { return Some(true) };
+            let Some((row, below)) = violated else { return Some(None) };
             let mut entering: Option<usize> = None;
             for (column, &v) in self.nonbasic.iter().enumerate() {
-                let sign = self.rows[row][column].sign() * if below { 1 } else { -1 };
+                if entering.is_some_and(|other| v > self.nonbasic[other]) {
+                    continue;
+                }
+                let sign = self.rows[row].entries[column].sign() * if below { 1 } else { -1 };
                 let useful = match sign {
                     0 => false,
                     1 => self.can_move(v, true)?,
                     _ => self.can_move(v, false)?,
                 };
-                if useful && entering.is_none_or(|other| v < self.nonbasic[other]) {
+                if useful {
                     entering = Some(column);
                 }
             }
-            let Some(column) = entering else { return Some(false) };
-            *pivots = pivots.checked_sub(1)?;
+            let Some(column) = entering else { return Some(Some(self.proof(row, below))) };
             let v = self.basic[row];
             let target = if below { self.low[v].clone()? } else { self.high[v].clone()? };
-            self.pivot(row, column, &target)?;
+            self.pivot(row, column, &target, work)?;
         }
+    }
+
+    /// The row that no move can repair, as a combination that adds up to nothing.
+    fn proof(&self, row: usize, below: bool) -> Vec<(usize, Int)> {
+        let r = &self.rows[row];
+        let sign = if below { Int::ONE } else { Int::from(-1) };
+        let mut parts = vec![(self.basic[row], -&(&r.scale.to_int() * &sign))];
+        for (column, entry) in r.entries.iter().enumerate() {
+            if entry.sign() != 0 {
+                parts.push((self.nonbasic[column], &entry.to_int() * &sign));
+            }
+        }
+        parts
     }
 
     fn violates(&self, v: usize, below: bool) -> Option<bool> {
@@ -157,44 +185,60 @@ impl<N: Number> Tableau<N> {
     }
 
     /// Makes the variable of `column` basic in place of that of `row`, which gets the value `target`.
-    fn pivot(&mut self, row: usize, column: usize, target: &N) -> Option<()> {
+    fn pivot(&mut self, row: usize, column: usize, target: &N, work: &mut u32) -> Option<()> {
         let (leaving, entering) = (self.basic[row], self.nonbasic[column]);
-        let factor = self.rows[row][column].clone();
+        let factor = N::ratio(&self.rows[row].entries[column], &self.rows[row].scale)?;
         let step = target.minus(&self.value[leaving])?.over(&factor)?;
         self.value[leaving] = target.clone();
         self.value[entering] = self.value[entering].plus(&step)?;
         for (i, r) in self.rows.iter().enumerate() {
-            if i != row && r[column].sign() != 0 {
+            if i != row && r.entries[column].sign() != 0 {
                 let b = self.basic[i];
-                self.value[b] = self.value[b].plus(&r[column].times(&step)?)?;
+                let change = N::ratio(&r.entries[column], &r.scale)?.times(&step)?;
+                self.value[b] = self.value[b].plus(&change)?;
             }
         }
-        // leaving = Σ r·x + factor·entering, so entering = leaving/factor - Σ (r/factor)·x.
-        let one = N::of(&Int::ONE)?;
-        let mut solved = Vec::with_capacity(self.nonbasic.len());
-        for (j, r) in self.rows[row].iter().enumerate() {
-            solved.push(if j == column {
-                one.over(&factor)?
-            } else if r.sign() == 0 {
-                N::zero()
-            } else {
-                r.over(&factor)?.negated()
-            });
-        }
-        for i in 0..self.rows.len() {
-            let times = self.rows[i][column].clone();
-            if i == row || times.sign() == 0 {
+        // s·leaving = Σ c·x + a·entering, so a·entering = s·leaving - Σ c·x.
+        let (scale, mut entries) = {
+            let r = &mut self.rows[row];
+            (r.scale.clone(), std::mem::take(&mut r.entries))
+        };
+        let a = std::mem::replace(&mut entries[column], scale.negated());
+        let (a, mut entries) = if a.sign() > 0 {
+            entries.iter_mut().for_each(|e| *e = e.negated());
+            (a, entries)
+        } else {
+            (a.negated(), entries)
+        };
+        let cost = (entries.iter().filter(|e| e.sign() != 0).count() as u32 + 1).saturating_mul(a.weight());
+        for (i, r) in self.rows.iter_mut().enumerate() {
+            if i == row || r.entries[column].sign() == 0 {
                 continue;
             }
-            for (j, s) in solved.iter().enumerate() {
+            *work = work.checked_sub(cost)?;
+            // d·b = Σ e·x + k·entering: times a, with a·entering from above.
+            let k = std::mem::replace(&mut r.entries[column], N::Whole::of(&Int::ZERO)?);
+            let g = a.gcd(&k);
+            let (a, k) = (a.over(&g), k.over(&g));
+            r.scale = r.scale.times(&a)?;
+            let mut common = r.scale.clone();
+            for (e, s) in r.entries.iter_mut().zip(&entries) {
                 if s.sign() != 0 {
-                    let product = times.times(s)?;
-                    let r = &mut self.rows[i][j];
-                    *r = if j == column { product } else { r.plus(&product)? };
+                    *e = e.times(&a)?.plus(&k.times(s)?)?;
+                } else if e.sign() != 0 {
+                    *e = e.times(&a)?;
+                }
+                if !common.is_one() && e.sign() != 0 {
+                    common = common.gcd(e);
                 }
             }
+            if !common.is_one() {
+                r.scale = r.scale.over(&common);
+                r.entries.iter_mut().filter(|e| e.sign() != 0).for_each(|e| *e = e.over(&common));
+            }
         }
-        self.rows[row] = solved;
+        *work = work.checked_sub(cost)?;
+        self.rows[row] = Row { scale: a, entries: std::mem::take(&mut entries) };
         self.basic[row] = entering;
         self.nonbasic[column] = leaving;
         Some(())
@@ -212,8 +256,8 @@ mod tests {
     }
 
     fn check(system: &System) -> Feasibility {
-        let small = system.check::<Small>(&mut 100);
-        assert_eq!(small, system.check::<BigRational>(&mut 100), "both kinds of numbers agree");
+        let small = system.check::<Small>(&mut 10_000);
+        assert_eq!(small, system.check::<BigRational>(&mut 10_000), "both kinds of numbers agree");
         small
     }
 
@@ -227,7 +271,11 @@ mod tests {
             variables: vec![limits(None, None); 3],
             rows: vec![row(&[(0, 1), (1, -1)], 0), row(&[(1, 1), (2, -1)], 0), row(&[(2, 1), (0, -1)], -1)],
         };
-        assert_eq!(check(&system), Feasibility::Infeasible);
+        let Feasibility::Infeasible(proof) = check(&system) else { panic!("there is a solution") };
+        // The three rows add up to 0 <= -1.
+        let parts: Vec<(usize, i32)> = proof.iter().map(|(i, c)| (*i, c.signum())).collect();
+        assert_eq!(parts.len(), 3);
+        assert!(parts.iter().all(|&(i, sign)| i >= 3 && sign == parts[0].1));
         system.rows[2].1 = limits(None, Some(0));
         assert!(matches!(check(&system), Feasibility::Feasible(_)));
     }

@@ -92,59 +92,72 @@ impl Constants {
         self.steps.truncate(2 * MAX_CONSTANTS);
     }
 
-    /// Values for a symbol between `low` and `high`, the most promising first.
-    pub fn values_between(&self, low: Option<i128>, high: Option<i128>) -> Vec<i128> {
-        let mut values = Vec::with_capacity(64);
+    /// Values for a symbol between `low` and `high`, the most promising first, about as many as `limit`.
+    pub fn values_between(&self, low: Option<i128>, high: Option<i128>, limit: usize) -> Vec<i128> {
+        let mut values = Vec::with_capacity(64.min(limit));
         let fits = |v: i128| low.is_none_or(|l| v >= l) && high.is_none_or(|h| v <= h);
         let mut push = |v: i128| {
             if fits(v) && !values.contains(&v) {
                 values.push(v);
             }
+            values.len() < limit
         };
+        self.offer(low, high, &mut push);
+        values
+    }
+
+    /// Offers values until `push` has enough.
+    fn offer(
+        &self,
+        low: Option<i128>,
+        high: Option<i128>,
+        push: &mut impl FnMut(i128) -> bool,
+    ) -> Option<()> {
+        let mut push = |v: i128| push(v).then_some(());
         let origin = match (low, high) {
             (Some(l), _) => l,
             (None, Some(h)) if h < 0 => h,
             _ => 0,
         };
         for near in [0, 1, -1, 2, 3] {
-            push(origin.saturating_add(near));
+            push(origin.saturating_add(near))?;
         }
         for &end in [low, high].iter().flatten() {
-            push(end);
-            push(end.saturating_sub(1));
-            push(end.saturating_add(1));
+            push(end)?;
+            push(end.saturating_sub(1))?;
+            push(end.saturating_add(1))?;
         }
         for near in [4, 5, 7, -2, -3, 6, 8, -5, 12, 16] {
-            push(origin.saturating_add(near));
+            push(origin.saturating_add(near))?;
         }
         for &step in &self.steps {
-            push(step);
-            push(step.saturating_mul(2));
-            push(step + 1);
-            push(step - 1);
+            push(step)?;
+            push(step.saturating_mul(2))?;
+            push(step.saturating_add(1))?;
+            push(step - 1)?;
         }
         for &v in &self.values {
-            for x in [v, v + 1, v - 1, -v, -v - 1, 1 - v] {
-                push(x);
+            for x in [v, v.saturating_add(1), v - 1, -v, -v - 1, 1 - v] {
+                push(x)?;
             }
         }
         for &step in &self.steps {
             for x in
                 [step.saturating_mul(3), step.saturating_mul(6), -step, 1 - step, step.saturating_mul(-2)]
             {
-                push(x);
+                push(x)?;
             }
         }
         // The first multiples inside the range.
         for &step in &self.steps {
             let first = origin.div_euclid(step).saturating_add(1).saturating_mul(step);
             for x in [first, first.saturating_add(step), first.saturating_sub(1), first.saturating_add(1)] {
-                push(x);
+                push(x)?;
             }
         }
         for large in [100, 1000, -100, 1 << 20, 1 << 40, -(1 << 40)] {
-            push(large);
+            push(large)?;
         }
-        values
+        Some(())
     }
 }

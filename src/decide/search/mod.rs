@@ -13,6 +13,10 @@ pub use candidates::Constants;
 
 /// Boxes of up to this many points are enumerated.
 const MAX_BOX: u64 = 20_000;
+/// Searches of fewer points are short.
+const SHORT: u32 = 200;
+/// The values of each symbol that a short search looks at.
+const SHORT_VALUES: usize = 24;
 
 /// What a search came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,8 +118,10 @@ impl Problem<'_> {
                 return Some(Found::Point(seed.clone()));
             }
         }
+        // A short search does not get to more values than this.
+        let limit = if run.left < SHORT { SHORT_VALUES } else { usize::MAX };
         let values: Vec<Vec<i128>> =
-            self.ranges.iter().map(|&(low, high)| self.constants.values_between(low, high)).collect();
+            self.ranges.iter().map(|&(low, high)| self.constants.values_between(low, high, limit)).collect();
         if values.iter().any(Vec::is_empty) {
             return Some(if self.exact { Found::Exhausted } else { Found::Nothing });
         }

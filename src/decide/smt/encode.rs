@@ -61,6 +61,12 @@ impl<'a> Encoder<'a> {
         self.assertions.push(holds);
     }
 
+    /// The term of a condition, which is not required by itself.
+    pub fn condition(&mut self, condition: Expr) -> Bool {
+        self.encode(condition);
+        self.truth(condition)
+    }
+
     /// Requires that a divisor is not 0.
     pub fn require_nonzero(&mut self, divisor: Expr) {
         self.encode(divisor);

@@ -86,6 +86,39 @@ fn ask(pool: &Pool, question: &Question) -> Response {
     }
 }
 
+/// The positions of those of the `tracked` conditions that contradict each other together with all `others`; `None` where Z3 finds no
+/// contradiction.
+pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Option<Vec<usize>> {
+    let question = Question { ranges: &[], conditions: &[tracked, others].concat(), nonzero: &[], rlimit };
+    if too_hard(pool, &question).is_some() {
+        return None;
+    }
+    z3::with_z3_config(&Config::new(), || {
+        let solver = Solver::new();
+        let mut params = Params::new();
+        params.set_u32("random_seed", 42);
+        params.set_u32("rlimit", rlimit);
+        solver.set_params(&params);
+        let mut encoder = Encoder::new(pool);
+        others.iter().for_each(|&c| encoder.require(c));
+        let mut labels = Vec::with_capacity(tracked.len());
+        for (i, &c) in tracked.iter().enumerate() {
+            let holds = encoder.condition(c);
+            let label = z3::ast::Bool::new_const(format!("premise{i}"));
+            solver.assert_and_track(&holds, &label);
+            labels.push(label);
+        }
+        for assertion in encoder.assertions() {
+            solver.assert(assertion);
+        }
+        if watched(&solver) != SatResult::Unsat {
+            return None;
+        }
+        let core = solver.get_unsat_core();
+        Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect())
+    })
+}
+
 /// Checks, and interrupts Z3 after [`PATIENCE`].
 fn watched(solver: &Solver) -> SatResult {
     let context = Context::thread_local();

@@ -1,0 +1,193 @@
+//! Case splits on whole problems: each case is reduced anew, so that what it settles disappears from the expressions.
+//!
+//! The linear rung splits, too, but keeps its expressions. Here `Min(a, b)` becomes `a` in one case and `b` in the other, `Abs(a)`
+//! becomes `a` or `-a`, and products of them multiply out.
+use super::linear::{self, Effort, Outcome};
+use super::number::{self, Lemma};
+use super::proof::Log;
+use super::reduce::Reduced;
+use crate::expr::print;
+use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
+use rustc_hash::FxHashMap;
+
+/// Splits below one another.
+const MAX_DEPTH: u32 = 7;
+/// A symbol with more values than this is not split into them.
+const MAX_VALUES: u64 = 12;
+/// Branches of linear reasoning in one case.
+const BRANCHES: u32 = 24;
+/// Work of linear reasoning in one case.
+const WORK: u32 = 30_000;
+
+/// Work still allowed on the cases of one problem.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// Cases that may be opened.
+    pub cases: u32,
+    /// Entries of tableaus that may be changed in looking for thin directions.
+    pub work: u32,
+    /// Assignments that number theory may look at.
+    pub steps: u32,
+}
+
+/// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number theory and by cases. Of a
+/// solution, the values of the problem's symbols.
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Outcome {
+    split(pool, problem, left, log, 0)
+}
+
+fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Outcome {
+    let mut cases: Vec<Expr> = Vec::new();
+    match number::examine(pool, problem, &mut left.steps) {
+        Some(Lemma::Closed(why)) => {
+            log.note("number-theory", || why);
+            return Outcome::Closed;
+        }
+        Some(Lemma::Values(e, values)) => {
+            for v in values {
+                let v = pool.int(v);
+                cases.push(pool.eq(e, v));
+            }
+        }
+        None => {}
+    }
+    if cases.is_empty() {
+        if depth >= MAX_DEPTH {
+            return Outcome::Open;
+        }
+        cases = choose(pool, problem);
+    }
+    if cases.is_empty() {
+        cases = linear::thin_cases(pool, problem, &mut left.work);
+    }
+    if cases.is_empty() {
+        return Outcome::Open;
+    }
+    let mut all = Outcome::Closed;
+    for case in cases {
+        match left.cases.checked_sub(1) {
+            Some(rest) => left.cases = rest,
+            None => return Outcome::Open,
+        }
+        log.note("case", || print::expression(pool, case));
+        let mut inner = problem.with(pool, case);
+        let mut effort = Effort { branches: BRANCHES, work: WORK };
+        for (rule, from, to) in &inner.steps {
+            log.note(rule, || {
+                format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to))
+            });
+        }
+        let start = log.len();
+        let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
+        if outcome == Outcome::Open {
+            log.truncate(start);
+            outcome = split(pool, &mut inner, left, log, depth + 1);
+        }
+        match outcome {
+            Outcome::Closed => {}
+            Outcome::Candidate(values) => match completed(pool, problem, &mut inner, values) {
+                Some(values) => return Outcome::Candidate(values),
+                None => all = Outcome::Open,
+            },
+            Outcome::Open => return Outcome::Open,
+        }
+    }
+    all
+}
+
+/// An assignment of a case's symbols as one of the problem's.
+fn completed(
+    pool: &mut Pool,
+    problem: &mut Reduced,
+    inner: &mut Reduced,
+    mut values: FxHashMap<Symbol, Int>,
+) -> Option<FxHashMap<Symbol, Int>> {
+    inner.extend(pool, &mut values)?;
+    // Symbols that the case lost are free within their ranges.
+    for (s, range) in problem.ranges(pool) {
+        let free = || range.lo.finite().or(range.hi.finite()).cloned().unwrap_or_default();
+        values.entry(s).or_insert_with(free);
+    }
+    Some(values)
+}
+
+/// The cases to look at, all together exhaustive; none if there is nothing to split.
+fn choose(pool: &mut Pool, problem: &mut Reduced) -> Vec<Expr> {
+    let roots = problem.unexpanded.clone();
+    let atoms = pool.reachable(&roots);
+    // Inner atoms are older, and are settled first.
+    for &e in &atoms {
+        let Some((func, args)) = pool.as_call(e).map(|(f, a)| (f, a.to_vec())) else { continue };
+        if pool.sort(e) != crate::expr::Sort::Int {
+            continue;
+        }
+        let condition = match (func, args.as_slice()) {
+            (Func::Ite, &[c, _, _]) => first_literal(pool, problem, c),
+            (Func::Abs, &[a]) => Some(pool.le(Expr::ZERO, a)),
+            (Func::Min | Func::Max, &[a, b, ..]) => Some(pool.le(a, b)),
+            _ => None,
+        };
+        if let Some(c) = condition
+            && problem.table.decide(pool, c).is_none()
+            && pool.as_bool(c).is_none()
+        {
+            return vec![c, pool.not(c)];
+        }
+    }
+    // The sign of a divisor, or of a factor.
+    for &e in &atoms {
+        let atom = match pool.node(e) {
+            Some(Node::Call(Func::FloorDiv | Func::Mod, args)) if !pool.is_constant(args[1]) => args[1],
+            Some(Node::Product(factors)) => factors[0].0,
+            _ => continue,
+        };
+        let range = problem.table.domain(pool, atom).range;
+        if range.lo.is_negative() && range.hi.signum() > 0 {
+            let (negative, positive) = (pool.lt(atom, Expr::ZERO), pool.lt(Expr::ZERO, atom));
+            let zero = pool.eq(atom, Expr::ZERO);
+            return match problem.table.domain(pool, atom).contains_zero() {
+                true => vec![positive, negative, zero],
+                false => vec![positive, negative],
+            };
+        }
+    }
+    // A symbol with few values inside a product or quotient.
+    let mut best: Option<(u64, Expr)> = None;
+    for &e in &atoms {
+        let inside = match pool.node(e) {
+            Some(Node::Call(Func::FloorDiv | Func::Mod, _)) | Some(Node::Product(_)) => e,
+            _ => continue,
+        };
+        for s in pool.reachable(&[inside]) {
+            if pool.as_symbol(s).is_some()
+                && let Some(n) =
+                    problem.table.domain(pool, s).count().filter(|n| (2..=MAX_VALUES).contains(n))
+                && best.is_none_or(|b| (n, s) < b)
+            {
+                best = Some((n, s));
+            }
+        }
+    }
+    let Some((_, symbol)) = best else { return Vec::new() };
+    let members = problem.table.domain(pool, symbol).members(MAX_VALUES).unwrap_or_default();
+    let mut cases = Vec::with_capacity(members.len());
+    for v in members {
+        let value = pool.int(v);
+        cases.push(pool.eq(symbol, value));
+    }
+    cases
+}
+
+/// A literal of a condition that is open.
+fn first_literal(pool: &mut Pool, problem: &mut Reduced, c: Expr) -> Option<Expr> {
+    let c = match pool.as_func(c, Func::Not) {
+        Some(&[inner]) => inner,
+        _ => c,
+    };
+    match pool.as_call(c).map(|(f, a)| (f, a.to_vec())) {
+        Some((Func::And | Func::Or, parts)) => {
+            parts.into_iter().find_map(|part| first_literal(pool, problem, part))
+        }
+        _ => (problem.table.decide(pool, c).is_none() && pool.as_bool(c).is_none()).then_some(c),
+    }
+}

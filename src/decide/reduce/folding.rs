@@ -1,0 +1,111 @@
+//! What the table of domains settles: single values, and quotients, minima and conditionals with one outcome.
+use super::*;
+
+impl Reduced {
+    /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
+    pub(super) fn fold(&mut self, pool: &mut Pool) -> bool {
+        let mut replace = FxHashMap::default();
+        let mut solved = None;
+        for e in pool.reachable(&self.conditions) {
+            if pool.sort(e) != Sort::Int || pool.is_constant(e) {
+                continue;
+            }
+            let domain = self.table.domain(pool, e);
+            let new = match (domain.as_point(), pool.node(e)) {
+                (Some(v), Some(Node::Symbol(_))) => {
+                    solved.get_or_insert((e, v.clone()));
+                    continue;
+                }
+                (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
+                (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
+                    let (a, b) = (args[0], args[1]);
+                    let room = pool.sub(b, a);
+                    let inside = self.table.domain(pool, a).range.lo.signum() >= 0
+                        && self.table.domain(pool, room).range.lo.signum() > 0;
+                    let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
+                    if inside {
+                        let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
+                        self.conditions.extend(bounds);
+                        Some(if quotient { Expr::ZERO } else { a })
+                    } else if quotient {
+                        self.nested_quotient(pool, a, b)
+                    } else {
+                        None
+                    }
+                }
+                (_, Some(Node::Call(Func::Ite, args))) => {
+                    let (c, p, q) = (args[0], args[1], args[2]);
+                    self.table.decide(pool, c).map(|holds| {
+                        let settled = if holds { c } else { pool.not(c) };
+                        self.conditions.push(settled);
+                        if holds { p } else { q }
+                    })
+                }
+                (_, Some(Node::Call(Func::Abs, args))) => {
+                    let a = args[0];
+                    let range = self.table.domain(pool, a).range;
+                    if range.lo.signum() >= 0 {
+                        self.conditions.push(pool.le(Expr::ZERO, a));
+                        Some(a)
+                    } else if range.hi.signum() <= 0 {
+                        self.conditions.push(pool.le(a, Expr::ZERO));
+                        Some(pool.neg(a))
+                    } else {
+                        None
+                    }
+                }
+                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
+                    let (value, a, d) = (v.clone(), args[0], args[1]);
+                    self.fixed_quotient(pool, &value, a, d)
+                }
+                // The value of another atom is known under conditions that must not be lost with it.
+                (Some(_), _) => continue,
+                (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
+                    let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
+                    self.settled_extremum(pool, func == Some(Func::Min), &args)
+                }
+                (None, Some(Node::Call(Func::Mod, args))) => {
+                    let (a, d) = (args[0], args[1]);
+                    match (self.table.domain(pool, a), pool.as_int(d)) {
+                        (inner, Some(d)) => {
+                            let end = |b: Option<&Int>| b.and_then(|v| v.floor_div(&d));
+                            match (end(inner.range.lo.finite()), end(inner.range.hi.finite())) {
+                                (Some(x), Some(y)) if x == y => {
+                                    let offset = pool.int(&x * &d);
+                                    let remainder = pool.sub(a, offset);
+                                    let (zero, d) = (Expr::ZERO, pool.int(d));
+                                    let inside = if pool.as_int(d).is_some_and(|d| d.is_positive()) {
+                                        [pool.le(zero, remainder), pool.lt(remainder, d)]
+                                    } else {
+                                        [pool.le(remainder, zero), pool.lt(d, remainder)]
+                                    };
+                                    self.conditions.extend(inside);
+                                    Some(remainder)
+                                }
+                                _ => None,
+                            }
+                        }
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            if let Some(new) = new {
+                self.steps.push(("settle", e, new));
+                replace.insert(e, new);
+            }
+        }
+        if let Some((symbol, v)) = solved {
+            let value = pool.int(v);
+            self.replace_symbol(pool, "single-value", symbol, value);
+            // The fact that made it a single value has become trivial only if it followed from it.
+            return true;
+        }
+        if replace.is_empty() {
+            return false;
+        }
+        let changed = self.substitute(pool, &replace, None);
+        self.learn_new(pool, &changed);
+        true
+    }
+}

@@ -1,0 +1,251 @@
+//! Many facts, few of which matter: facts fall apart into groups that share no symbol.
+//!
+//! What a question has to do with is the groups of its symbols, and a set of facts of its own is made of these. So the cost of a
+//! question does not grow with the number of facts about other symbols. Those only have to be consistent, which is found out once.
+use super::facts::{Consistency, Facts};
+use super::ladder::prepare;
+use super::verdict::{Budget, FactId, Premise, Witness};
+use crate::expr::{Expr, Int, Pool, Symbol};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The most sets of facts that are kept for questions about several groups.
+const MAX_BUILT: usize = 4_096;
+
+/// Symbols that facts connect.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    symbols: Vec<Symbol>,
+    facts: Vec<u32>,
+    divisors: Vec<Expr>,
+    /// Changes with every fact.
+    version: u64,
+}
+
+/// A set of facts of its own, and the numbers that its assumptions have outside.
+#[derive(Clone, Debug)]
+pub(super) struct Slice {
+    pub facts: Facts,
+    ids: Vec<u32>,
+    versions: SmallVec<[u64; 2]>,
+}
+
+type Key = SmallVec<[Symbol; 2]>;
+
+/// The groups of a set of facts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slices {
+    parents: FxHashMap<Symbol, Symbol>,
+    groups: FxHashMap<Symbol, Group>,
+    /// Assumptions without symbols belong to every group.
+    everywhere: Vec<u32>,
+    built: FxHashMap<Key, Box<Slice>>,
+    /// Groups that are not known to be consistent.
+    unchecked: Vec<Symbol>,
+    unsettled: bool,
+    version: u64,
+}
+
+impl Slices {
+    /// The symbol that stands for the group of a symbol.
+    fn root(&mut self, symbol: Symbol) -> Symbol {
+        let mut root = symbol;
+        while let Some(&parent) = self.parents.get(&root).filter(|p| **p != root) {
+            root = parent;
+        }
+        let mut s = symbol;
+        while s != root {
+            s = self.parents.insert(s, root).unwrap_or(root);
+        }
+        if self.parents.insert(root, root).is_none() {
+            let group = Group { symbols: vec![root], ..Group::default() };
+            self.groups.insert(root, group);
+        }
+        root
+    }
+
+    /// Joins the groups of symbols, and returns the one group; none without symbols.
+    fn join(&mut self, symbols: &[Symbol]) -> Option<Symbol> {
+        let mut root = self.root(*symbols.first()?);
+        for &s in &symbols[1..] {
+            let other = self.root(s);
+            if other == root {
+                continue;
+            }
+            let size = |r: Symbol| self.groups.get(&r).map_or(0, |g| g.symbols.len() + g.facts.len());
+            let (big, small) = if size(root) >= size(other) { (root, other) } else { (other, root) };
+            self.parents.insert(small, big);
+            if let (Some(small), Some(big)) = (self.groups.remove(&small), self.groups.get_mut(&big)) {
+                big.symbols.extend(small.symbols);
+                big.facts.extend(small.facts);
+                big.divisors.extend(small.divisors);
+            }
+            root = big;
+        }
+        Some(root)
+    }
+
+    fn touched(&mut self, root: Symbol) {
+        self.version += 1;
+        if let Some(group) = self.groups.get_mut(&root) {
+            group.version = self.version;
+        }
+        self.built.remove(&Key::from_slice(&[root]));
+        self.unchecked.push(root);
+        self.unsettled = false;
+    }
+
+    /// Records a declaration.
+    pub fn declared(&mut self, symbol: Symbol) {
+        let root = self.root(symbol);
+        if self.groups.get(&root).is_some_and(|g| !g.facts.is_empty()) {
+            self.touched(root);
+        }
+    }
+
+    /// Records an assumption and the symbols that it is about.
+    pub fn assumed(&mut self, id: FactId, symbols: &[Symbol]) {
+        let Some(root) = self.join(symbols) else {
+            self.everywhere.push(id.0);
+            self.built.clear();
+            return;
+        };
+        if let Some(group) = self.groups.get_mut(&root) {
+            group.facts.push(id.0);
+        }
+        self.touched(root);
+    }
+
+    /// Records a divisor and the symbols that it is about.
+    pub fn excluded(&mut self, divisor: Expr, symbols: &[Symbol]) {
+        if let Some(root) = self.join(symbols) {
+            if let Some(group) = self.groups.get_mut(&root) {
+                group.divisors.push(divisor);
+            }
+            self.touched(root);
+        }
+    }
+}
+
+impl Facts {
+    /// The facts about what `e` is about, as a set of its own.
+    pub(super) fn with_slice<T>(
+        &mut self,
+        pool: &mut Pool,
+        e: Expr,
+        ask: impl FnOnce(&mut Pool, &mut Slice) -> T,
+    ) -> T {
+        self.declare_free(pool, e);
+        let mut key: Key = pool.free_symbols(&[e]).into_iter().map(|s| self.slices.root(s)).collect();
+        key.sort_unstable();
+        key.dedup();
+        let mut slice = self.take_slice(pool, &key);
+        let answer = ask(pool, &mut slice);
+        if self.slices.built.len() >= MAX_BUILT {
+            self.slices.built.retain(|key, _| key.len() == 1);
+        }
+        self.slices.built.insert(key, slice);
+        answer
+    }
+
+    fn take_slice(&mut self, pool: &mut Pool, key: &Key) -> Box<Slice> {
+        let versions: SmallVec<[u64; 2]> =
+            key.iter().map(|root| self.slices.groups.get(root).map_or(0, |g| g.version)).collect();
+        if let Some(slice) = self.slices.built.remove(key)
+            && slice.versions == versions
+        {
+            return slice;
+        }
+        let mut facts = Facts::whole();
+        let mut ids: Vec<u32> = self.slices.everywhere.clone();
+        for root in key {
+            let Some(group) = self.slices.groups.get(root) else { continue };
+            ids.extend(&group.facts);
+            for s in &group.symbols {
+                if let Some(range) = self.range(*s) {
+                    facts.declare(pool, *s, range.clone());
+                }
+                if let Some(hint) = self.hints.get(s) {
+                    facts.hint(*s, hint.clone());
+                }
+            }
+            for &d in &group.divisors {
+                facts.exclude_zero(pool, d);
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        for &id in &ids {
+            facts.assume(pool, self.conditions()[id as usize]);
+        }
+        Box::new(Slice { facts, ids, versions })
+    }
+
+    /// Finds out which groups are consistent, where that is open.
+    pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget) {
+        while let Some(root) = self.slices.unchecked.pop() {
+            if self.slices.root(root) != root || matches!(self.consistency, Consistency::Inconsistent(_)) {
+                continue;
+            }
+            let key = Key::from_slice(&[root]);
+            let mut slice = self.take_slice(pool, &key);
+            prepare(pool, &mut slice.facts, budget);
+            match &slice.facts.consistency {
+                Consistency::Inconsistent(because) => {
+                    self.consistency = Consistency::Inconsistent(slice.outside(because));
+                }
+                Consistency::Consistent => {}
+                _ => self.slices.unsettled = true,
+            }
+            self.slices.built.insert(key, slice);
+        }
+    }
+
+    /// Whether every group was found to be consistent.
+    pub(super) fn groups_settled(&self) -> bool {
+        !self.slices.unsettled
+    }
+
+    /// An assignment of some symbols completed to one of all, by what is known to satisfy the facts about the others.
+    pub fn complete(&mut self, pool: &mut Pool, witness: Witness) -> Witness {
+        if !self.is_wide() {
+            return witness;
+        }
+        let mut values: FxHashMap<Symbol, Int> = witness.into_iter().collect();
+        let roots: Vec<Symbol> = self.slices.groups.keys().copied().collect();
+        for root in roots {
+            let known = self.slices.groups.get(&root).is_some_and(|g| {
+                g.facts.is_empty() && g.divisors.is_empty()
+                    || g.symbols.iter().any(|s| values.contains_key(s))
+            });
+            if known {
+                continue;
+            }
+            let key = Key::from_slice(&[root]);
+            let slice = self.take_slice(pool, &key);
+            for (s, v) in slice.facts.models.first().unwrap_or_default() {
+                values.entry(s).or_insert(v);
+            }
+            self.slices.built.insert(key, slice);
+        }
+        self.ranges()
+            .map(|(s, low, high)| {
+                let free = || low.or(high.filter(|h| h.is_negative())).cloned().unwrap_or_default();
+                (s, values.get(&s).cloned().unwrap_or_else(free))
+            })
+            .collect()
+    }
+}
+
+impl Slice {
+    /// Premises with the numbers that they have outside.
+    pub fn outside(&self, premises: &[Premise]) -> Vec<Premise> {
+        let outside = |p: &Premise| match p {
+            Premise::Fact(FactId(i)) => {
+                Premise::Fact(FactId(self.ids.get(*i as usize).copied().unwrap_or(*i)))
+            }
+            other => *other,
+        };
+        premises.iter().map(outside).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! Recorded queries: every verdict is the recorded one, nearly all are decided, and the command says why.
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+fn recorded(name: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/queries/{name}.jsonl"));
+    let text = std::fs::read_to_string(path).expect("the queries are part of the source tree");
+    text.lines().map(|line| serde_json::from_str(line).expect("a query is JSON")).collect()
+}
+
+fn entail(options: &[&str], queries: &[Value]) -> Vec<Value> {
+    let input: String = queries.iter().map(|q| format!("{q}\n")).collect();
+    let output = Command::cargo_bin("sizewise")
+        .expect("the program is built")
+        .arg("entail")
+        .args(options)
+        .write_stdin(input)
+        .output()
+        .expect("the program runs");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("answers are text");
+    text.lines().map(|line| serde_json::from_str(line).expect("an answer is JSON")).collect()
+}
+
+/// The share of queries that are decided, in percent; fails on a wrong verdict.
+fn decided(name: &str) -> usize {
+    let queries = recorded(name);
+    let answers = entail(&[], &queries);
+    assert_eq!(answers.len(), queries.len());
+    let by_id: HashMap<&str, &Value> =
+        answers.iter().map(|a| (a["id"].as_str().expect("an id"), a)).collect();
+    let mut open = 0;
+    for q in &queries {
+        let verdict = &by_id[q["id"].as_str().expect("an id")]["verdict"];
+        if verdict == "unknown" {
+            open += 1;
+        } else if q["verdict"].is_string() {
+            assert_eq!(*verdict, q["verdict"], "{q}");
+        }
+    }
+    100 * (queries.len() - open) / queries.len()
+}
+
+#[test]
+fn nearly_all_queries_are_decided_and_rightly() {
+    for name in ["classics", "torch", "jax", "tvm"] {
+        assert!(decided(name) >= 99, "{name}");
+    }
+    assert!(decided("hard") >= 90);
+}
+
+fn question(given: &[&str], goal: &str) -> Value {
+    json!({"id": "q", "symbols": {"a": {"min": 0}, "b": {"min": 0}, "c": {"min": 0}}, "given": given, "goal": goal})
+}
+
+#[test]
+fn because_names_what_is_needed() {
+    let q = question(&["a <= b", "c >= 9", "b <= 7", "Eq(Mod(c, 2), 0)"], "a <= 7");
+    let answer = &entail(&[], &[q])[0];
+    assert_eq!(answer["because"], json!(["a <= b", "b <= 7"]));
+}
+
+#[test]
+fn proofs_name_their_steps() {
+    let steps = |given: &[&str], goal: &str| {
+        let answers = entail(&["--proof"], &[question(given, goal)]);
+        let steps = answers[0]["proof"].as_array().expect("there is a proof").clone();
+        steps.iter().map(|s| s["rule"].as_str().expect("a rule").to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&[], "Eq(a + b, b + a)"), ["normal-form"]);
+    assert!(steps(&["a <= 5"], "2*a <= 10").contains(&"range".to_string()));
+    assert!(steps(&["a + b <= 5", "c - b <= 1"], "a + c <= 6").contains(&"farkas".to_string()));
+    assert!(steps(&[], "Ne(Mod(a**2, 7), 3)").contains(&"number-theory".to_string()));
+    let refuted = entail(&["--proof"], &[question(&[], "a <= 5")]);
+    assert_eq!(refuted[0]["proof"], Value::Null);
+}
+
+#[test]
+fn obligations_are_written_and_rungs_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("text");
+    let answers = entail(&["--emit-smt2", path, "--explain"], &[question(&["a*b <= 5"], "a*b*c <= 5*c")]);
+    let text = std::fs::read_to_string(folder.path().join("q.smt2")).expect("the file is there");
+    assert!(text.contains("(check-sat)") && text.contains("(set-info :status unsat)"), "{text}");
+    assert!(answers[0]["explain"].as_array().is_some_and(|rungs| !rungs.is_empty()));
+}
+
+#[test]
+fn what_stays_open_says_which_budget_ran_out() {
+    let cubes = question(&[], "Ne(a**3 + b**3 + 3*c**3 + a*b*c, 1000000007)");
+    let answer = &entail(&[], &[cubes])[0];
+    if answer["verdict"] == "unknown" {
+        let reason = answer["reason"].as_str().expect("a reason");
+        assert!(reason.contains("budget"), "{reason}");
+    }
+}
