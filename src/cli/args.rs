@@ -19,7 +19,7 @@ pub enum Command {
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.
-    Infer(Jsonl),
+    Infer(InferOptions),
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
     Entail(EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
@@ -58,6 +58,25 @@ pub struct EntailOptions {
     pub jsonl: Jsonl,
 }
 
+/// Files that declare custom operators.
+#[derive(Args, Debug)]
+pub struct OperatorFiles {
+    /// Declarations of custom operators, TOML (see docs/operators.md); may be given several times.
+    #[arg(long = "ops", value_name = "OPS.toml")]
+    pub ops: Vec<PathBuf>,
+}
+
+/// Options of `infer`.
+#[derive(Args, Debug)]
+pub struct InferOptions {
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
+}
+
 /// Options of `check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
@@ -66,6 +85,9 @@ pub struct CheckOptions {
     /// The dynamic-shape spec, JSON; without it, the program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC.json")]
     pub spec: Option<PathBuf>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
     /// The form of the report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -85,6 +107,9 @@ pub struct CheckOptions {
 pub struct EvalOptions {
     /// The exported program: a .pt2 file.
     pub program: PathBuf,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,

@@ -1,9 +1,8 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{CheckOptions, Format};
-use super::{files, progress};
+use super::{files, operators, progress};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
-use crate::fake::Operators;
 use crate::report::{Outcome, Report, Style, to_json, to_text};
 use crate::spec::Spec;
 use std::io::IsTerminal;
@@ -48,11 +47,11 @@ fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
             Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::name(path))))?)
         }
     };
+    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
     let mut checker = Checker::read(&files::name(&options.program), &bytes).map_err(failed)?;
     if let Some(watch) = progress::on_terminal() {
         checker = checker.watched(watch);
     }
-    let operators = Operators::new();
     checker.check(spec.as_ref(), &operators, &Budget::default()).map_err(failed)
 }

@@ -1,10 +1,9 @@
 //! `sizewise eval`: what happens to inputs of given shapes, a request a line.
 use super::args::EvalOptions;
-use super::files;
 use super::jsonl::{self, Refusal};
+use super::{files, operators};
 use crate::check::{Checker, Evaluator, Refused, Shapes};
 use crate::expr::{Int, Value as Number, text};
-use crate::fake::Operators;
 use crate::spec::Shape;
 use serde_json::{Map, Value as Json};
 use std::process::ExitCode;
@@ -22,7 +21,13 @@ pub fn run(options: &EvalOptions) -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let operators = Operators::new();
+    let operators = match operators::load(&options.operators) {
+        Ok(operators) => operators,
+        Err(message) => {
+            eprintln!("sizewise: {message}");
+            return ExitCode::from(2);
+        }
+    };
     match checker.evaluator(&operators) {
         Ok(evaluator) => jsonl::run(options.jsonl.jobs, &|request| answer(&evaluator, request)),
         Err(error) => {

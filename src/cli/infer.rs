@@ -1,23 +1,38 @@
 //! `sizewise infer`: shape inference of one operator call a line.
+use super::args::InferOptions;
 use super::argument::{read_value, write_int, write_value};
-use super::jsonl::Refusal;
+use super::jsonl::{self, Refusal};
+use super::operators;
 use crate::expr::{Int, Value as Number, text};
-use crate::fake::{Cx, KernelError, Registry, Value, bind};
+use crate::fake::{Cx, KernelError, Operators, Value, bind};
 use crate::ir::schema::SchemaTable;
 use crate::range::ValueRange;
 use crate::shape_env::{ShapeEnv, SymbolInfo};
 use serde_json::{Map, Value as Json};
+use std::process::ExitCode;
+
+/// Runs the command.
+pub fn run(options: &InferOptions) -> ExitCode {
+    match operators::load(&options.operators) {
+        Ok(operators) => jsonl::run(options.jsonl.jobs, &|request| answer(&operators, request)),
+        Err(message) => {
+            eprintln!("sizewise: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
 
 /// Answers one request.
-pub fn answer(request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal> {
+fn answer(operators: &Operators, request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal> {
     let op = match request.get("op") {
         Some(Json::String(op)) => op.as_str(),
         _ => return Err(Refusal::invalid("expected `op`, such as \"aten.cat.default\"")),
     };
     let unsupported = |message: String| Refusal { kind: "unsupported", message, clause: None };
-    let Some(schema) = SchemaTable::global().get(op) else {
+    let found = operators.find(op);
+    if found.is_none() && SchemaTable::global().get(op).is_none() {
         return Err(unsupported(format!("no operator `{op}` is known")));
-    };
+    }
     let mut env = ShapeEnv::new();
     declare_symbols(&mut env, request.get("symbols"))?;
     let mut positional: Vec<Value> = Vec::new();
@@ -40,7 +55,7 @@ pub fn answer(request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal>
         }
         Some(_) => return Err(Refusal::invalid("expected an object of `kwargs`")),
     }
-    let Some(kernel) = Registry::builtin().resolve(op) else {
+    let Some((schema, kernel)) = found else {
         return Err(unsupported(format!("there is no fake kernel for `{op}`")));
     };
     let args =

@@ -12,6 +12,7 @@ mod files;
 mod infer;
 mod jsonl;
 mod minimize;
+mod operators;
 mod progress;
 mod query;
 mod simplify;
@@ -47,7 +48,7 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Eval(options) => eval::run(&options),
-        Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
+        Command::Infer(options) => infer::run(&options),
         Command::Entail(options) => entail::run(&options),
         Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
         Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),

@@ -7,6 +7,36 @@ use crate::ir::schema::{Schema, SchemaTable};
 use indexmap::IndexMap;
 
 /// Computes what an operator returns: the seam for custom operators.
+///
+/// A function of the right type is one. It sees its arguments as the schema has them, and says what it requires of sizes through
+/// the context, so that it serves concrete and symbolic sizes alike:
+///
+/// ```
+/// use sizewise::fake::{Args, Cx, KernelError, KernelResult, Operators, Value};
+/// use sizewise::ir::schema::Schema;
+///
+/// /// `my::pairs(Tensor x) -> Tensor`: `[n, …]` gives `[n//2, 2, …]`.
+/// ///
+/// /// (C1) `x` has a dimension. (C2) Its size is even.
+/// fn pairs(cx: &mut Cx, args: &Args) -> KernelResult {
+///     let x = args.tensor("x")?;
+///     let Some((&count, rest)) = x.sizes.split_first() else {
+///         return Err(KernelError::invalid("pairs.C1", "x has no dimension"));
+///     };
+///     let odd = cx.modulo(count, 2);
+///     let even = cx.eq(odd, 0);
+///     cx.require(even, "pairs.C2", |cx| format!("{} rows are no pairs", cx.show(count)))?;
+///     let mut sizes = vec![cx.floor_div(count, 2), 2.into()];
+///     sizes.extend_from_slice(rest);
+///     Ok([Value::from(cx.contiguous(sizes, x.dtype, &x.device))].into_iter().collect())
+/// }
+///
+/// let mut operators = Operators::new();
+/// operators.add(Schema::parse_custom("my::pairs(Tensor x) -> Tensor").unwrap(), pairs);
+/// assert!(operators.find("my.pairs.default").is_some());
+/// ```
+///
+/// Operators can also be declared in a text file; see [`Operators::declare`].
 pub trait FakeKernel: Send + Sync {
     /// The results for given arguments.
     ///
@@ -36,6 +66,16 @@ impl Operators {
     /// Adds a custom operator; it goes before one of the crate with the same name.
     pub fn add(&mut self, schema: Schema, kernel: impl FakeKernel + 'static) {
         self.custom.insert(schema.qualified().to_string(), (schema, Box::new(kernel)));
+    }
+
+    /// The names of the custom operators, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.custom.keys().map(String::as_str)
+    }
+
+    /// Whether a custom operator of this name has been added.
+    pub fn is_custom(&self, op: &str) -> bool {
+        self.custom.contains_key(op)
     }
 
     /// The schema and kernel of an overload, named as in `aten.add.Tensor`.

@@ -69,6 +69,8 @@ pub enum Dialect {
     Sympy,
     /// A quotient rounded to a double.
     Python,
+    /// As [`Dialect::Python`], and a plain name is a source too: there are no symbols.
+    Formula,
 }
 
 /// Reads an expression in [`Dialect::Auto`]. `sources` says which expression a source such as `L['x'].size()[0]` is;
@@ -101,7 +103,7 @@ pub fn expression_in(
         Dialect::Auto => ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."]
             .iter()
             .any(|mark| text.contains(mark)),
-        chosen => chosen == Dialect::Python,
+        chosen => chosen != Dialect::Sympy,
     };
     let (token, at) = lexer.next()?;
     let max_nodes = pool.len() + MAX_NEW_NODES;
@@ -112,6 +114,7 @@ pub fn expression_in(
         pool,
         sources,
         python,
+        names_are_sources: dialect == Dialect::Formula,
         depth: 0,
         max_nodes,
         divisors: IndexSet::default(),
@@ -192,6 +195,7 @@ pub(super) struct Reader<'a, 's> {
     pub(super) pool: &'s mut Pool,
     pub(super) sources: &'s mut dyn FnMut(&SourcePath) -> Option<Expr>,
     pub(super) python: bool,
+    pub(super) names_are_sources: bool,
     depth: u32,
     max_nodes: usize,
     divisors: IndexSet<Expr, FxBuildHasher>,

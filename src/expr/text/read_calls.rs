@@ -36,6 +36,10 @@ impl<'a> Reader<'a, '_> {
             "oo" | "int_oo" => Operand::Infinity { negative: false },
             "nan" => Operand::Expr(self.pool.float(f64::NAN)),
             "zoo" => return Err(self.error(at, "complex infinity has no value".to_owned())),
+            _ if self.names_are_sources => {
+                let path = SourcePath { root: name.to_owned(), steps: Vec::new(), property: None };
+                self.source(&path, at)?
+            }
             _ => Operand::Expr(self.pool.symbol(name)),
         })
     }
@@ -63,7 +67,12 @@ impl<'a> Reader<'a, '_> {
             };
         }
         self.source_steps(&mut path)?;
-        match (self.sources)(&path) {
+        self.source(&path, at)
+    }
+
+    /// What a source is.
+    fn source(&mut self, path: &SourcePath, at: usize) -> Result<Operand, ReadError> {
+        match (self.sources)(path) {
             Some(e) => Ok(Operand::Expr(e)),
             None => {
                 Err(self.error(at, format!("nothing is known of the source {}", clipped(&path.to_string()))))

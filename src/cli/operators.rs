@@ -1,0 +1,21 @@
+//! The operators that a command knows: those of the crate, and those that files declare.
+use super::args::OperatorFiles;
+use super::files;
+use crate::fake::Operators;
+
+/// Reads the files given by `--ops`.
+///
+/// # Errors
+/// A message that names the file and the place.
+pub fn load(options: &OperatorFiles) -> Result<Operators, String> {
+    let mut operators = Operators::new();
+    for path in &options.ops {
+        let name = files::name(path);
+        let text = String::from_utf8(files::read(path)?).map_err(|error| {
+            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&b| b == b'\n').count();
+            format!("{name}:{line}: expected text in UTF-8")
+        })?;
+        operators.declare(&name, &text).map_err(|error| error.to_string())?;
+    }
+    Ok(operators)
+}
