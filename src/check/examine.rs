@@ -10,7 +10,7 @@ use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind, Interpreter};
 use crate::range::ValueRange;
 use crate::report::{
-    AssertReport, ConditionKind, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
+    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
     UnsupportedReport,
 };
 use crate::shape_env::{Origin, ShapeEnv};
@@ -53,6 +53,7 @@ impl<'p> Examination<'_, 'p> {
         self.definedness(run, &mut base);
         self.element_counts(run, &mut base);
         self.minimal(&mut base, &list);
+        self.consequences(&mut base);
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
@@ -102,7 +103,8 @@ impl<'p> Examination<'_, 'p> {
                 .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
                 .collect::<IndexMap<_, _>>()
         });
-        self.report.guards.push(guard_report(run, obligation, proof, expr, shown, witness));
+        let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        self.report.guards.push(report);
     }
 
     /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero raises instead of refusing.
@@ -150,6 +152,16 @@ impl<'p> Examination<'_, 'p> {
                 (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
             }
             self.report.diagnostics.push(note);
+        }
+    }
+
+    /// Marks the violated conditions that are no errors of their own.
+    fn consequences(&mut self, base: &mut ShapeEnv) {
+        let (pool, facts) = base.facts();
+        let follows = minimal::consequences(pool, facts, &self.violated);
+        let violated = self.report.guards.iter_mut().filter(|g| g.verdict == GuardVerdict::Violated);
+        for (guard, follows) in violated.zip(follows) {
+            guard.follows = follows;
         }
     }
 
@@ -212,6 +224,8 @@ impl<'p> Examination<'_, 'p> {
                 code: step.code.clone(),
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
+                cause: Cause::Operator,
+                follows: false,
             });
         }
     }
@@ -262,10 +276,10 @@ impl<'p> Examination<'_, 'p> {
 
 fn guard_report(
     run: &Interpreter,
+    base: &ShapeEnv,
     obligation: &Obligation,
     proof: Proof,
-    expr: String,
-    shown: String,
+    (expr, shown): (String, String),
     witness: Option<IndexMap<String, serde_json::Value>>,
 ) -> GuardReport {
     let step = obligation.origin.and_then(|Origin(i)| run.steps.get(i as usize));
@@ -286,6 +300,8 @@ fn guard_report(
         code: step.and_then(|s| s.code.clone()),
         consequence: proof.consequence,
         reason: proof.reason,
+        cause: obligation.cause(&base.pool),
+        follows: false,
     }
 }
 

@@ -57,12 +57,18 @@ impl Checker {
             }
         }
         let mut examined = self.examine(Some(&start.spec), operators, budget)?;
-        let mut fixes: Vec<Fix> = Vec::new();
+        let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
         for changes in self.proposals(&mut examined) {
             if fixes.len() >= MAX_FIXES {
                 break;
             }
-            let Some(fix) = self.pursue(&start, &changes, first, operators, budget)? else { continue };
+            let Some((fix, kept)) = self.pursue(&start, &changes, first, operators, budget)? else {
+                continue;
+            };
+            if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
+                continue;
+            }
+            accepted.push(kept);
             let free = fix.cost.as_deref() == Some(NO_COST);
             if fixes.iter().all(|known| known.spec != fix.spec) {
                 fixes.push(fix);
@@ -98,7 +104,7 @@ impl Checker {
         first: &mut Examined,
         operators: &Operators,
         budget: &Budget,
-    ) -> Result<Option<Fix>, CheckError> {
+    ) -> Result<Option<(Fix, Option<Expr>)>, CheckError> {
         let mut draft = start.clone();
         let mut changes = changes.clone();
         for round in 0..MAX_ROUNDS {
@@ -108,7 +114,8 @@ impl Checker {
             if examined.report.verdict == Outcome::Ok {
                 let cost = self.cost(&draft, first, operators, budget)?;
                 let spec = Some(draft.spec.to_json());
-                return Ok(Some(Fix { text: draft.text(), spec, proved: true, cost }));
+                let kept = draft.conditions.as_ref().map(|conditions| first.env.pool.and(conditions));
+                return Ok(Some((Fix { text: draft.text(), spec, proved: true, cost }, kept)));
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
@@ -159,6 +166,15 @@ impl Checker {
             .collect();
         Ok(Some(format!("gives up inputs that work, such as {}", shown.join(", "))))
     }
+}
+
+/// Whether what one fix keeps is kept by another one.
+fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
+    let (Some(kept), Some(other)) = (kept, other) else { return false };
+    let (pool, facts) = first.env.facts();
+    let mut narrowed = facts.clone();
+    narrowed.assume(pool, kept);
+    matches!(decide(pool, &mut narrowed, other, budget).verdict, Verdict::Implied { .. })
 }
 
 /// The named dimensions of a spec, with their symbols.

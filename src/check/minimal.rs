@@ -35,3 +35,20 @@ pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditio
     }
     kept
 }
+
+/// Which of the conditions, in order, follow from the facts and the conditions before them.
+pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) -> Vec<bool> {
+    let budget = Budget::small();
+    let mut known = facts.clone();
+    let mut follows = Vec::with_capacity(conditions.len());
+    for (i, &condition) in conditions.iter().enumerate() {
+        let implied = i > 0
+            && i < MAX_CONDITIONS
+            && matches!(decide(pool, &mut known, condition, &budget).verdict, Verdict::Implied { .. });
+        if !implied && i < MAX_CONDITIONS {
+            known.assume(pool, condition);
+        }
+        follows.push(implied);
+    }
+    follows
+}

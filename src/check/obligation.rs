@@ -1,7 +1,7 @@
 //! What is to be proved of a program.
-use crate::expr::Expr;
+use crate::expr::{Expr, Func, Int, Pool};
 use crate::propagate::Interpreter;
-use crate::report::ConditionKind;
+use crate::report::{Cause, ConditionKind};
 use crate::shape_env::{GuardKind, Origin};
 use crate::spec::{Assumptions, DemandKind};
 
@@ -21,6 +21,40 @@ pub(super) struct Obligation {
     pub clause: Option<&'static str>,
     /// Whether it is a branch that an operator takes: where it is false another way is taken, which may be as good.
     pub branch: bool,
+}
+
+impl Obligation {
+    /// What gives rise to it.
+    pub fn cause(&self, pool: &Pool) -> Cause {
+        match self.kind {
+            ConditionKind::Overflow => Cause::Overflow,
+            ConditionKind::Assertion => Cause::Assertion,
+            _ if self.clause == Some(RECORDED_SIZE) => Cause::Record,
+            ConditionKind::Precondition => Cause::Operator,
+            ConditionKind::Contract => Cause::Record,
+            ConditionKind::Guard if self.origin.is_none() && sets_apart_0_or_1(pool, self.condition) => {
+                Cause::Specialisation
+            }
+            ConditionKind::Guard => Cause::Branch,
+        }
+    }
+}
+
+/// Whether a condition says of something positive that it is not 0 or not 1, or at least 1 or 2.
+fn sets_apart_0_or_1(pool: &Pool, condition: Expr) -> bool {
+    let (p, at_most) = match pool.as_call(condition) {
+        Some((Func::Not, &[inner])) => match pool.as_func(inner, Func::IsZero) {
+            Some(&[p]) => (p, 1),
+            _ => return false,
+        },
+        // `2 - p <= 0` is `p >= 2`.
+        Some((Func::NotPositive, &[p])) => (p, 2),
+        _ => return false,
+    };
+    let poly = pool.poly(p);
+    let constant = poly.constant.abs();
+    let one_sided = poly.terms.iter().all(|(_, c)| c.is_positive() != poly.constant.is_positive());
+    constant <= Int::from(at_most) && (one_sided || poly.constant.is_zero()) && poly.terms.len() == 1
 }
 
 /// Everything to be proved, each condition once: the demands, then what the steps need in their order.

@@ -169,6 +169,42 @@ pub struct GuardReport {
     pub consequence: Option<String>,
     /// Why it is undecided.
     pub reason: Option<String>,
+    /// What gave rise to it.
+    pub cause: Cause,
+    /// Whether it follows from the assumptions and the violated conditions before it: then it is no error of its own.
+    pub follows: bool,
+}
+
+/// What gives rise to a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// A branch taken when the program was traced: in the user's code or in an operator's.
+    Branch,
+    /// The trace excluded a size of 0 or 1, though nothing may need that.
+    Specialisation,
+    /// An operator needs it.
+    Operator,
+    /// The program asserts it.
+    Assertion,
+    /// The program records it of a size.
+    Record,
+    /// Sizes have 64 bits.
+    Overflow,
+}
+
+impl Cause {
+    /// The cause in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cause::Branch => "a branch taken when the program was traced",
+            Cause::Specialisation => "the trace set sizes 0 and 1 apart",
+            Cause::Operator => "an operator's condition",
+            Cause::Assertion => "an assertion",
+            Cause::Record => "a size that the program records",
+            Cause::Overflow => "the width of sizes",
+        }
+    }
 }
 
 /// A value whose recorded form is wrong.

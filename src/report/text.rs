@@ -57,7 +57,8 @@ fn verdict(report: &Report, style: Style) -> String {
     match report.verdict {
         Outcome::Ok => format!("{}, every admitted input is served", style.good("ok")),
         Outcome::Violated => {
-            let broken = of(GuardVerdict::Violated) + report.mismatches.len();
+            let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+            let broken = errors.count() + report.mismatches.len();
             format!("{}, {}", style.error("violated"), plural(broken, "error", "errors"))
         }
         Outcome::Unknown => {
@@ -89,8 +90,11 @@ fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
 }
 
 fn violated(out: &mut String, report: &Report, style: Style) {
-    let broken: Vec<&GuardReport> =
-        report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated).collect();
+    let of = |follows: bool| -> Vec<&GuardReport> {
+        let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
+        violated.filter(|g| g.follows == follows).collect()
+    };
+    let (broken, consequences) = (of(false), of(true));
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
         let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", guard.shown);
@@ -107,6 +111,12 @@ fn violated(out: &mut String, report: &Report, style: Style) {
         let _ =
             writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
     }
+    if !consequences.is_empty() {
+        let shown: Vec<&str> = consequences.iter().take(3).map(|g| g.shown.as_str()).collect();
+        let more = if consequences.len() > 3 { ", ..." } else { "" };
+        let n = plural(consequences.len(), "condition is", "conditions are");
+        let _ = writeln!(out, "\n{n} violated with these: {}{more}", shown.join(", "));
+    }
 }
 
 fn where_from(out: &mut String, guard: &GuardReport) {
@@ -119,7 +129,7 @@ fn where_from(out: &mut String, guard: &GuardReport) {
         let clause = guard.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
         let _ = writeln!(out, "  needed by     {node} = {op}{clause}");
     } else {
-        let _ = writeln!(out, "  needed by     the program's own contract");
+        let _ = writeln!(out, "  needed by     the program's own contract: {}", guard.cause.text());
     }
 }
 
