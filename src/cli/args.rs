@@ -16,6 +16,9 @@ pub struct Options {
 pub enum Command {
     /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that breaks it.
     Check(CheckOptions),
+    /// Write a spec: the one that a program has, or the widest one that it serves.
+    #[command(subcommand)]
+    Spec(SpecCommand),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.
@@ -97,9 +100,34 @@ pub struct CheckOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+    /// Write the spec as the first fix changes it; the report is then that of the changed spec.
+    #[arg(long, value_name = "FILE", requires = "spec")]
+    pub fix: Option<PathBuf>,
     /// Say how long each phase took; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,
+}
+
+/// What spec to write.
+#[derive(Subcommand, Debug)]
+pub enum SpecCommand {
+    /// The spec that the program has: named dimensions in the ranges that it records.
+    Init(SpecOptions),
+    /// The widest spec that the program serves: any size, narrowed by proved fixes.
+    Widen(SpecOptions),
+}
+
+/// Options of `spec`.
+#[derive(Args, Debug)]
+pub struct SpecOptions {
+    /// The exported program: a .pt2 file, or - for standard input.
+    pub program: PathBuf,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// Where to write the spec; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Options of `eval`.

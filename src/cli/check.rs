@@ -53,5 +53,19 @@ fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
     if let Some(watch) = progress::on_terminal() {
         checker = checker.watched(watch);
     }
-    checker.check(spec.as_ref(), &operators, &Budget::default()).map_err(failed)
+    let budget = Budget::default();
+    let report = checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?;
+    let Some(path) = &options.fix else { return Ok(report) };
+    let fixed = match report.fixes.first().and_then(|fix| fix.spec.clone()) {
+        Some(spec) => spec,
+        None if report.verdict == Outcome::Ok => spec.map(|spec| spec.to_json()).unwrap_or_default(),
+        None => {
+            eprintln!("sizewise: no fix was found, {} is not written", path.display());
+            return Ok(report);
+        }
+    };
+    let text = serde_json::to_string_pretty(&fixed).map_err(|error| (70, error.to_string()))?;
+    files::write(Some(path), &format!("{text}\n")).map_err(|message| (3, message))?;
+    let fixed = Spec::parse(text.as_bytes()).map_err(|error| (70, error.to_string()))?;
+    checker.check(Some(&fixed), &operators, &budget).map_err(failed)
 }

@@ -16,6 +16,7 @@ mod operators;
 mod progress;
 mod query;
 mod simplify;
+mod spec;
 
 use args::{Command, Options};
 use clap::Parser;
@@ -47,6 +48,7 @@ pub fn run() -> ExitCode {
 fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
+        Command::Spec(command) => spec::run(&command),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::Entail(options) => entail::run(&options),

@@ -64,6 +64,10 @@ impl Spec {
         }
     }
 
+    pub(super) fn of_tree(tree: Json) -> Spec {
+        Spec { tree, dims: Map::new(), torch_form: false }
+    }
+
     /// The same spec with dimensions that were declared apart written where they are used.
     #[must_use]
     pub fn inlined(&self) -> Spec {

@@ -1,0 +1,119 @@
+//! The spec that a program has: what its recorded sizes and ranges say, as a spec that one can edit.
+use super::change::dimension_name;
+use super::contract::Contract;
+use super::inputs::InputKind;
+use super::parse::Spec;
+use crate::expr::{Expr, Symbol};
+use crate::ir::{PathStep, TreeKey};
+use serde_json::{Map, Value as Json, json};
+
+/// How wide the dimensions of an initial spec are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// In the ranges that the program records.
+    Recorded,
+    /// Any size.
+    Any,
+}
+
+impl Spec {
+    /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from one symbol, `"AUTO"` where
+    /// it is computed from several, null where it is static.
+    pub fn initial(contract: &Contract, width: Width) -> Spec {
+        let mut tree = Json::Object(Map::new());
+        let names = names(contract);
+        for input in &contract.inputs {
+            let entry = match &input.kind {
+                InputKind::Tensor { sizes, .. } => {
+                    let entries = sizes.iter().map(|&e| entry(contract, &names, width, e));
+                    Json::Array(entries.collect())
+                }
+                InputKind::Scalar(_) => json!("DYNAMIC"),
+                InputKind::Constant(_) | InputKind::Other => Json::Null,
+            };
+            place(&mut tree, &input.input.path, entry);
+        }
+        Spec::of_tree(tree)
+    }
+}
+
+/// A name for each symbol that is the whole size of some dimension, after the first one.
+fn names(contract: &Contract) -> Vec<(Symbol, String)> {
+    let mut names: Vec<(Symbol, String)> = Vec::new();
+    for input in &contract.inputs {
+        let InputKind::Tensor { sizes, .. } = &input.kind else { continue };
+        for (i, &size) in sizes.iter().enumerate() {
+            if let Some(symbol) = contract.env.pool.as_symbol(size)
+                && !names.iter().any(|(s, _)| *s == symbol)
+            {
+                names.push((symbol, dimension_name(&input.path(), i)));
+            }
+        }
+    }
+    names
+}
+
+fn entry(contract: &Contract, names: &[(Symbol, String)], width: Width, size: Expr) -> Json {
+    let pool = &contract.env.pool;
+    let symbols = pool.free_symbols(&[size]);
+    let [symbol] = symbols.as_slice() else {
+        return if symbols.is_empty() { Json::Null } else { json!("AUTO") };
+    };
+    let name = names.iter().find(|(s, _)| s == symbol).map(|(_, name)| name.clone());
+    let name = name.unwrap_or_else(|| format!("_{}", pool.symbol_name(*symbol)));
+    let bounds = contract.bounds(*symbol);
+    let dim = match width {
+        Width::Recorded => json!({"dim": name, "min": bounds.min.unwrap_or(0).max(0), "max": bounds.max}),
+        Width::Any => json!({"dim": name, "min": 0, "max": null}),
+    };
+    if pool.as_symbol(size).is_some() {
+        return dim;
+    }
+    let poly = pool.poly(size);
+    match poly.terms.as_slice() {
+        [(monomial, factor)] if pool.as_symbol(*monomial).is_some() && factor.is_positive() => {
+            let mut text = format!("{factor}*{name}");
+            if poly.constant.is_positive() {
+                text.push_str(&format!(" + {}", poly.constant));
+            } else if poly.constant.is_negative() {
+                text.push_str(&format!(" - {}", poly.constant.abs()));
+            }
+            json!({"derived": text, "root": dim})
+        }
+        _ => json!("AUTO"),
+    }
+}
+
+/// Puts an entry at the end of a path of containers, which are made on the way.
+fn place(tree: &mut Json, path: &[PathStep], entry: Json) {
+    let mut at = tree;
+    for step in path {
+        at = match step {
+            PathStep::Index(i) => {
+                if !at.is_array() {
+                    *at = Json::Array(Vec::new());
+                }
+                let Json::Array(items) = at else { return };
+                if items.len() <= *i {
+                    items.resize(i + 1, Json::Null);
+                }
+                &mut items[*i]
+            }
+            PathStep::Parameter(name) | PathStep::Field(name) | PathStep::Key(TreeKey::Str(name)) => {
+                member(at, name)
+            }
+            PathStep::Key(TreeKey::Int(key)) => member(at, &key.to_string()),
+        };
+    }
+    *at = entry;
+}
+
+fn member<'j>(at: &'j mut Json, name: &str) -> &'j mut Json {
+    if !at.is_object() {
+        *at = Json::Object(Map::new());
+    }
+    match at {
+        Json::Object(fields) => fields.entry(name.to_string()).or_insert(Json::Null),
+        other => other,
+    }
+}
