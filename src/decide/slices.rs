@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 /// The most sets of facts that are kept for questions about several groups.
 const MAX_BUILT: usize = 4_096;
 
+/// More groups than this are not prepared for questions when they are checked.
+const MAX_EAGER: usize = 16;
+
 /// Symbols that facts connect.
 #[derive(Clone, Debug, Default)]
 struct Group {
@@ -183,12 +186,19 @@ impl Facts {
 
     /// Finds out which groups are consistent, where that is open.
     pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget) {
-        while let Some(root) = self.slices.unchecked.pop() {
-            if self.slices.root(root) != root || matches!(self.consistency, Consistency::Inconsistent(_)) {
+        let mut roots = std::mem::take(&mut self.slices.unchecked);
+        roots.sort_unstable();
+        roots.dedup();
+        roots.retain(|&root| self.slices.root(root) == root);
+        // Of many groups, few will be asked about.
+        let lazy = roots.len() > MAX_EAGER;
+        for root in roots {
+            if matches!(self.consistency, Consistency::Inconsistent(_)) {
                 continue;
             }
             let key = Key::from_slice(&[root]);
             let mut slice = self.take_slice(pool, &key);
+            slice.facts.models.lazy = lazy;
             prepare(pool, &mut slice.facts, budget);
             match &slice.facts.consistency {
                 Consistency::Inconsistent(because) => {

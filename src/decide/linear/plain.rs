@@ -13,7 +13,8 @@ const WORK: u32 = 6_000;
 /// Whether literals have no common solution, not even a rational one, within the table's bounds. Quotients and remainders by positive
 /// constants come with their definitions.
 pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -> bool {
-    let mut relaxation = Relaxation { system: System::default(), index: FxHashMap::default(), waiting: Vec::new() };
+    let mut relaxation =
+        Relaxation { system: System::default(), index: FxHashMap::default(), waiting: Vec::new() };
     for &e in literals {
         let (p, equal) = match pool.as_call(e) {
             Some((Func::NotPositive, &[p])) => (p, false),
