@@ -45,7 +45,8 @@ pub(super) struct Slices {
     built: FxHashMap<Key, Box<Slice>>,
     /// Groups that are not known to be consistent.
     unchecked: Vec<Symbol>,
-    unsettled: bool,
+    /// Groups of which neither was found out.
+    unsettled: Vec<Symbol>,
     version: u64,
 }
 
@@ -95,7 +96,7 @@ impl Slices {
         }
         self.built.remove(&Key::from_slice(&[root]));
         self.unchecked.push(root);
-        self.unsettled = false;
+        self.unchecked.append(&mut self.unsettled);
     }
 
     /// Records a declaration.
@@ -205,7 +206,7 @@ impl Facts {
                     self.consistency = Consistency::Inconsistent(slice.outside(because));
                 }
                 Consistency::Consistent => {}
-                _ => self.slices.unsettled = true,
+                _ => self.slices.unsettled.push(root),
             }
             self.slices.built.insert(key, slice);
         }
@@ -213,7 +214,7 @@ impl Facts {
 
     /// Whether every group was found to be consistent.
     pub(super) fn groups_settled(&self) -> bool {
-        !self.slices.unsettled
+        self.slices.unsettled.is_empty()
     }
 
     /// An assignment of some symbols completed to one of all, by what is known to satisfy the facts about the others.
