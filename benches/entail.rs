@@ -141,6 +141,7 @@ fn session(facts: usize, questions: usize) -> (Duration, Duration, usize) {
         };
         known.assume(&mut pool, fact);
     }
+    decide::prepare(&mut pool, &mut known, &budget);
     let added = start.elapsed();
     let start = Instant::now();
     let mut implied = 0;
@@ -165,7 +166,7 @@ fn many_facts(c: &mut Criterion) {
     for facts in [20, 200, 2_000, 8_000] {
         let (added, asked, implied) = session(facts, 10_000);
         println!(
-            "session, {facts} facts: {:.2} us a fact, {:.2} us a question, {implied} of 10000 implied",
+            "session, {facts} facts: {:.2} us a fact (with a check that they are consistent), {:.2} us a question, {implied} of 10000 implied",
             added.as_secs_f64() * 1e6 / facts as f64,
             asked.as_secs_f64() * 1e6 / 10_000.0,
         );

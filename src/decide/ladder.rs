@@ -405,6 +405,11 @@ impl Climb<'_> {
         if self.facts.is_empty(self.pool) {
             return Consistency::Inconsistent(self.facts.all_premises(self.pool));
         }
+        let corner = self.corner();
+        if replays(self.pool, self.facts, None, &corner) {
+            self.facts.models.remember(self.pool, &corner);
+            return Consistency::Consistent;
+        }
         match self.settle(&[], None) {
             Settled::Closed(_) => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
             Settled::Satisfied(model, _) => {
@@ -413,6 +418,18 @@ impl Climb<'_> {
             }
             Settled::Open(..) => Consistency::Unsettled,
         }
+    }
+
+    /// Each symbol at the end of what the table leaves it.
+    fn corner(&mut self) -> Witness {
+        let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
+        let value = |climb: &mut Self, s: Symbol| {
+            let e = climb.pool.symbol_expr(s);
+            let domain = climb.facts.table(climb.pool).domain(climb.pool, e);
+            let (low, high) = (domain.range.lo.finite(), domain.range.hi.finite());
+            low.or(high).cloned().unwrap_or_else(|| domain.congruence.next(&Int::ZERO))
+        };
+        symbols.into_iter().map(|s| (s, value(self, s))).collect()
     }
 
     /// `Implied`, if the facts are known to be satisfiable.

@@ -33,6 +33,9 @@ pub(super) struct Models {
     inexact: bool,
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
+    /// Whether others like the first one are looked for only when a goal is tried.
+    pub(super) lazy: bool,
+    unvaried: bool,
 }
 
 /// What a search came to.
@@ -109,6 +112,7 @@ impl Models {
 
     /// An assignment at which `goal` is false, if one of those at hand is.
     pub fn failing(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
+        self.vary(pool);
         let from = self.program.mark();
         let goal = self.program.compile(pool, goal) as usize;
         let mut regs = Vec::new();
@@ -124,7 +128,7 @@ impl Models {
         found
     }
 
-    /// Keeps an assignment and looks for others like it.
+    /// Keeps an assignment, and looks for others like it now or when a goal is tried.
     pub fn remember(&mut self, pool: &Pool, assignment: &[(Symbol, Int)]) {
         let value = |s: &Symbol| {
             let v = assignment.iter().find(|(t, _)| t == s)?;
@@ -133,7 +137,17 @@ impl Models {
         let Some(point) = self.program.symbols().iter().map(value).collect::<Option<Vec<i128>>>() else {
             return;
         };
-        if !self.keep(point.clone()) {
+        if self.keep(point) {
+            self.unvaried = true;
+            if !self.lazy {
+                self.vary(pool);
+            }
+        }
+    }
+
+    /// Looks for others like the assignments at hand.
+    fn vary(&mut self, pool: &Pool) {
+        if !std::mem::take(&mut self.unvaried) || self.models.is_empty() {
             return;
         }
         let constants = self.constants(pool).clone();

@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 /// The most sets of facts that are kept for questions about several groups.
 const MAX_BUILT: usize = 4_096;
 
+/// More groups than this are not prepared for questions when they are checked.
+const MAX_EAGER: usize = 16;
+
 /// Symbols that facts connect.
 #[derive(Clone, Debug, Default)]
 struct Group {
@@ -42,7 +45,8 @@ pub(super) struct Slices {
     built: FxHashMap<Key, Box<Slice>>,
     /// Groups that are not known to be consistent.
     unchecked: Vec<Symbol>,
-    unsettled: bool,
+    /// Groups of which neither was found out.
+    unsettled: Vec<Symbol>,
     version: u64,
 }
 
@@ -92,7 +96,7 @@ impl Slices {
         }
         self.built.remove(&Key::from_slice(&[root]));
         self.unchecked.push(root);
-        self.unsettled = false;
+        self.unchecked.append(&mut self.unsettled);
     }
 
     /// Records a declaration.
@@ -183,19 +187,26 @@ impl Facts {
 
     /// Finds out which groups are consistent, where that is open.
     pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget) {
-        while let Some(root) = self.slices.unchecked.pop() {
-            if self.slices.root(root) != root || matches!(self.consistency, Consistency::Inconsistent(_)) {
+        let mut roots = std::mem::take(&mut self.slices.unchecked);
+        roots.sort_unstable();
+        roots.dedup();
+        roots.retain(|&root| self.slices.root(root) == root);
+        // Of many groups, few will be asked about.
+        let lazy = roots.len() > MAX_EAGER;
+        for root in roots {
+            if matches!(self.consistency, Consistency::Inconsistent(_)) {
                 continue;
             }
             let key = Key::from_slice(&[root]);
             let mut slice = self.take_slice(pool, &key);
+            slice.facts.models.lazy = lazy;
             prepare(pool, &mut slice.facts, budget);
             match &slice.facts.consistency {
                 Consistency::Inconsistent(because) => {
                     self.consistency = Consistency::Inconsistent(slice.outside(because));
                 }
                 Consistency::Consistent => {}
-                _ => self.slices.unsettled = true,
+                _ => self.slices.unsettled.push(root),
             }
             self.slices.built.insert(key, slice);
         }
@@ -203,7 +214,7 @@ impl Facts {
 
     /// Whether every group was found to be consistent.
     pub(super) fn groups_settled(&self) -> bool {
-        !self.slices.unsettled
+        self.slices.unsettled.is_empty()
     }
 
     /// An assignment of some symbols completed to one of all, by what is known to satisfy the facts about the others.
