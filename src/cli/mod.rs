@@ -15,6 +15,7 @@ mod minimize;
 mod progress;
 mod query;
 mod simplify;
+mod verify;
 
 use args::{Command, Options};
 use clap::Parser;
@@ -46,6 +47,7 @@ pub fn run() -> ExitCode {
 fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
+        Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),
         Command::Entail(options) => jsonl::run(options.jobs, &entail::answer),
