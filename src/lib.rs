@@ -13,3 +13,4 @@ pub mod range;
 pub mod report;
 pub mod shape_env;
 pub mod spec;
+pub mod verify;

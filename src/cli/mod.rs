@@ -17,6 +17,7 @@ mod progress;
 mod query;
 mod simplify;
 mod spec;
+mod verify;
 
 use args::{Command, Options};
 use clap::Parser;
@@ -49,6 +50,7 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
+        Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::Entail(options) => entail::run(&options),

@@ -9,6 +9,7 @@ pub mod hints;
 pub mod input;
 pub mod meta;
 pub mod node;
+pub mod outline;
 pub mod program;
 pub mod provenance;
 pub mod pt2;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::argument::Argument;
 use super::graph::ValueId;
 use super::provenance::Provenance;
+use super::schema::OperatorName;
 
 /// What a node calls. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -100,6 +101,22 @@ impl Target {
         }
     }
 
+    /// The operator that ExecuTorch wraps as one of its Edge or backend dialect:
+    /// `executorch.exir.dialects.edge._ops.aten.add.Tensor`, also with `ops` for `_ops`, as it is serialized.
+    pub fn wrapped(&self) -> Option<WrappedOp<'_>> {
+        let TargetKind::Python { module, function } = self.kind() else { return None };
+        let path = module.strip_prefix("executorch.exir.dialects.")?;
+        let (wrapper, path) = path.split_once('.')?;
+        let wrapper = match wrapper {
+            "edge" => Wrapper::Edge,
+            "backend" => Wrapper::Backend,
+            _ => return None,
+        };
+        let path = path.strip_prefix("ops.").or_else(|| path.strip_prefix("_ops."))?;
+        let (namespace, op) = path.split_once('.')?;
+        Some(WrappedOp { wrapper, name: OperatorName { namespace, name: op, overload: function } })
+    }
+
     /// The target as programs write it: `torch.ops.aten.add.Tensor`.
     pub fn qualified_name(&self) -> String {
         match self.kind() {
@@ -120,6 +137,24 @@ impl fmt::Display for Target {
             TargetKind::Extension { namespace, op } => write!(f, "#{namespace}:{op}"),
         }
     }
+}
+
+/// An operator of one of ExecuTorch's dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrappedOp<'a> {
+    /// The dialect.
+    pub wrapper: Wrapper,
+    /// The operator within.
+    pub name: OperatorName<'a>,
+}
+
+/// The dialects of ExecuTorch that wrap operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrapper {
+    /// The Edge dialect.
+    Edge,
+    /// Operators of a backend.
+    Backend,
 }
 
 /// How an argument is passed.

@@ -110,7 +110,7 @@ fn linear_combination(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of the
 /// input, `[.., k]`, of the weight, `[p, k]`, and of the bias, `[p]`, in the dtype of `grad_output`, whose last size is `p`.
 ///
-/// (C1) The input and the gradient have dimensions.
+/// (C1) The input and the gradient have dimensions. The gradients of the weight and the bias come together, whichever is asked for.
 fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad, mask) = (args.tensor("self")?, args.tensor("grad_output")?, args.flags("output_mask")?);
     cx.check(x.rank() > 0 && grad.rank() > 0, "linear_backward.C1", |_| {
@@ -118,7 +118,10 @@ fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     let (p, k) = (grad.size(-1), x.size(-1));
     let shapes: [&[Expr]; 3] = [&x.sizes, &[p, k], &[p]];
-    let mut gradient = |at: usize, shape: &[Expr]| match mask.get(at) {
+    let asked = |at: usize| mask.get(at) == Some(&true);
+    let either = asked(1) || asked(2);
+    let wanted = [asked(0), either, either];
+    let mut gradient = |at: usize, shape: &[Expr]| match wanted.get(at) {
         Some(true) => Value::from(cx.contiguous(shape, grad.dtype, &grad.device)),
         _ => Value::None,
     };

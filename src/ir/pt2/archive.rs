@@ -6,10 +6,13 @@
 
 use std::io::{Cursor, Read};
 
+use indexmap::IndexMap;
+use serde::Deserialize;
 use zip::result::ZipError;
 
 use super::Limits;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
+use crate::ir::outline::State;
 
 /// A program's JSON text and the name of its entry.
 #[derive(Debug)]
@@ -57,6 +60,42 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
     let model = choose_model(&names, &root)?;
     let bytes = read_entry(&mut archive, &model, limits.model_bytes, limits)?;
     Ok(ModelEntry { name: model, bytes })
+}
+
+/// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
+/// layout, which keeps them in pickles.
+pub(super) fn read_state(bytes: &[u8], model: &str, limits: &Limits) -> ReadResult<Option<State>> {
+    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+    let Some((root, name)) = model.rsplit_once("models/") else { return Ok(None) };
+    let name = name.strip_suffix(".json").unwrap_or(name);
+    let mut config = |kind: &str| -> ReadResult<Option<PayloadConfig>> {
+        let entry = format!("{root}data/{kind}/{name}_{kind}_config.json");
+        if archive.index_for_name(&entry).is_none() {
+            return Ok(None);
+        }
+        let bytes = read_entry(&mut archive, &entry, limits.model_bytes, limits)?;
+        super::json::parse(&bytes).map(Some).map_err(|error| error.in_entry(&entry))
+    };
+    let (Some(weights), Some(constants)) = (config("weights")?, config("constants")?) else {
+        return Ok(None);
+    };
+    Ok(Some(State {
+        weights: weights.config.into_iter().map(|(name, payload)| (name, payload.is_param)).collect(),
+        constants: constants.config.into_keys().collect(),
+    }))
+}
+
+/// The list of what an archive keeps of weights or constants.
+#[derive(Deserialize)]
+struct PayloadConfig {
+    config: IndexMap<String, Payload>,
+}
+
+/// One entry of it.
+#[derive(Deserialize)]
+struct Payload {
+    #[serde(default)]
+    is_param: bool,
 }
 
 /// The names of all entries, none of which may lead out of the archive.

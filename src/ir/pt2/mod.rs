@@ -3,9 +3,13 @@
 mod archive;
 mod convert;
 mod json;
+mod outline;
 mod version;
 
+use std::borrow::Cow;
+
 use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::outline::Outline;
 use super::program::Program;
 
 /// How much a file may ask of the reader.
@@ -40,30 +44,70 @@ pub struct ReadOptions {
 /// When the bytes are neither, break off, exceed the limits, are of another version, or hold a
 /// program that is not well formed. The error says where.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
-    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
-        Some(b'{') => {
-            if bytes.len() as u64 > options.limits.model_bytes {
-                let message =
-                    format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
-                return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
+    let model = Model::find(bytes, options)?;
+    let place = |error: ReadError| model.place(error);
+    let document = parse_model(&model.bytes).map_err(place)?;
+    let dialect = version::dialect(&document, options).map_err(place)?;
+    convert::program(&document, dialect).map_err(place)
+}
+
+/// Reads the outline of a program, for a verifier: it may be malformed in ways in which no [`Program`] is.
+///
+/// # Errors
+/// As [`read`], but not for what is wrong with graphs and signatures.
+pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
+    let model = Model::find(bytes, options)?;
+    let place = |error: ReadError| model.place(error);
+    let document = parse_model(&model.bytes).map_err(place)?;
+    version::dialect(&document, options).map_err(place)?;
+    let state = match &model.entry {
+        Some(entry) => archive::read_state(bytes, entry, &options.limits)?,
+        None => None,
+    };
+    Ok(outline::outline(&document, state))
+}
+
+/// A program's JSON text, and the entry of the archive it is from.
+struct Model<'b> {
+    bytes: Cow<'b, [u8]>,
+    entry: Option<String>,
+}
+
+impl<'b> Model<'b> {
+    fn find(bytes: &'b [u8], options: &ReadOptions) -> ReadResult<Model<'b>> {
+        match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
+            Some(b'{') => {
+                if bytes.len() as u64 > options.limits.model_bytes {
+                    let message =
+                        format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
+                    return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
+                }
+                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None })
             }
-            read_model(bytes, options)
+            Some(_) if bytes.starts_with(b"PK") => {
+                let model = archive::read_model(bytes, &options.limits)?;
+                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name) })
+            }
+            Some(_) => {
+                let message =
+                    "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
+                Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
+            }
         }
-        Some(_) if bytes.starts_with(b"PK") => {
-            let model = archive::read_model(bytes, &options.limits)?;
-            read_model(&model.bytes, options).map_err(|error| error.in_entry(&model.name))
-        }
-        Some(_) => {
-            let message =
-                "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
-            Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
+    }
+
+    /// An error with the entry it is in.
+    fn place(&self, error: ReadError) -> ReadError {
+        match &self.entry {
+            Some(entry) => error.in_entry(entry),
+            None => error,
         }
     }
 }
 
-/// Reads a program from its JSON text.
-fn read_model(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
+/// Parses a program's JSON text, of a version that is known.
+fn parse_model(bytes: &[u8]) -> ReadResult<json::ExportedProgram<'_>> {
     let document: json::ExportedProgram<'_> = json::parse(bytes).map_err(|error| {
         // Another major version may have another shape: say that rather than where the shapes differ.
         match json::parse::<json::VersionOnly>(bytes)
@@ -74,8 +118,7 @@ fn read_model(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
         }
     })?;
     version::check_schema(document.schema_version)?;
-    let dialect = version::dialect(&document, options)?;
-    convert::program(&document, dialect)
+    Ok(document)
 }
 
 #[cfg(test)]

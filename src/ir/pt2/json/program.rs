@@ -143,9 +143,13 @@ pub(in crate::ir::pt2) struct ModuleCallEntry<'a> {
     pub signature: Option<ModuleCallSignature<'a>>,
 }
 
-/// How a module is called. Its `inputs` and `outputs` repeat names of the graph and are not read.
+/// How a module is called. Its `inputs` and `outputs` repeat names of the graph; older files may lack them.
 #[derive(Debug, Clone, Deserialize)]
 pub(in crate::ir::pt2) struct ModuleCallSignature<'a> {
+    #[serde(borrow, default)]
+    pub inputs: Vec<Argument<'a>>,
+    #[serde(borrow, default)]
+    pub outputs: Vec<Argument<'a>>,
     #[serde(borrow)]
     pub in_spec: Text<'a>,
     #[serde(borrow)]
