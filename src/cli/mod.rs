@@ -3,14 +3,14 @@
 //! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, 4 undecided, 70
 //! internal error.
 mod args;
-mod argument;
+pub mod argument;
 mod bounds;
 mod check;
 mod entail;
 mod eval;
 mod files;
 mod infer;
-mod jsonl;
+pub mod jsonl;
 mod minimize;
 mod operators;
 mod progress;

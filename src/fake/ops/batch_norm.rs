@@ -56,7 +56,8 @@ const NAMES: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
 /// eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
 ///
 /// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3) Without training there are
-/// running statistics. (C4) The dtypes go together and have a kernel.
+/// running statistics. (C4) The dtypes go together and have a kernel. An empty input has to fulfil none of this, but weight and bias have
+/// an element.
 fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     checked(cx, x, &parameters(args)?, args.flag("training")?)?;
@@ -70,6 +71,16 @@ fn checked(
     parameters: &[Option<&Tensor>; 4],
     training: bool,
 ) -> Result<Dtype, KernelError> {
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    if cx.surely(empty) {
+        for factor in parameters[..2].iter().flatten() {
+            cx.check(factor.rank() > 0, "batch_norm.C2", |_| "a parameter has no dimension".into())?;
+            let filled = cx.ne(factor.size(0), 0);
+            cx.require(filled, "batch_norm.C2", |_| "a parameter has no element".into())?;
+        }
+        return Ok(x.dtype);
+    }
     cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
     for (parameter, name) in parameters.iter().zip(NAMES) {
         cx.channel_vector(*parameter, x.size(1), "batch_norm.C2", name)?;
@@ -108,8 +119,8 @@ fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
 /// momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean and the inverse deviation of each channel,
 /// else two empty vectors.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel or with one, running statistics in training
-/// the former. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel, or more, which are not read, or
+/// with a single one; running statistics in training are not of the last kind. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
 /// empty.
 fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
     let x = args.tensor("input")?;
@@ -117,12 +128,7 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     let parameters = parameters(args)?;
     for (i, (parameter, name)) in parameters.iter().zip(NAMES).enumerate() {
         let Some(parameter) = parameter else { continue };
-        if training && i >= 2 {
-            cx.channel_vector(Some(parameter), x.size(1), "batch_norm.C2", name)?;
-            continue;
-        }
-        cx.rank(parameter, 1, "batch_norm.C2", name)?;
-        cx.require_expandable(&parameter.sizes, &[x.size(1)], "batch_norm.C2")?;
+        reaches(cx, parameter, x.size(1), !training || i < 2, "batch_norm.C2", name)?;
     }
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
         "without training, running statistics are needed".into()
@@ -149,13 +155,47 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     Ok(tensors.into_iter().map(Value::from).collect())
 }
 
+/// Requires a parameter to be a vector that reaches over the channels: the kernels read as many elements as there are channels and ask for
+/// no more. Tracing takes a single element for all channels.
+fn reaches(
+    cx: &mut Cx,
+    parameter: &Tensor,
+    channels: Expr,
+    or_single: bool,
+    clause: &'static str,
+    what: &str,
+) -> Result<(), KernelError> {
+    cx.rank(parameter, 1, clause, what)?;
+    let size = parameter.size(0);
+    if size == channels {
+        return Ok(());
+    }
+    let (enough, single) = (cx.ge(size, channels), cx.eq(size, 1));
+    let condition = if or_single { cx.any(&[enough, single]) } else { enough };
+    cx.require(condition, clause, |cx| {
+        format!("{what} has {} elements for {} channels", cx.show(size), cx.show(channels))
+    })
+}
+
 /// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float
 /// momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
 ///
-/// (C1) to (C4) As [`batch_norm`], `use_input_stats` being the training.
+/// (C1) to (C4) As [`batch_norm`], `use_input_stats` being the training; running statistics then fit empty inputs too. (C5) With a weight or a
+/// bias the batch, for each member of which they are repeated, is not empty.
 fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
-    checked(cx, x, &parameters(args)?, args.flag("use_input_stats")?)?;
+    let (parameters, from_input) = (parameters(args)?, args.flag("use_input_stats")?);
+    checked(cx, x, &parameters, from_input)?;
+    if from_input && x.rank() >= 2 {
+        for (parameter, name) in parameters[2..].iter().zip(&NAMES[2..]) {
+            cx.channel_vector(*parameter, x.size(1), "instance_norm.C2", name)?;
+        }
+    }
+    if x.rank() > 0 && parameters[..2].iter().any(Option::is_some) {
+        let none = cx.eq(x.size(0), 0);
+        let none = cx.surely(none);
+        cx.check(!none, "instance_norm.C5", |_| "weight and bias are not repeated 0 times".into())?;
+    }
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
@@ -164,7 +204,8 @@ fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 /// and bias, one element a channel.
 ///
 /// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The parameters' dtypes go
-/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel or with one.
+/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel, or more, or with
+/// a single one.
 fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
     cx.check(x.rank() >= 2, "batch_norm_backward.C1", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -178,8 +219,7 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let dtype = cx.statistics_dtype(x, &all, "batch_norm_backward.C3")?;
     let used = if training { saved } else { running };
     for vector in used.into_iter().chain([weight]).flatten() {
-        cx.rank(vector, 1, "batch_norm_backward.C4", "a parameter")?;
-        cx.require_expandable(&vector.sizes, &[x.size(1)], "batch_norm_backward.C4")?;
+        reaches(cx, vector, x.size(1), true, "batch_norm_backward.C4", "a parameter")?;
     }
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);
