@@ -13,6 +13,7 @@ mod infer;
 pub mod jsonl;
 mod minimize;
 mod operators;
+mod ops;
 mod progress;
 mod query;
 mod simplify;
@@ -49,6 +50,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
+        Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => jsonl::run(options.jobs, &entail::answer),
         Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
         Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),

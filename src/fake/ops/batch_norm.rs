@@ -11,6 +11,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._batch_norm_impl_index.default", impl_index),
     ("aten.instance_norm.default", instance_norm),
     ("aten.native_batch_norm.default", |cx, args| native(cx, args, args.flag("training")?, Extra::None)),
+    ("aten._native_batch_norm_legit.default", |cx, args| {
+        native(cx, args, args.flag("training")?, Extra::None)
+    }),
     ("aten._native_batch_norm_legit.no_stats", |cx, args| {
         native(cx, args, args.flag("training")?, Extra::None)
     }),
@@ -22,6 +25,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._batch_norm_with_update_functional.default", |cx, args| {
         native(cx, args, true, Extra::ReserveAndRunning)
     }),
+    ("aten._batch_norm_with_update.default", |cx, args| native(cx, args, true, Extra::Reserve)),
     ("aten.native_batch_norm_backward.default", |cx, args| backward(cx, args, "save_invstd")),
     ("aten.batch_norm_backward.default", |cx, args| backward(cx, args, "save_var")),
     ("aten.batch_norm_update_stats.default", update_stats),
