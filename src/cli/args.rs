@@ -25,6 +25,8 @@ pub enum Command {
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.
     Infer(InferOptions),
+    /// List the operators and whether they have a fake kernel.
+    Ops(OpsOptions),
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
     Entail(EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
@@ -80,6 +82,31 @@ pub struct InferOptions {
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,
+}
+
+/// Options of `ops`.
+#[derive(Args, Debug)]
+pub struct OpsOptions {
+    /// List only operators without a kernel.
+    #[arg(long)]
+    pub missing: bool,
+    /// The form of the list.
+    #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
+    pub format: CoverageFormat,
+    /// A folder of tables of operator calls, to count their lines for each operator.
+    #[arg(long, value_name = "FOLDER")]
+    pub tables: Option<PathBuf>,
+}
+
+/// The forms of the list of operators.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CoverageFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For documents.
+    Markdown,
 }
 
 /// Options of `check`.

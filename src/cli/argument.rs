@@ -1,4 +1,4 @@
-//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on.
+//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
 use super::jsonl::Refusal;
 use crate::expr::{Expr, Int, Pool, text};
 use crate::fake::{Cx, Sizes, Tensor, Value};

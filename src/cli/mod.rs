@@ -3,16 +3,17 @@
 //! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, 4 undecided, 70
 //! internal error.
 mod args;
-mod argument;
+pub mod argument;
 mod bounds;
 mod check;
 mod entail;
 mod eval;
 mod files;
 mod infer;
-mod jsonl;
+pub mod jsonl;
 mod minimize;
 mod operators;
+mod ops;
 mod progress;
 mod query;
 mod simplify;
@@ -53,6 +54,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
+        Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
         Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
         Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),

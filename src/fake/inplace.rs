@@ -16,6 +16,12 @@ use std::sync::OnceLock;
 const RENAMED: &[(&str, &str)] = &[
     ("aten.bernoulli_.float", "aten.bernoulli.p"),
     ("aten.normal_.default", "aten.normal_functional.default"),
+    ("aten.pow_.Tensor", "aten.pow.Tensor_Tensor"),
+    ("aten.float_power_.Tensor", "aten.float_power.Tensor_Tensor"),
+    ("aten.floor_divide_.Tensor", "aten.floor_divide.default"),
+    ("aten.ldexp_.default", "aten.ldexp.Tensor"),
+    ("aten.transpose_.default", "aten.transpose.int"),
+    ("aten.rrelu_with_noise_.default", "aten.rrelu_with_noise_functional.default"),
 ];
 
 /// An in-place overload whose functional form has a kernel.

@@ -107,9 +107,17 @@ fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::rrelu_with_noise_functional(Tensor self, Tensor noise, …) -> (Tensor, Tensor noise_out)`: like `self` and `noise`.
+///
+/// (C1) `self` is of floats. (C2) In training, `noise` has its shape and its dtype.
 fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, noise) = (args.tensor("self")?, args.tensor("noise")?);
     cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE.with(Domain::BFLOAT), &x.device, "rrelu_with_noise.C1")?;
+    if args.flag("training")? {
+        cx.require_same_shape(&x.sizes, &noise.sizes, "rrelu_with_noise.C2")?;
+        cx.check(x.dtype == noise.dtype, "rrelu_with_noise.C2", |_| {
+            format!("noise of {} for {}", noise.dtype, x.dtype)
+        })?;
+    }
     let output = cx.elementwise(&[x], x.dtype, "rrelu_with_noise.C1")?;
     let noise = cx.elementwise(&[noise], noise.dtype, "rrelu_with_noise.C1")?;
     Ok(smallvec![output.into(), noise.into()])
@@ -183,7 +191,8 @@ fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor`: like `self`, contiguous.
 ///
-/// (C1) `self` has a dimension `dim` of even size. (C2) `grad_output` has the shape of `glu(self)`.
+/// (C1) `self` has a dimension `dim` of even size. (C2) `grad_output` has the shape of `glu(self)`. (C3) Their dtypes agree, and are
+/// floats.
 fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x) = (args.tensor("grad_output")?, args.tensor("self")?);
     cx.check(x.rank() > 0, "glu_backward.C1", |_| "self has no dimension to halve".to_string())?;
@@ -194,6 +203,7 @@ fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     half[dim] = cx.floor_div(x.sizes[dim], 2);
     cx.require_expandable(&grad.sizes, &half, "glu_backward.C2")?;
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "glu_backward.C3")?;
+    cx.check(grad.dtype == x.dtype, "glu_backward.C3", |_| format!("{} is not {}", grad.dtype, x.dtype))?;
     let strides = cx.format_strides(&x.sizes, MemoryFormat::Contiguous);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }

@@ -11,6 +11,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._batch_norm_impl_index.default", impl_index),
     ("aten.instance_norm.default", instance_norm),
     ("aten.native_batch_norm.default", |cx, args| native(cx, args, args.flag("training")?, Extra::None)),
+    ("aten._native_batch_norm_legit.default", |cx, args| {
+        native(cx, args, args.flag("training")?, Extra::None)
+    }),
     ("aten._native_batch_norm_legit.no_stats", |cx, args| {
         native(cx, args, args.flag("training")?, Extra::None)
     }),
@@ -22,6 +25,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._batch_norm_with_update_functional.default", |cx, args| {
         native(cx, args, true, Extra::ReserveAndRunning)
     }),
+    ("aten._batch_norm_with_update.default", |cx, args| native(cx, args, true, Extra::Reserve)),
     ("aten.native_batch_norm_backward.default", |cx, args| backward(cx, args, "save_invstd")),
     ("aten.batch_norm_backward.default", |cx, args| backward(cx, args, "save_var")),
     ("aten.batch_norm_update_stats.default", update_stats),
@@ -149,8 +153,8 @@ fn accumulated(dtype: Dtype) -> Dtype {
 /// momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean and the inverse deviation of each channel,
 /// else two empty vectors.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel or with one; running statistics in training
-/// have an element for each channel, or there is one channel. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel, or more, which are not read, or
+/// with a single one; running statistics in training are not of the last kind. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
 /// empty.
 fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
     let x = args.tensor("input")?;
@@ -158,13 +162,7 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     let parameters = parameters(args)?;
     for (i, (parameter, name)) in parameters.iter().zip(NAMES).enumerate() {
         let Some(parameter) = parameter else { continue };
-        cx.rank(parameter, 1, "batch_norm.C2", name)?;
-        if training && i >= 2 {
-            // The statistics of channels are written over the running ones.
-            cx.require_expandable(&[x.size(1)], &parameter.sizes, "batch_norm.C2")?;
-            continue;
-        }
-        cx.require_expandable(&parameter.sizes, &[x.size(1)], "batch_norm.C2")?;
+        reaches(cx, parameter, x.size(1), !training || i < 2, "batch_norm.C2", name)?;
     }
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
         "without training, running statistics are needed".into()
@@ -189,6 +187,28 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
         }
     }
     Ok(tensors.into_iter().map(Value::from).collect())
+}
+
+/// Requires a parameter to be a vector that reaches over the channels: the kernels read as many elements as there are channels and ask for
+/// no more. Tracing takes a single element for all channels.
+fn reaches(
+    cx: &mut Cx,
+    parameter: &Tensor,
+    channels: Expr,
+    or_single: bool,
+    clause: &'static str,
+    what: &str,
+) -> Result<(), KernelError> {
+    cx.rank(parameter, 1, clause, what)?;
+    let size = parameter.size(0);
+    if size == channels {
+        return Ok(());
+    }
+    let (enough, single) = (cx.ge(size, channels), cx.eq(size, 1));
+    let condition = if or_single { cx.any(&[enough, single]) } else { enough };
+    cx.require(condition, clause, |cx| {
+        format!("{what} has {} elements for {} channels", cx.show(size), cx.show(channels))
+    })
 }
 
 /// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float
@@ -221,7 +241,8 @@ fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 /// and bias, one element a channel.
 ///
 /// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The parameters' dtypes go
-/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel or with one.
+/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel, or more, or with
+/// a single one.
 fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
     cx.check(x.rank() >= 2, "batch_norm_backward.C1", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -235,8 +256,7 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let dtype = cx.statistics_dtype(x, &all, "batch_norm_backward.C3")?;
     let used = if training { saved } else { running };
     for vector in used.into_iter().chain([weight]).flatten() {
-        cx.rank(vector, 1, "batch_norm_backward.C4", "a parameter")?;
-        cx.require_expandable(&vector.sizes, &[x.size(1)], "batch_norm_backward.C4")?;
+        reaches(cx, vector, x.size(1), true, "batch_norm_backward.C4", "a parameter")?;
     }
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);

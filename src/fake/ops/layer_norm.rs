@@ -246,13 +246,16 @@ fn group_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor`: shaped like `v`; `_weight_norm_interface` gives the norms too, shaped like `g`.
 ///
-/// (C1) `dim` is in range, for the interface the first or the last. (C2) `g` broadcasts to `v`. (C3) Along the first or last dimension the dtypes agree and have a
+/// (C1) `dim` is in range, for the interface the first or the last, not counted from the end. (C2) `g` broadcasts to `v`. (C3) Along the first or last dimension the dtypes agree and have a
 /// kernel; else they are floating point.
 fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     let (v, g) = (args.tensor("v")?, args.tensor("g")?);
-    let dim = cx.dim(args.int("dim")?, v.rank(), "weight_norm.C1")?;
+    let given = cx.literal(args.int("dim")?, "weight_norm.C1")?;
+    let dim = cx.wrap_dim(given, v.rank(), "weight_norm.C1")?;
     let fused = dim == 0 || dim + 1 == v.rank();
-    cx.check(fused || !interface, "weight_norm.C1", |_| format!("dimension {dim} is inside"))?;
+    cx.check(!interface || (fused && given >= 0), "weight_norm.C1", |_| {
+        format!("dimension {given} is neither 0 nor the last one")
+    })?;
     cx.require_expandable(&g.sizes, &v.sizes, "weight_norm.C2")?;
     cx.same_dtype(&[v, g], "weight_norm.C3")?;
     cx.require_kind(v, if fused { Domain::FLOAT } else { Domain::FLOAT_COMPLEX }, "weight_norm.C3")?;

@@ -256,7 +256,8 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.elementwise(&[x], x.dtype, "dropout.C2")?)
 }
 
-/// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of `bool`.
+/// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of `bool`; that of a tensor
+/// without elements is one like it.
 ///
 /// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats.
 fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -267,7 +268,9 @@ fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "native_dropout.C2")?;
     }
     let result = fresh_like(cx, x, x.dtype, &x.device, None)?;
-    let mask = result.with_dtype(Dtype::Bool);
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    let mask = result.with_dtype(if cx.surely(empty) { x.dtype } else { Dtype::Bool });
     Ok(smallvec![result.into(), mask.into()])
 }
 

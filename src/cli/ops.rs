@@ -1,0 +1,164 @@
+//! `sizewise ops`: which operators have a fake kernel.
+use super::args::{CoverageFormat, OpsOptions};
+use super::files;
+use crate::fake::{Coverage, Served, coverage};
+use rustc_hash::FxHashMap;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How many lines of tables there are for each overload.
+type Lines = FxHashMap<String, usize>;
+
+/// Runs the command.
+pub fn run(options: &OpsOptions) -> ExitCode {
+    let lines = match &options.tables {
+        None => Ok(Lines::default()),
+        Some(folder) => table_lines(folder),
+    };
+    let text = lines.map(|lines| {
+        let mut rows = coverage();
+        if options.missing {
+            rows.retain(|row| row.served == Served::Missing);
+        }
+        match options.format {
+            CoverageFormat::Text => text(&rows, &lines),
+            CoverageFormat::Json => json(&rows, &lines),
+            CoverageFormat::Markdown => markdown(&rows, &lines),
+        }
+    });
+    match text.and_then(|text| files::write(None, &text)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("sizewise: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Counts the lines for each overload in the tables of a folder.
+fn table_lines(folder: &Path) -> Result<Lines, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut lines = Lines::default();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_none_or(|ending| ending != "txt") {
+            continue;
+        }
+        let table = String::from_utf8_lossy(&files::read(&path)?).into_owned();
+        for line in table.lines().filter(|line| !line.starts_with('#')) {
+            if let Some((overload, _)) = line.split_once('(') {
+                *lines.entry(overload.trim().to_owned()).or_default() += 1;
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn served(row: &Coverage) -> &'static str {
+    match row.served {
+        Served::Kernel => "yes",
+        Served::InPlace => "in-place",
+        Served::Missing => "no",
+    }
+}
+
+/// How many of the overloads in question are served, and how many there are.
+fn share(rows: &[Coverage], wanted: impl Fn(&Coverage) -> bool) -> (usize, usize) {
+    let all = rows.iter().filter(|row| wanted(row));
+    let served = all.clone().filter(|row| row.served != Served::Missing).count();
+    (served, all.count())
+}
+
+/// The parts that figures are given for.
+fn shares(rows: &[Coverage]) -> [(&'static str, (usize, usize)); 4] {
+    let writes_out = |row: &Coverage| row.mutable && !is_in_place(row);
+    [
+        ("core, functional", share(rows, |row| row.core && !row.mutable)),
+        ("functional", share(rows, |row| !row.mutable)),
+        ("in-place", share(rows, |row| row.mutable && is_in_place(row))),
+        ("out= and others that write", share(rows, writes_out)),
+    ]
+}
+
+/// Whether the name says that the first argument is written.
+fn is_in_place(row: &Coverage) -> bool {
+    row.name
+        .rsplit_once('.')
+        .is_some_and(|(operator, _)| operator.ends_with('_') || operator.contains(".__i"))
+}
+
+fn text(rows: &[Coverage], lines: &Lines) -> String {
+    let mut out = String::new();
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    for row in rows {
+        let core = if row.core { "core" } else { "" };
+        let family = row.family.unwrap_or_default();
+        let mut line = format!("{:width$}  {core:4}  {:8}  {family:16}", row.name, served(row));
+        if let Some(count) = lines.get(&row.name) {
+            let _ = write!(line, "  {count} lines");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    for (part, (served, all)) in shares(rows) {
+        let _ = writeln!(out, "{part}: {served} of {all}");
+    }
+    out
+}
+
+fn json(rows: &[Coverage], lines: &Lines) -> String {
+    let operators: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "op": row.name, "core": row.core, "mutable": row.mutable, "kernel": served(row),
+                "family": row.family, "lines": lines.get(&row.name),
+            })
+        })
+        .collect();
+    let summary: serde_json::Map<_, _> = shares(rows)
+        .into_iter()
+        .map(|(part, (served, all))| (part.to_owned(), json!({"served": served, "all": all})))
+        .collect();
+    let mut text = serde_json::to_string_pretty(&json!({"summary": summary, "operators": operators}))
+        .unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn markdown(rows: &[Coverage], lines: &Lines) -> String {
+    let mut out = String::from(
+        "# Operators with fake kernels\n\nWritten by `sizewise ops --format markdown --tables tests/kernels`; do not edit.\n\n\
+         | part | served | all |\n| --- | ---: | ---: |\n",
+    );
+    for (part, (served, all)) in shares(rows) {
+        let _ = writeln!(out, "| {part} | {served} | {all} |");
+    }
+    out.push_str(
+        "\n*Family* is the file in `src/fake/ops`, *lines* how many lines of the tables in `tests/kernels` call the overload. An in-place \
+         overload is served by the kernel of its functional form.\n\n## Functional operators\n\n\
+         | overload | core | kernel | family | lines |\n| --- | --- | --- | --- | ---: |\n",
+    );
+    for row in rows.iter().filter(|row| !row.mutable) {
+        let core = if row.core { "core" } else { "" };
+        let count = lines.get(&row.name).map_or_else(String::new, usize::to_string);
+        let family = row.family.unwrap_or_default();
+        let _ = writeln!(out, "| `{}` | {core} | {} | {family} | {count} |", row.name, served(row));
+    }
+    for (title, wanted) in
+        [("In-place operators without a kernel", true), ("Others that write, with a kernel", false)]
+    {
+        let _ = writeln!(out, "\n## {title}\n");
+        let names: Vec<String> = rows
+            .iter()
+            .filter(|row| {
+                row.mutable && is_in_place(row) == wanted && (row.served == Served::Missing) == wanted
+            })
+            .map(|row| format!("`{}`", row.name))
+            .collect();
+        let _ = writeln!(out, "{}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+    }
+    out
+}

@@ -1,0 +1,176 @@
+//! A sample of operator calls with what torch 2.15 makes of them, every overload of the corpus among them: `tests/data/ops.jsonl.gz`.
+//!
+//! A line has `op`, `args`, `kwargs` and either `returns` or `rejected`. Sizes, dtypes and strides are compared, strides of tensors with a
+//! dimension of size 0 or 1 aside (torch leaves them open), and those where torch's own two kernels differ.
+#![cfg(feature = "cli")]
+use flate2::read::GzDecoder;
+use serde_json::{Map, Value as Json};
+use sizewise::cli::argument::{read_value, write_value};
+use sizewise::fake::{Cx, KernelError, Operators, Value, bind};
+use sizewise::shape_env::ShapeEnv;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+/// The calls that come out differently, by the beginning of their names, with the reason.
+const DIFFERENT: &[(&str, &str)] = &[];
+
+/// What a call gives: the results as JSON, `None` where it is rejected.
+fn outcome(operators: &Operators, call: &Json) -> Result<Option<Vec<Json>>, String> {
+    let mut env = ShapeEnv::new();
+    let op = call["op"].as_str().ok_or("no operator")?;
+    let mut positional: Vec<Value> = Vec::new();
+    for arg in call["args"].as_array().into_iter().flatten() {
+        match read_value(&mut env, arg) {
+            Ok(value) => positional.push(value),
+            Err(_) => return Ok(None),
+        }
+    }
+    let mut keywords: Vec<(&str, Value)> = Vec::new();
+    for (name, arg) in call["kwargs"].as_object().into_iter().flatten() {
+        match read_value(&mut env, arg) {
+            Ok(value) => keywords.push((name, value)),
+            Err(_) => return Ok(None),
+        }
+    }
+    let (schema, kernel) = operators.find(op).ok_or("there is no kernel")?;
+    let Ok(args) = bind(&mut env.pool, schema, positional, keywords) else { return Ok(None) };
+    match kernel.call(&mut Cx::new(&mut env), &args) {
+        Ok(values) => Ok(Some(values.iter().map(|v| write_value(&env.pool, v)).collect())),
+        Err(KernelError::Unsupported(reason)) => Err(format!("unsupported: {reason}")),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The tensors and numbers of results, one after the other; absent ones are null.
+fn flat(returns: &[Json]) -> Vec<&Json> {
+    let mut items = Vec::new();
+    for value in returns {
+        match value.as_object().and_then(|o| o.iter().next()) {
+            Some((kind, Json::Array(list))) if kind == "tensors" => items.extend(list),
+            Some((kind, tensor)) if kind == "tensor" => items.push(tensor),
+            Some((kind, _)) if kind == "none" => {}
+            _ => items.push(value),
+        }
+    }
+    items
+}
+
+fn numbers(json: &Json) -> Option<Vec<i64>> {
+    json.as_array()?.iter().map(Json::as_i64).collect()
+}
+
+/// What differs first between results; empty where nothing does.
+fn difference(found: &[Json], recorded: &[Json], call: &Json) -> String {
+    let (found, recorded) = (flat(found), flat(recorded));
+    if found.len() != recorded.len() {
+        return format!("{} results, {} recorded", found.len(), recorded.len());
+    }
+    let at_run_time = call["run_time"] == true;
+    for (found, recorded) in found.into_iter().zip(recorded) {
+        let (Some(f), Some(r)) = (found.as_object(), recorded.as_object()) else {
+            if found == recorded {
+                continue;
+            }
+            return format!("{found} for {recorded}");
+        };
+        let same =
+            if r.contains_key("shape") { same_tensor(f, r, at_run_time, call) } else { same_number(f, r) };
+        if !same {
+            return format!("{found} for {recorded}");
+        }
+    }
+    String::new()
+}
+
+fn same_tensor(
+    found: &Map<String, Json>,
+    recorded: &Map<String, Json>,
+    at_run_time: bool,
+    call: &Json,
+) -> bool {
+    let field = |object: &Map<String, Json>, key: &str, default: &str| {
+        object.get(key).and_then(Json::as_str).unwrap_or(default).to_owned()
+    };
+    let (Some(Json::Array(sizes)), Some(Json::Array(expected))) = (found.get("shape"), recorded.get("shape"))
+    else {
+        return false;
+    };
+    let same_size = |(size, expected): (&Json, &Json)| match (size, expected) {
+        // Sizes known at run time only are called differently; in place of a number they stand where torch ran the operator.
+        (Json::String(size), Json::String(_)) => size.contains('u'),
+        (Json::String(size), Json::Number(_)) => at_run_time && size.contains('u'),
+        (size, expected) => size == expected,
+    };
+    let sizes_agree = sizes.len() == expected.len() && sizes.iter().zip(expected).all(same_size);
+    let rest_agrees = [("dtype", ""), ("device", "cpu"), ("layout", "strided")]
+        .iter()
+        .all(|(key, default)| field(found, key, default) == field(recorded, key, default));
+    if !sizes_agree || !rest_agrees {
+        return false;
+    }
+    let Some(shape) = recorded.get("shape").and_then(numbers) else { return true };
+    if call["other_strides"] == true
+        || shape.iter().any(|&size| size <= 1)
+        || numbers(&found["shape"]).is_none()
+    {
+        return true;
+    }
+    let contiguous = || {
+        let mut strides = vec![1; shape.len()];
+        for at in (1..shape.len()).rev() {
+            strides[at - 1] = strides[at] * shape[at];
+        }
+        strides
+    };
+    let strides =
+        |object: &Map<String, Json>| object.get("stride").map_or_else(|| Some(contiguous()), numbers);
+    field(found, "layout", "strided") != "strided" || strides(found) == strides(recorded)
+}
+
+fn same_number(found: &Map<String, Json>, recorded: &Map<String, Json>) -> bool {
+    let plain = |object: &Map<String, Json>| {
+        let (kind, value) = object.iter().next().map(|(k, v)| (k.clone(), v.clone())).unwrap_or_default();
+        (kind.strip_prefix("sym").map_or(kind.clone(), str::to_owned), value)
+    };
+    let ((kind, value), (expected_kind, expected)) = (plain(found), plain(recorded));
+    let both_open = matches!((&value, &expected), (Json::String(_), Json::String(_))) && kind != "str";
+    kind == expected_kind && (value == expected || both_open)
+}
+
+#[test]
+fn recorded_calls_come_out_as_recorded() {
+    let operators = Operators::new();
+    let file = File::open("tests/data/ops.jsonl.gz").expect("the recorded calls");
+    let (mut count, mut wrong) = (0, Vec::new());
+    let mut overloads: BTreeMap<String, u32> = BTreeMap::new();
+    let mut seen = vec![0; DIFFERENT.len()];
+    for line in BufReader::new(GzDecoder::new(file)).lines() {
+        let call: Json = serde_json::from_str(&line.expect("text")).expect("JSON");
+        count += 1;
+        *overloads.entry(call["op"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        let found = outcome(&operators, &call);
+        let problem = match (&found, call.get("returns")) {
+            (Ok(Some(found)), Some(recorded)) => {
+                difference(found, recorded.as_array().map_or(&[], Vec::as_slice), &call)
+            }
+            (Ok(None), None) => String::new(),
+            (Ok(Some(_)), None) => "accepted".into(),
+            (Ok(None), Some(_)) => "rejected".into(),
+            (Err(reason), _) => reason.clone(),
+        };
+        if problem.is_empty() {
+            continue;
+        }
+        let id = call["id"].as_str().unwrap_or_default();
+        match DIFFERENT.iter().position(|(prefix, _)| id.starts_with(prefix)) {
+            Some(at) => seen[at] += 1,
+            None => wrong.push(format!("{id}: {problem}")),
+        }
+    }
+    assert!(count > 50_000 && overloads.len() > 1_400, "{count} calls of {} overloads", overloads.len());
+    assert!(wrong.is_empty(), "{} of {count} calls:\n{}", wrong.len(), wrong.join("\n"));
+    for ((prefix, reason), seen) in DIFFERENT.iter().zip(seen) {
+        assert!(seen > 0, "{prefix} ({reason}) comes out as recorded by now: take it off the list");
+    }
+}
