@@ -16,6 +16,10 @@ use crate::report::{
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
 use indexmap::IndexMap;
+use std::cell::Cell;
+
+/// After this many conditions that stay open with the whole budget, a small one has to do for each of the others.
+const MAX_GIVEN_UP: u32 = 4;
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {
@@ -27,11 +31,17 @@ pub(super) struct Examination<'a, 'p> {
     pub violated: Vec<Expr>,
     /// Is told how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
+    /// How many conditions have stayed open.
+    pub given_up: Cell<u32>,
 }
 
 impl<'p> Examination<'_, 'p> {
     fn prover(&self) -> Prover<'_, 'p> {
-        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget: self.budget.clone() }
+        let mut budget = self.budget.clone();
+        if self.given_up.get() >= MAX_GIVEN_UP {
+            budget = Budget { points: 1_000, branches: 4, pivots: 200, ..Budget::small() };
+        }
+        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget }
     }
 
     fn lower(&mut self, outcome: Outcome) {
@@ -48,6 +58,9 @@ impl<'p> Examination<'_, 'p> {
         for (i, obligation) in list.iter().enumerate() {
             (self.tell)(i, list.len());
             let proof = self.decide(run, &mut base, obligation);
+            if proof.verdict == GuardVerdict::Unknown {
+                self.given_up.set(self.given_up.get() + 1);
+            }
             self.write(run, &base, obligation, proof);
         }
         self.definedness(run, &mut base);

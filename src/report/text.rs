@@ -3,10 +3,13 @@ use super::model::{GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The most conditions of one kind that are listed in full.
 const MAX_LISTED: usize = 20;
+/// The longest condition that is shown whole, in characters.
+const MAX_SHOWN: usize = 160;
 
 /// The report as text.
 pub fn to_text(report: &Report, style: Style) -> String {
@@ -31,6 +34,15 @@ pub fn to_text(report: &Report, style: Style) -> String {
     outputs(&mut out, report);
     timings(&mut out, report, style);
     out
+}
+
+/// A condition cut to what one takes in at a glance; the whole is in the JSON report.
+fn short(text: &str) -> Cow<'_, str> {
+    if text.chars().count() <= MAX_SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let start: String = text.chars().take(MAX_SHOWN).collect();
+    Cow::Owned(format!("{start} ..."))
 }
 
 fn plural(n: usize, one: &str, many: &str) -> String {
@@ -97,7 +109,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
     let (broken, consequences) = (of(false), of(true));
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
-        let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", guard.shown);
+        let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", short(&guard.shown));
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
@@ -112,7 +124,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
             writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
     }
     if !consequences.is_empty() {
-        let shown: Vec<&str> = consequences.iter().take(3).map(|g| g.shown.as_str()).collect();
+        let shown: Vec<Cow<str>> = consequences.iter().take(3).map(|g| short(&g.shown)).collect();
         let more = if consequences.len() > 3 { ", ..." } else { "" };
         let n = plural(consequences.len(), "condition is", "conditions are");
         let _ = writeln!(out, "\n{n} violated with these: {}{more}", shown.join(", "));
@@ -204,7 +216,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
     for guard in open.iter().take(MAX_LISTED) {
         let code = style.warning("undecided[guard]");
-        let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", guard.shown);
+        let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
         where_from(out, guard);
         if let Some(reason) = &guard.reason {
             let _ = writeln!(out, "  because       {reason}");
@@ -265,8 +277,8 @@ fn implied(out: &mut String, report: &Report) {
         .iter()
         .take(5)
         .map(|g| match &g.location {
-            Some(location) => format!("{} ({location})", g.shown),
-            None => g.shown.clone(),
+            Some(location) => format!("{} ({location})", short(&g.shown)),
+            None => short(&g.shown).into_owned(),
         })
         .collect();
     let more = if proved.len() > 5 { ", ..." } else { "" };

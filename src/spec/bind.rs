@@ -277,7 +277,7 @@ impl<'p> Binder<'_, 'p> {
         // Plain symbols first, then those to be solved for.
         for plain in [true, false] {
             for (place, &size) in places.iter().zip(admitted) {
-                if matches!(place.entry, Entry::Inferred { .. }) || size == place.recorded {
+                if size == place.recorded {
                     continue;
                 }
                 let poly = self.env.pool.poly(place.recorded);
