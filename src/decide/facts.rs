@@ -7,7 +7,7 @@ use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -39,6 +39,8 @@ pub struct Facts {
     /// The assumptions with nested conjunctions taken apart, and where each part comes from.
     parts: Vec<(Expr, FactId)>,
     nonzero: Vec<Expr>,
+    /// The symbols that occur in assumptions.
+    assumed_of: FxHashSet<Symbol>,
     pub(super) models: Models,
     pub(super) consistency: Consistency,
     table: DomainTable,
@@ -74,6 +76,7 @@ impl Facts {
         let condition = pool.truth(condition);
         self.given.push(condition);
         self.declare_free(pool, condition);
+        self.assumed_of.extend(pool.free_symbols(&[condition]));
         let mut parts = Vec::new();
         conjuncts(pool, condition, &mut parts);
         for part in parts {
@@ -91,6 +94,7 @@ impl Facts {
         if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
+            self.assumed_of.extend(pool.free_symbols(&[divisor]));
             self.models.exclude_zero(pool, divisor);
             let nonzero = pool.ne(divisor, Expr::ZERO);
             self.empty |= self.table.assume(pool, nonzero).is_err();
@@ -102,6 +106,11 @@ impl Facts {
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
         self.settle(pool);
         self.table.domain(pool, e)
+    }
+
+    /// Whether an assumption mentions a symbol.
+    pub(super) fn mentions(&self, symbol: Symbol) -> bool {
+        self.assumed_of.contains(&symbol)
     }
 
     /// The table of domains, with everything that the assumptions say about each other.

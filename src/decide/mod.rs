@@ -26,7 +26,7 @@ pub use bounds::{Bounds, bounds};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;
-pub use ladder::{decide, prepare, quickly};
+pub use ladder::{decide, prepare, quickly, quickly_knowing};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
 pub use simplify::simplify;
