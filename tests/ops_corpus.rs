@@ -12,8 +12,65 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-/// The calls that come out differently, by the beginning of their names, with the reason.
-const DIFFERENT: &[(&str, &str)] = &[];
+/// The calls that come out differently: the beginning of their names, how many they are at most, and the reason.
+const DIFFERENT: &[(&str, usize, &str)] = &[
+    ("aten._batch_norm_impl_index.default/", 3, "the statistics of empty inputs of 16 bits"),
+    ("aten._convolution_double_backward.default/", 13, "no kernel"),
+    ("aten._ctc_loss_backward.Tensor/", 4, "no kernel"),
+    ("aten._ctc_loss_backward.default/", 4, "no kernel"),
+    ("aten._dyn_quant_pack_4bit_weight.default/", 10, "private state of backends and of autograd"),
+    ("aten._embedding_bag.default/", 1, "how a bag without members is counted"),
+    ("aten._embedding_bag_forward_only.default/", 1, "how a bag without members is counted"),
+    ("aten._fft_c2c.default/", 1, "a dimension that neither kernel checks"),
+    ("aten._fused_sdp_choice.default/", 64, "private state of backends and of autograd"),
+    ("aten._nested_from_padded.default/", 13, "nested tensors are not modelled"),
+    ("aten._nested_tensor_from_mask_left_aligned.default/", 13, "nested tensors are not modelled"),
+    ("aten._nnpack_available.default/", 1, "private state of backends and of autograd"),
+    ("aten._pad_enum.default/", 1, "circular padding by more than the size"),
+    ("aten._remove_batch_dim.default/", 14, "levels of vmap are no part of exported programs"),
+    (
+        "aten._scaled_dot_product_cudnn_attention_backward.default/",
+        13,
+        "a kernel that the CPU lacks, answered by its fake kernel only",
+    ),
+    ("aten._slow_conv2d_backward.output_mask/", 13, "no kernel"),
+    ("aten._slow_conv2d_forward.default/", 5, "kernel sizes and biases that are not the weight's"),
+    ("aten._test_optional_intlist.default/", 7, "an operator of torch's own tests"),
+    ("aten._version.default/", 8, "private state of backends and of autograd"),
+    ("aten.binary_cross_entropy.default/", 1, "a weight that broadcasts over a target"),
+    ("aten.broadcast_to.default/", 1, "sizes below 0 that neither kernel checks"),
+    ("aten.conv_transpose2d.input/", 1, "a dilation of 0 that neither kernel checks"),
+    ("aten.convolution_backward.default/", 1, "a gradient of a larger batch, which neither kernel compares"),
+    ("aten.cumprod_backward.default/", 3, "gradients in bool"),
+    ("aten.embedding_bag.default/", 2, "how a bag without members is counted"),
+    ("aten.fake_quantize_per_channel_affine.default/", 1, "zero points are values"),
+    ("aten.fake_quantize_per_channel_affine_cachemask.default/", 1, "zero points are values"),
+    ("aten.gather_backward.default/", 13, "sparse gradients are not modelled"),
+    (
+        "aten.grid_sampler_3d_backward.default/",
+        5,
+        "gradients of another size than the grid, which neither kernel compares",
+    ),
+    ("aten.instance_norm.default/", 1, "running statistics of another dtype than the input"),
+    ("aten.is_contiguous.memory_format/", 1, "a memory format that has no name"),
+    ("aten.is_leaf.default/", 8, "private state of backends and of autograd"),
+    ("aten.is_set_to.default/", 1, "whether tensors share memory, their shapes do not tell"),
+    ("aten.mkldnn_rnn_layer_backward.default/", 1, "layers of oneDNN in 16 bits"),
+    ("aten.multilabel_margin_loss.default/", 3, "dtypes that it lets through where there is nothing to sum"),
+    (
+        "aten.native_layer_norm_backward.default/",
+        5,
+        "empty operands and mixed dtypes that both kernels let through",
+    ),
+    ("aten.nll_loss.default/", 1, "a reduction that has no name"),
+    ("aten.output_nr.default/", 8, "private state of backends and of autograd"),
+    ("aten.retains_grad.default/", 10, "private state of backends and of autograd"),
+    ("aten.slow_conv3d.default/", 4, "kernel sizes and biases that are not the weight's"),
+    ("aten.slow_conv3d_forward.default/", 5, "kernel sizes and biases that are not the weight's"),
+    ("aten.slow_conv_dilated2d.default/", 3, "kernel sizes and biases that are not the weight's"),
+    ("aten.slow_conv_transpose2d.default/", 3, "kernel sizes and biases that are not the weight's"),
+    ("aten.slow_conv_transpose3d.default/", 5, "kernel sizes and biases that are not the weight's"),
+];
 
 /// What a call gives: the results as JSON, `None` where it is rejected.
 fn outcome(operators: &Operators, call: &Json) -> Result<Option<Vec<Json>>, String> {
@@ -163,14 +220,15 @@ fn recorded_calls_come_out_as_recorded() {
             continue;
         }
         let id = call["id"].as_str().unwrap_or_default();
-        match DIFFERENT.iter().position(|(prefix, _)| id.starts_with(prefix)) {
+        match DIFFERENT.iter().position(|(prefix, ..)| id.starts_with(prefix)) {
             Some(at) => seen[at] += 1,
             None => wrong.push(format!("{id}: {problem}")),
         }
     }
     assert!(count > 50_000 && overloads.len() > 1_400, "{count} calls of {} overloads", overloads.len());
     assert!(wrong.is_empty(), "{} of {count} calls:\n{}", wrong.len(), wrong.join("\n"));
-    for ((prefix, reason), seen) in DIFFERENT.iter().zip(seen) {
+    for ((prefix, most, reason), seen) in DIFFERENT.iter().zip(seen) {
+        assert!(seen <= *most, "{prefix} ({reason}): {seen} calls come out differently, at most {most} did");
         assert!(seen > 0, "{prefix} ({reason}) comes out as recorded by now: take it off the list");
     }
 }

@@ -8,7 +8,7 @@ use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
 use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// More facts than this are looked at in groups that share no symbol.
 const MAX_TOGETHER: usize = 12;
@@ -43,6 +43,8 @@ pub struct Facts {
     /// The assumptions with nested conjunctions taken apart, and where each part comes from.
     parts: Vec<(Expr, FactId)>,
     nonzero: Vec<Expr>,
+    /// The symbols that occur in assumptions.
+    assumed_of: FxHashSet<Symbol>,
     pub(super) models: Models,
     pub(super) consistency: Consistency,
     table: DomainTable,
@@ -84,9 +86,11 @@ impl Facts {
         let condition = pool.truth(condition);
         self.given.push(condition);
         self.declare_free(pool, condition);
+        let symbols = pool.free_symbols(&[condition]);
         if !self.whole {
-            self.slices.assumed(id, &pool.free_symbols(&[condition]));
+            self.slices.assumed(id, &symbols);
         }
+        self.assumed_of.extend(symbols);
         self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
         conjuncts(pool, condition, &mut parts);
@@ -109,9 +113,11 @@ impl Facts {
         if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
             self.nonzero.push(divisor);
             self.declare_free(pool, divisor);
+            let symbols = pool.free_symbols(&[divisor]);
             if !self.whole {
-                self.slices.excluded(divisor, &pool.free_symbols(&[divisor]));
+                self.slices.excluded(divisor, &symbols);
             }
+            self.assumed_of.extend(symbols);
             if !self.is_wide() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
@@ -128,6 +134,11 @@ impl Facts {
         }
         self.settle(pool);
         self.table.domain(pool, e)
+    }
+
+    /// Whether an assumption mentions a symbol.
+    pub(super) fn mentions(&self, symbol: Symbol) -> bool {
+        self.assumed_of.contains(&symbol)
     }
 
     /// The table of domains, with everything that the assumptions say about each other.

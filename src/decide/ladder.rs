@@ -9,7 +9,7 @@ use super::reduce::Reduced;
 use super::replay::replays;
 use super::search::conjuncts;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Func, Int, Pool, Symbol};
+use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use crate::range::DomainTable;
 use rustc_hash::FxHashMap;
 
@@ -137,6 +137,16 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
 /// are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+    quickly_knowing(pool, facts, goal, None)
+}
+
+/// As [`quickly`], where the goal is known to be `possible` under some assignment that the facts admit: the opposite is not sought.
+pub fn quickly_knowing(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    possible: Option<bool>,
+) -> Option<bool> {
     let goal = pool.truth(goal);
     if let Some(value) = pool.as_bool(goal) {
         return Some(value);
@@ -144,7 +154,27 @@ pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     if facts.is_wide() {
         return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal));
     }
-    by_range(pool, facts, goal)
+    if let Some(value) = facts.table(pool).decide(pool, goal) {
+        return Some(value);
+    }
+    if is_free(pool, facts, goal) {
+        return None;
+    }
+    by_contradiction(pool, facts, goal, possible)
+}
+
+/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once: then its range is exact, and where that
+/// decides nothing both outcomes are possible.
+fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
+    let free = |e: Expr| pool.as_symbol(e).is_some_and(|symbol| !facts.mentions(symbol));
+    match pool.as_call(goal) {
+        Some((Func::Not, [inner])) => is_free(pool, facts, *inner),
+        Some((Func::IsZero | Func::NotPositive, [e])) => match pool.node(*e) {
+            Some(Node::Sum { terms, .. }) => terms.iter().all(|(monomial, _)| free(*monomial)),
+            _ => free(*e),
+        },
+        _ => false,
+    }
 }
 
 /// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them.
@@ -152,12 +182,17 @@ fn by_range(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     if let Some(value) = facts.table(pool).decide(pool, goal) {
         return Some(value);
     }
+    by_contradiction(pool, facts, goal, None)
+}
+
+/// The truth of the goal because assuming the opposite contradicts ranges and congruences.
+fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Option<bool>) -> Option<bool> {
     let negation = pool.not(goal);
     let table = facts.table(pool);
-    if contradicts(pool, table, negation) {
+    if possible != Some(false) && contradicts(pool, table, negation) {
         return Some(true);
     }
-    contradicts(pool, table, goal).then_some(false)
+    (possible != Some(true) && contradicts(pool, table, goal)).then_some(false)
 }
 
 fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {

@@ -33,7 +33,7 @@ pub use exact_floats::up_to;
 pub use facts::Facts;
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
-pub use ladder::{decide, entails, prepare, quickly};
+pub use ladder::{decide, entails, prepare, quickly, quickly_knowing};
 pub use minimize::{Minimized, minimize};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};

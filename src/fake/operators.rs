@@ -3,8 +3,9 @@ use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
 use super::registry::Registry;
-use crate::ir::schema::{Schema, SchemaTable};
+use crate::ir::schema::Schema;
 use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 /// Computes what an operator returns: the seam for custom operators.
 ///
@@ -54,7 +55,7 @@ impl<F: Fn(&mut Cx, &Args) -> KernelResult + Send + Sync> FakeKernel for F {
 /// The operators at hand.
 #[derive(Default)]
 pub struct Operators {
-    custom: IndexMap<String, (Schema, Box<dyn FakeKernel>)>,
+    custom: IndexMap<String, (Schema, Box<dyn FakeKernel>), FxBuildHasher>,
 }
 
 impl Operators {
@@ -80,10 +81,9 @@ impl Operators {
 
     /// The schema and kernel of an overload, named as in `aten.add.Tensor`.
     pub fn find(&self, op: &str) -> Option<(&Schema, &dyn FakeKernel)> {
-        if let Some((schema, kernel)) = self.custom.get(op) {
-            return Some((schema, kernel.as_ref()));
+        match self.custom.get(op) {
+            Some((schema, kernel)) => Some((schema, kernel.as_ref())),
+            None => Registry::builtin().find(op).map(|(schema, kernel)| (schema, kernel as &dyn FakeKernel)),
         }
-        let kernel = Registry::builtin().resolve(op)?;
-        Some((SchemaTable::global().get(op)?, kernel))
     }
 }

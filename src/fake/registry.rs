@@ -4,6 +4,7 @@ use super::context::Cx;
 use super::error::KernelResult;
 use super::inplace;
 use super::operators::FakeKernel;
+use crate::ir::schema::{Schema, SchemaTable};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -20,7 +21,13 @@ pub(super) use kernels;
 
 /// The kernels by overload.
 pub struct Registry {
-    kernels: FxHashMap<&'static str, Kernel>,
+    kernels: FxHashMap<&'static str, Entry>,
+}
+
+/// A kernel, and its overload's schema once that has been asked for.
+struct Entry {
+    kernel: Kernel,
+    schema: OnceLock<Option<&'static Schema>>,
 }
 
 impl Registry {
@@ -28,21 +35,34 @@ impl Registry {
     pub fn builtin() -> &'static Registry {
         static BUILTIN: OnceLock<Registry> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let kernels =
-                super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter().copied()).collect();
-            Registry { kernels }
+            let kernels = super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter());
+            let entry = |(overload, kernel): &(&'static str, Kernel)| {
+                (*overload, Entry { kernel: *kernel, schema: OnceLock::new() })
+            };
+            Registry { kernels: kernels.map(entry).collect() }
         })
     }
 
     /// The kernel of an overload, named as in `aten.add.Tensor`.
     pub fn get(&self, op: &str) -> Option<&Kernel> {
-        self.kernels.get(op)
+        self.kernels.get(op).map(|entry| &entry.kernel)
+    }
+
+    /// The schema and kernel of an overload, as [`Registry::resolve`] finds it.
+    pub fn find(&'static self, op: &str) -> Option<(&'static Schema, &'static dyn FakeKernel)> {
+        match self.kernels.get(op) {
+            Some(entry) => {
+                let schema = entry.schema.get_or_init(|| SchemaTable::global().get(op));
+                Some(((*schema)?, &entry.kernel))
+            }
+            None => Some((SchemaTable::global().get(op)?, inplace::find(op)?)),
+        }
     }
 
     /// The kernel of an overload, that of an in-place overload being made of the functional one's.
     pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
         match self.kernels.get(op) {
-            Some(kernel) => Some(kernel),
+            Some(entry) => Some(&entry.kernel),
             None => inplace::find(op).map(|kernel| kernel as &dyn FakeKernel),
         }
     }

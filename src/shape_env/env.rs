@@ -22,6 +22,8 @@ pub struct ShapeEnv {
     settled: FxHashMap<Expr, bool>,
     hint_values: FxHashMap<Expr, Option<Value>>,
     unbacked: Vec<Symbol>,
+    /// Whether everything that is assumed of backed symbols holds at the hints.
+    hints_hold: bool,
     origin: Origin,
 }
 
@@ -44,6 +46,7 @@ impl ShapeEnv {
             settled: FxHashMap::default(),
             hint_values: FxHashMap::default(),
             unbacked: Vec::new(),
+            hints_hold: true,
             origin: Origin::default(),
         }
     }
@@ -52,8 +55,13 @@ impl ShapeEnv {
     pub fn declare(&mut self, name: &str, range: ValueRange, info: SymbolInfo) -> Expr {
         let e = self.pool.symbol(name);
         if let Some(symbol) = self.pool.as_symbol(e) {
+            let range_holds = match &info.hint {
+                Some(Value::Int(hint)) => range.contains(hint),
+                _ => true,
+            };
             self.facts.declare(&mut self.pool, symbol, range);
             if let Some(Value::Int(hint)) = &info.hint {
+                self.hints_hold &= range_holds;
                 self.facts.hint(symbol, hint.clone());
             }
             self.symbols.insert(symbol, info);
@@ -130,6 +138,8 @@ impl ShapeEnv {
     /// Assumes a condition: it is a fact from now on.
     pub fn assume(&mut self, condition: Expr) {
         if self.pool.as_bool(condition).is_none() {
+            // With unbacked symbols the hints are no assignment of all symbols.
+            self.hints_hold = self.hints_hold && self.hint(condition).is_some_and(|value| value.as_bool());
             self.facts.assume(&mut self.pool, condition);
             self.settled.insert(condition, true);
         }
@@ -199,7 +209,8 @@ impl ShapeEnv {
         if let Some(&value) = self.settled.get(&condition) {
             return Some(value);
         }
-        let settled = decide::quickly(&mut self.pool, &mut self.facts, condition)?;
+        let possible = if self.hints_hold { self.hint(condition).map(|value| value.as_bool()) } else { None };
+        let settled = decide::quickly_knowing(&mut self.pool, &mut self.facts, condition, possible)?;
         self.settled.insert(condition, settled);
         Some(settled)
     }
