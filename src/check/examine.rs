@@ -5,7 +5,7 @@ use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::summary;
 use super::{minimal, overflow};
-use crate::decide::{Budget, open_divisors};
+use crate::decide::{Budget, Rung, open_divisors};
 use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind, Interpreter};
 use crate::range::ValueRange;
@@ -18,8 +18,8 @@ use crate::spec::Assumptions;
 use indexmap::IndexMap;
 use std::cell::Cell;
 
-/// After this many conditions that stay open with the whole budget, a small one has to do for each of the others.
-const MAX_GIVEN_UP: u32 = 4;
+/// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
+const MAX_HARD: u32 = 12;
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {
@@ -31,15 +31,15 @@ pub(super) struct Examination<'a, 'p> {
     pub violated: Vec<Expr>,
     /// Is told how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
-    /// How many conditions have stayed open.
-    pub given_up: Cell<u32>,
+    /// How many conditions needed Z3, or have stayed open.
+    pub hard: Cell<u32>,
 }
 
 impl<'p> Examination<'_, 'p> {
     fn prover(&self) -> Prover<'_, 'p> {
         let mut budget = self.budget.clone();
-        if self.given_up.get() >= MAX_GIVEN_UP {
-            budget = Budget { points: 1_000, branches: 4, pivots: 200, ..Budget::small() };
+        if self.hard.get() >= MAX_HARD {
+            budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
         }
         Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget }
     }
@@ -58,8 +58,8 @@ impl<'p> Examination<'_, 'p> {
         for (i, obligation) in list.iter().enumerate() {
             (self.tell)(i, list.len());
             let proof = self.decide(run, &mut base, obligation);
-            if proof.verdict == GuardVerdict::Unknown {
-                self.given_up.set(self.given_up.get() + 1);
+            if proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name() {
+                self.hard.set(self.hard.get() + 1);
             }
             self.write(run, &base, obligation, proof);
         }

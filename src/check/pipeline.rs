@@ -177,7 +177,7 @@ impl Checker {
             budget,
             report: &mut report,
             violated: Vec::new(),
-            given_up: std::cell::Cell::new(0),
+            hard: std::cell::Cell::new(0),
             tell: &|done, total| self.tell("deciding conditions", done, total),
         };
         examination.conditions(run);
