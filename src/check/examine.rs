@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use std::cell::Cell;
 
 /// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
-const MAX_HARD: u32 = 12;
+const MAX_HARD: u32 = 5;
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {

@@ -36,16 +36,19 @@ pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditio
     kept
 }
 
+/// The conditions beyond this many are not compared with those before them.
+const MAX_COMPARED: usize = 16;
+
 /// Which of the conditions, in order, follow from the facts and the conditions before them.
 pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) -> Vec<bool> {
-    let budget = Budget::small();
+    let budget = Budget { points: 500, branches: 4, work: 5_000, ..Budget::small() };
     let mut known = facts.clone();
     let mut follows = Vec::with_capacity(conditions.len());
     for (i, &condition) in conditions.iter().enumerate() {
         let implied = i > 0
-            && i < MAX_CONDITIONS
+            && i < MAX_COMPARED
             && matches!(decide(pool, &mut known, condition, &budget).verdict, Verdict::Implied { .. });
-        if !implied && i < MAX_CONDITIONS {
+        if !implied && i < MAX_COMPARED {
             known.assume(pool, condition);
         }
         follows.push(implied);

@@ -297,7 +297,7 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     }
     dtypes(cx, x, w)?;
     let strict = args.has("dilation") && (!transposed || spatial == 3);
-    let viewed = kernel_sizes(cx, args, w, strict)?;
+    let viewed = if args.has("kernel_size") { kernel_sizes(cx, args, w, strict)? } else { (**w).clone() };
     if let Some(bias) = bias {
         cx.check(bias.dtype == x.dtype || !strict, "convolution.C12", |_| {
             format!("the dtypes differ: {} and {}", x.dtype, bias.dtype)
