@@ -16,6 +16,8 @@ pub struct Options {
 pub enum Command {
     /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that breaks it.
     Check(CheckOptions),
+    /// Write an exported program as text.
+    Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
     Verify(super::verify::VerifyOptions),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.

@@ -12,8 +12,10 @@ mod files;
 mod infer;
 mod jsonl;
 mod minimize;
+mod programs;
 mod progress;
 mod query;
+mod show;
 mod simplify;
 mod verify;
 
@@ -47,6 +49,7 @@ pub fn run() -> ExitCode {
 fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
+        Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => jsonl::run(options.jobs, &infer::answer),

@@ -17,6 +17,7 @@ pub mod pytree;
 pub mod schema;
 pub mod signature;
 pub mod source;
+pub mod text;
 
 pub use argument::{Argument, Operand, Subgraph};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
