@@ -1,5 +1,6 @@
 //! `sizewise show`: a program as text.
 use super::{files, programs};
+use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -32,6 +33,8 @@ pub enum Form {
     Python,
     /// A graph for Graphviz.
     Dot,
+    /// The JSON that a .pt2 archive holds.
+    Json,
 }
 
 /// Runs the command.
@@ -43,6 +46,7 @@ pub fn run(options: &ShowOptions) -> ExitCode {
             Form::Fx => text::write_fx(&program, detail),
             Form::Python => text::write_python(&program),
             Form::Dot => text::write_dot(&program),
+            Form::Json => pt2::write_json(&program).map_err(|error| error.to_string())?,
         };
         files::write(options.output.as_deref(), &text)
     });
