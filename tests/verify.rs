@@ -2,9 +2,9 @@
 mod verify_programs;
 
 use sizewise::fake::Operators;
-use sizewise::ir::outline::{GraphOutline, Outline, Step, StepKind, ValueKind};
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::Schema;
+use sizewise::ir::text;
 use sizewise::verify::{
     KnownOperators, Options, Profile, Rule, Violation, markdown, verify_outline, verify_program,
 };
@@ -106,37 +106,23 @@ fn every_rule_has_a_fixture() {
     }
 }
 
-/// A graph of text, which alone can have its nodes in the wrong order.
-fn graph(steps: &[(&str, StepKind)]) -> Outline {
-    let step = |(name, kind): &(&str, StepKind)| Step {
-        name: (*name).to_owned(),
-        named: true,
-        kind: *kind,
-        uses: Vec::new(),
-        makes: match kind {
-            StepKind::Output => Vec::new(),
-            _ => vec![((*name).to_owned(), ValueKind::Unknown)],
-        },
-        subgraphs: Vec::new(),
-    };
-    let graph = GraphOutline { steps: steps.iter().map(step).collect(), ..GraphOutline::default() };
-    Outline { graph, ..Outline::default() }
-}
-
 #[test]
 fn inputs_come_first_and_one_output_last() {
-    use StepKind::{Call, Input, Output};
-    let (x, y, add, out) = (("x", Input), ("y", Input), ("add", Call), ("output", Output));
+    let input = |name: &str| format!("    %{name} : [num_users=1] = placeholder[target={name}]\n");
+    let add = "    %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, 1), kwargs = {})\n";
+    let (x, y, out) = (input("x"), input("y"), "    return x\n");
     for (steps, rule, message) in [
-        (vec![x, y, add, out], None, ""),
-        (vec![x, add, y, out], Some(Rule::PlaceholdersFirst), "`y` stands behind other nodes"),
-        (vec![x, out, add], Some(Rule::OutputLast), "`add` stands behind the output node"),
-        (vec![x, out, out], Some(Rule::OutputLast), "a second output node"),
-        (vec![x, add], Some(Rule::OutputLast), "no output node"),
+        ([&x, &y, add, out], None, ""),
+        ([&x, add, &y, out], Some(Rule::PlaceholdersFirst), "`y` stands behind other nodes"),
+        ([&x, &y, out, add], Some(Rule::OutputLast), "`add` stands behind the output node"),
+        ([&x, add, out, out], Some(Rule::OutputLast), "a second output node"),
+        ([&x, &y, add, ""], Some(Rule::OutputLast), "no output node"),
     ] {
-        let found = verify_outline(&graph(&steps));
-        assert_eq!(found.first().map(|violation| violation.rule), rule, "{steps:?}");
+        let text = format!("graph():\n{}", steps.concat());
+        let found = verify_outline(&text::outline(&text).expect("an outline"));
+        assert_eq!(found.first().map(|violation| violation.rule), rule, "{text}");
         assert!(found.len() < 2 && found.iter().all(|violation| violation.message.contains(message)));
+        assert_eq!(text::read(&text).is_ok(), rule.is_none(), "{text}");
     }
 }
 
@@ -216,4 +202,20 @@ fn edge_programs_are_verified_though_other_commands_refuse_them() {
     assert_eq!(sizewise(&["verify", &path]).0, 0);
     let (code, _, error) = sizewise(&["check", &path]);
     assert!(code == 3 && error.contains("EDGE dialect"), "{code} {error}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn text_is_verified_like_archives() {
+    let (code, shown, _) = sizewise(&["show", "tests/data/programs/op_inplace.pt2", "--full"]);
+    assert_eq!(code, 0);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("inplace.txt").display().to_string();
+    std::fs::write(&path, &shown).expect("a writable folder");
+    assert_eq!(sizewise(&["verify", &path, "--dialect", "training"]).0, 0);
+    assert_eq!(sizewise(&["verify", &path, "--dialect", "aten"]).0, 1);
+    let broken = shown.replacen("(torch.nn.Module)", "", 1);
+    std::fs::write(&path, broken).expect("a writable folder");
+    let (code, _, error) = sizewise(&["verify", &path]);
+    assert!(code == 3 && error.contains("line 2 column 5"), "{code} {error}");
 }

@@ -19,6 +19,8 @@ pub enum Command {
     /// Write a spec: the one that a program has, or the widest one that it serves.
     #[command(subcommand)]
     Spec(SpecCommand),
+    /// Write an exported program as text.
+    Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
     Verify(super::verify::VerifyOptions),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.

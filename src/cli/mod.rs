@@ -14,8 +14,10 @@ pub mod jsonl;
 mod minimize;
 mod operators;
 mod ops;
+mod programs;
 mod progress;
 mod query;
+mod show;
 mod simplify;
 mod spec;
 mod verify;
@@ -51,6 +53,7 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
+        Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),

@@ -1,8 +1,8 @@
 //! `sizewise verify`: does a program keep the rules of its dialect?
 use super::args::Colour;
 use super::files;
+use super::programs::Loaded;
 use crate::fake::Operators;
-use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::schema::Schema;
 use crate::ir::{Dialect, ReadErrorKind};
 use crate::verify::{
@@ -21,7 +21,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// Options of `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyOptions {
-    /// The exported program: a .pt2 file, or - for standard input.
+    /// The exported program: a .pt2 file or a text form, or - for standard input.
     pub program: PathBuf,
     /// The dialect whose rules the program is to keep; its own by default.
     #[arg(long, value_enum)]
@@ -132,13 +132,12 @@ pub fn run(options: &VerifyOptions) -> ExitCode {
 }
 
 fn verify(options: &VerifyOptions) -> Result<Findings, String> {
-    let bytes = files::read(&options.program)?;
-    let name = files::name(&options.program);
-    let reading = ReadOptions { edge: true, ..ReadOptions::default() };
-    let outline = pt2::outline(&bytes, &reading).map_err(|error| format!("{name}: {error}"))?;
+    let loaded = Loaded::open(&options.program)?;
+    let name = loaded.name().to_owned();
+    let outline = loaded.outline().map_err(|error| format!("{name}: {error}"))?;
     let mut violations = verify_outline(&outline);
     let asked = options.dialect.map(Profile::from);
-    let (own, profile) = match pt2::read(&bytes, &reading) {
+    let (own, profile) = match loaded.program() {
         Ok(program) => {
             let profile = asked.unwrap_or(program.dialect.into());
             let operators = AtHand(Operators::new());

@@ -212,6 +212,11 @@ impl Layout {
         Self::NAMES.iter().find(|row| row.2 == name).map(|row| row.0)
     }
 
+    /// The number in the export format.
+    pub fn export_number(self) -> i64 {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or(0, |row| row.1)
+    }
+
     /// The layout with this number in the export format. 0 (unknown) is none.
     pub fn from_export_number(number: i64) -> Option<Layout> {
         Self::NAMES.iter().find(|row| row.1 == number).map(|row| row.0)
@@ -254,6 +259,11 @@ impl MemoryFormat {
     pub fn from_name(name: &str) -> Option<MemoryFormat> {
         let name = name.strip_prefix("torch.").unwrap_or(name);
         Self::NAMES.iter().find(|row| row.2 == name).map(|row| row.0)
+    }
+
+    /// The number in the export format.
+    pub fn export_number(self) -> i64 {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or(0, |row| row.1)
     }
 
     /// The memory format with this number in the export format. 0 (unknown) is none.

@@ -4,6 +4,7 @@
 pub mod argument;
 pub mod dtype;
 pub mod error;
+pub mod flatten;
 pub mod graph;
 pub mod hints;
 pub mod input;
@@ -17,16 +18,18 @@ pub mod pytree;
 pub mod schema;
 pub mod signature;
 pub mod source;
+pub mod text;
 
 pub use argument::{Argument, Operand, Subgraph};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use error::{Place, ReadError, ReadErrorKind, ReadResult};
+pub use flatten::{StructureError, Tree};
 pub use graph::{Graph, GraphBuilder, GraphInput, Origin, Value, ValueId};
 pub use hints::{SymbolHints, symbol_hints};
 pub use input::UserInput;
 pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
 pub use node::{Constant, Input, Node, Output, PassedAs, Target, TargetKind};
-pub use program::{Bounds, Dialect, ModuleCall, ModuleSignature, Program};
+pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
 pub use pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
 pub use signature::{InputSpec, OutputSpec, Signature};

@@ -7,6 +7,8 @@ use indexmap::IndexMap;
 
 use super::graph::Graph;
 use super::meta::ExprTable;
+use super::node::Constant;
+use super::outline::ValueKind;
 use super::pytree::TreeSpec;
 use super::signature::Signature;
 
@@ -73,8 +75,35 @@ pub struct ModuleSignature {
     pub in_spec: TreeSpec,
     /// The structure of the result.
     pub out_spec: TreeSpec,
+    /// The values that go in, in the order of the structure's leaves.
+    pub inputs: Vec<CallValue>,
+    /// The values that come out.
+    pub outputs: Vec<CallValue>,
     /// The names of the arguments, positional ones first; those of `*args` are `args_0`, `args_1`, ..
     pub forward_arg_names: Option<Vec<Arc<str>>>,
+}
+
+/// What goes into a call of a module or comes out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallValue {
+    /// A value of the graph, by the name that the program gives; a verifier checks that there is one.
+    Named {
+        /// The name.
+        name: Arc<str>,
+        /// What it is said to be.
+        kind: ValueKind,
+    },
+    /// An object of a custom class.
+    Object {
+        /// The value's name.
+        name: Arc<str>,
+        /// The class.
+        class: Arc<str>,
+    },
+    /// A constant.
+    Constant(Constant),
+    /// Something else, which is not kept.
+    Other,
 }
 
 /// An exported program, well formed: each value is made once, before it is used, and the signature

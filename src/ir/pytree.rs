@@ -15,6 +15,9 @@ pub struct TreeSpec {
     pub kind: TreeKind,
     /// Its elements, in order.
     pub children: Vec<TreeSpec>,
+    /// Type and context as the program writes them, where they are not those that the kind alone would be written with:
+    /// an ordered dictionary, a deque of a limited length.
+    pub written: Option<Box<(Arc<str>, Arc<str>)>>,
 }
 
 /// What a node of a structure is.
@@ -105,7 +108,7 @@ pub type NamedTupleFields = IndexMap<Arc<str>, Vec<Arc<str>>>;
 
 impl TreeSpec {
     /// A single value.
-    pub const LEAF: TreeSpec = TreeSpec { kind: TreeKind::Leaf, children: Vec::new() };
+    pub const LEAF: TreeSpec = TreeSpec { kind: TreeKind::Leaf, children: Vec::new(), written: None };
 
     /// Reads `[1, {"type": .., "context": .., "children_spec": [..]}]`, the form that programs hold.
     ///
@@ -121,6 +124,39 @@ impl TreeSpec {
             )));
         }
         build(root, named_tuples)
+    }
+
+    /// The form that programs hold: `[1, {"type": .., "context": .., "children_spec": [..]}]`.
+    pub fn to_json(&self) -> String {
+        let mut text = String::from("[1, ");
+        self.push_json(&mut text);
+        text.push(']');
+        text
+    }
+
+    fn push_json(&self, text: &mut String) {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let (class, context) = match (&self.written, plain_form(&self.kind)) {
+            (Some(written), _) => (quoted(&written.0), quoted(&written.1)),
+            (None, Some((class, context))) => (quoted(&class), quoted(&context)),
+            (None, None) => ("null".to_owned(), "null".to_owned()),
+        };
+        text.push_str(&format!("{{\"type\": {class}, \"context\": {context}, \"children_spec\": ["));
+        for (index, child) in self.children.iter().enumerate() {
+            text.push_str(if index > 0 { ", " } else { "" });
+            child.push_json(text);
+        }
+        text.push_str("]}");
+    }
+
+    /// Adds the fields of the named tuples in the structure.
+    pub fn named_tuples(&self, fields: &mut NamedTupleFields) {
+        if let TreeKind::NamedTuple { class, fields: names } = &self.kind
+            && !names.is_empty()
+        {
+            fields.insert(Arc::clone(class), names.clone());
+        }
+        self.children.iter().for_each(|child| child.named_tuples(fields));
     }
 
     /// How many values the structure holds.
@@ -162,6 +198,28 @@ impl TreeSpec {
     }
 }
 
+/// Type and context of a kind in their usual form; `None` for a value.
+fn plain_form(kind: &TreeKind) -> Option<(String, String)> {
+    let (class, context): (&str, String) = match kind {
+        TreeKind::Leaf => return None,
+        TreeKind::Tuple => ("builtins.tuple", "null".to_owned()),
+        TreeKind::List => ("builtins.list", "null".to_owned()),
+        TreeKind::Deque => ("collections.deque", "null".to_owned()),
+        TreeKind::Dict(keys) => {
+            let key = |key: &TreeKey| match key {
+                TreeKey::Str(text) => serde_json::Value::from(&**text).to_string(),
+                TreeKey::Int(value) => value.to_string(),
+            };
+            ("builtins.dict", format!("[{}]", keys.iter().map(key).collect::<Vec<_>>().join(", ")))
+        }
+        TreeKind::NamedTuple { class, .. } => {
+            ("collections.namedtuple", serde_json::Value::from(&**class).to_string())
+        }
+        TreeKind::Other { class, context } => (class, context.to_string()),
+    };
+    Some((class.to_owned(), context))
+}
+
 /// The JSON form; its nesting is bounded by the JSON reader.
 #[derive(Deserialize)]
 struct RawSpec {
@@ -196,7 +254,10 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
     };
     let children =
         raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
-    Ok(TreeSpec { kind, children })
+    let class = raw.class.as_deref().unwrap_or_default();
+    let usual = plain_form(&kind).is_none_or(|(usual, text)| usual == class && text == context);
+    let written = (!usual).then(|| Box::new((class.into(), context.into())));
+    Ok(TreeSpec { kind, children, written })
 }
 
 /// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object.

@@ -1,10 +1,13 @@
-//! Reads `.pt2` files: the archive, its JSON, and the program in it.
+//! Reads and writes `.pt2` files: the archive, its JSON, and the program in it.
 
 mod archive;
 mod convert;
 mod json;
 mod outline;
 mod version;
+mod write;
+
+pub use write::{WriteError, write, write_json};
 
 use std::borrow::Cow;
 

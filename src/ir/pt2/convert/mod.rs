@@ -11,8 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::json::{self, Int};
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::meta::ExprTable;
-use crate::ir::node::Target;
-use crate::ir::program::{Bounds, Dialect, ModuleCall, ModuleSignature, Program};
+use crate::ir::node::{Constant, Target};
+use crate::ir::outline::ValueKind;
+use crate::ir::program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 use crate::ir::pytree::{NamedTupleFields, TreeSpec};
 
 /// What all graphs of a program share.
@@ -125,6 +126,8 @@ fn module_calls(
         let signature = match &entry.signature {
             None => None,
             Some(signature) => Some(ModuleSignature {
+                inputs: signature.inputs.iter().map(call_value).collect(),
+                outputs: signature.outputs.iter().map(call_value).collect(),
                 in_spec: TreeSpec::parse(&signature.in_spec, fields)
                     .map_err(|error| error.under(|| path("in_spec")))?,
                 out_spec: TreeSpec::parse(&signature.out_spec, fields)
@@ -135,4 +138,24 @@ fn module_calls(
         calls.push(ModuleCall { fqn: Arc::from(&*entry.fqn), signature });
     }
     Ok(calls)
+}
+
+fn call_value(argument: &json::Argument<'_>) -> CallValue {
+    use json::Argument as Json;
+    let named = |name: &str, kind| CallValue::Named { name: name.into(), kind };
+    match argument {
+        Json::Tensor(tensor) => named(&tensor.name, ValueKind::Tensor),
+        Json::SymInt(json::SymIntArgument::Name(name)) => named(name, ValueKind::SymInt),
+        Json::SymFloat(json::SymFloatArgument::Name(name)) => named(name, ValueKind::SymFloat),
+        Json::SymBool(json::SymBoolArgument::Name(name)) => named(name, ValueKind::SymBool),
+        Json::CustomObj(object) => {
+            CallValue::Object { name: (&*object.name).into(), class: (&*object.class_fqn).into() }
+        }
+        Json::None(_) => CallValue::Constant(Constant::None),
+        Json::Int(Int(value)) => CallValue::Constant(Constant::Int(*value)),
+        Json::Float(json::Double(value)) => CallValue::Constant(Constant::Float(*value)),
+        Json::Bool(value) => CallValue::Constant(Constant::Bool(*value)),
+        Json::Str(text) => CallValue::Constant(Constant::Str((&**text).into())),
+        _ => CallValue::Other,
+    }
 }

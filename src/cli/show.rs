@@ -1,0 +1,60 @@
+//! `sizewise show`: a program as text.
+use super::{files, programs};
+use crate::ir::pt2;
+use crate::ir::text::{self, Detail};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `show`.
+#[derive(Args, Debug)]
+pub struct ShowOptions {
+    /// The exported program: a .pt2 file or a text form, or - for standard input.
+    pub program: PathBuf,
+    /// The form.
+    #[arg(long = "as", value_enum, default_value_t = Form::Readable)]
+    pub form: Form,
+    /// Write strides, devices and offsets as well, and every result, so that the text can be read back.
+    #[arg(long)]
+    pub full: bool,
+    /// Where to write; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The forms of a program.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// As an ExportedProgram prints itself: Python with shapes, signature and ranges.
+    Readable,
+    /// As an FX graph prints itself.
+    Fx,
+    /// The graph module's forward as Python.
+    Python,
+    /// A graph for Graphviz.
+    Dot,
+    /// The JSON that a .pt2 archive holds.
+    Json,
+}
+
+/// Runs the command.
+pub fn run(options: &ShowOptions) -> ExitCode {
+    let written = programs::load(&options.program).and_then(|program| {
+        let detail = if options.full { Detail::Full } else { Detail::Short };
+        let text = match options.form {
+            Form::Readable => text::write_readable(&program, detail),
+            Form::Fx => text::write_fx(&program, detail),
+            Form::Python => text::write_python(&program),
+            Form::Dot => text::write_dot(&program),
+            Form::Json => pt2::write_json(&program).map_err(|error| error.to_string())?,
+        };
+        files::write(options.output.as_deref(), &text)
+    });
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("sizewise: {message}");
+            ExitCode::from(3)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Writes programs as `print_readable` and `ExportedProgram` do: Python with annotations.
+
+use std::fmt::Write;
+
+use super::flow::{Statement, Uses, statements, uses};
+use super::names::{Notation, notation};
+use super::show::{Shower, Style, expr_text};
+use super::{Detail, annotation, sections};
+use crate::ir::{
+    Argument, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
+};
+
+/// Writes the whole program: its graph, the graphs within, the signature and the ranges.
+pub fn write_readable(program: &Program, detail: Detail) -> String {
+    let mut text = String::from("ExportedProgram:\n");
+    let class = Class { program, detail, annotate: true };
+    class.write(&program.graph, "GraphModule", 1, true, &mut text);
+    text.push_str(&sections::write(program));
+    text
+}
+
+/// Writes graphs as classes.
+pub(super) struct Class<'p> {
+    pub program: &'p Program,
+    pub detail: Detail,
+    pub annotate: bool,
+}
+
+/// The names of a graph's inputs; those of constants come from the signature, where there is one.
+pub(super) fn input_names(program: &Program, graph: &Graph, whole: bool) -> Vec<String> {
+    let name = |(index, input): (usize, &GraphInput)| match input {
+        GraphInput::Value(value) => graph.name(*value).to_string(),
+        GraphInput::Constant(_) => match program.signature.inputs.get(index) {
+            Some(InputSpec::Constant { name, .. }) if whole => name.to_string(),
+            _ => format!("input_{index}"),
+        },
+    };
+    graph.inputs().iter().enumerate().map(name).collect()
+}
+
+/// What a graph returns; names stand without `%` in either form.
+pub(super) fn returned(graph: &Graph) -> String {
+    let shower = Shower { graph, style: Style::Python };
+    let items: Vec<String> = graph
+        .outputs()
+        .iter()
+        .map(|output| match output.value() {
+            Some(value) => graph.name(value).to_string(),
+            None => shower.argument(output),
+        })
+        .collect();
+    match items.as_slice() {
+        [only] if graph.single_tensor_return() => only.clone(),
+        [only] => format!("({only},)"),
+        _ => format!("({})", items.join(", ")),
+    }
+}
+
+/// A call's target and arguments in Python.
+fn call_text(node: &Node, graph: &Graph) -> String {
+    let shower = Shower { graph, style: Style::Python };
+    if let TargetKind::Python { module, function } = node.target.kind()
+        && &**module == "_operator"
+    {
+        let arguments: Vec<String> = node.inputs.iter().map(|input| shower.argument(&input.arg)).collect();
+        match (notation(function), arguments.as_slice()) {
+            (Some(Notation::Infix(symbol)), [a, b]) => return format!("{a} {symbol} {b}"),
+            (Some(Notation::Prefix(symbol)), [a]) => return format!("{symbol}{a}"),
+            _ => {}
+        }
+    }
+    let argument = |input: &Input| match input.passed_as {
+        PassedAs::Keyword => format!("{} = {}", input.name, shower.argument(&input.arg)),
+        _ => shower.argument(&input.arg),
+    };
+    let arguments: Vec<String> = node.inputs.iter().map(argument).collect();
+    format!("{}({})", target_text(node), arguments.join(", "))
+}
+
+/// A target as Python's text names it.
+pub(super) fn target_text(node: &Node) -> String {
+    let name = node.target.qualified_name();
+    match name.strip_prefix("_operator.") {
+        Some(function) => format!("operator.{function}"),
+        None => name,
+    }
+}
+
+impl Class<'_> {
+    fn annotation(&self, graph: &Graph, value: Option<ValueId>) -> String {
+        let meta = value.filter(|_| self.annotate).map(|value| graph.meta(value));
+        match meta.and_then(|meta| annotation::write(meta, &self.program.exprs, self.detail)) {
+            Some(text) => format!(": \"{text}\""),
+            None => String::new(),
+        }
+    }
+
+    fn parameters(&self, graph: &Graph, whole: bool) -> String {
+        let names = input_names(self.program, graph, whole);
+        let mut text = String::from("self");
+        for (name, input) in names.iter().zip(graph.inputs()) {
+            let annotation = match input {
+                GraphInput::Value(value) => self.annotation(graph, Some(*value)),
+                GraphInput::Constant(_) if !self.annotate => String::new(),
+                GraphInput::Constant(constant) => {
+                    format!(": {}", crate::ir::pytree::python_string(&annotation::write_constant(constant)))
+                }
+            };
+            let _ = write!(text, ", {name}{annotation}");
+        }
+        text
+    }
+
+    /// Writes a graph and the graphs within, `level` levels in.
+    pub fn write(&self, graph: &Graph, name: &str, level: usize, whole: bool, text: &mut String) {
+        let (outer, inner) = ("    ".repeat(level), "    ".repeat(level + 1));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{outer}class {name}(torch.nn.Module):");
+        let _ = writeln!(text, "{inner}def forward({}):", self.parameters(graph, whole));
+        self.body(graph, level + 2, text);
+        let mut written = rustc_hash::FxHashSet::default();
+        for node in graph.nodes() {
+            for input in &node.inputs {
+                if let Argument::Graph(subgraph) = &input.arg
+                    && written.insert(&subgraph.name)
+                {
+                    text.push('\n');
+                    self.write(&subgraph.graph, &subgraph.name, level + 1, false, text);
+                }
+            }
+        }
+    }
+
+    /// Writes the statements of a graph.
+    pub fn body(&self, graph: &Graph, level: usize, text: &mut String) {
+        let indent = "    ".repeat(level);
+        let list = statements(graph, self.detail);
+        let uses = uses(graph, &list);
+        let mut source: Option<String> = None;
+        for (at, statement) in list.iter().enumerate() {
+            if let Statement::Call { node, .. } = statement {
+                let location = node.provenance.location();
+                let line = location.map(|place| {
+                    let code: String = place.code.chars().take(200).collect();
+                    format!("# File: {}:{} in {}, code: {code}", place.file, place.line, place.function)
+                });
+                if line.is_some() && line != source {
+                    let _ = writeln!(text, "{indent}{}", line.as_deref().unwrap_or_default());
+                    source = line;
+                }
+            }
+            let (value, right) = match statement {
+                Statement::Fetch(name) => (None, format!("self.{name}")),
+                Statement::Call { node, value, .. } => (*value, call_text(node, graph)),
+                Statement::Item { from, index, value, .. } => (*value, format!("{from}[{index}]")),
+            };
+            let annotation = self.annotation(graph, value);
+            let freed = freed(statement, at, graph, &uses);
+            let _ = writeln!(text, "{indent}{}{annotation} = {right}{freed}", statement.name());
+        }
+        let _ = writeln!(text, "{indent}return {}", returned(graph));
+    }
+}
+
+/// The names that a statement is the last to use: `;  x = y = None`.
+fn freed(statement: &Statement<'_>, at: usize, graph: &Graph, uses: &Uses) -> String {
+    let mut names = statement.uses(graph);
+    names.retain(|name| uses.last.get(name) == Some(&at));
+    if !uses.last.contains_key(statement.name()) {
+        names.push(statement.name().to_owned());
+    }
+    let mut told = rustc_hash::FxHashSet::default();
+    names.retain(|name| told.insert(name.clone()));
+    if names.is_empty() { String::new() } else { format!(";  {} = None", names.join(" = ")) }
+}
+
+/// An expression that keys a range constraint, as sympy prints it.
+pub(super) fn range_key(text: &str) -> String {
+    expr_text(text)
+}
