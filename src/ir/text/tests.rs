@@ -134,8 +134,7 @@ fn every_program_is_drawn_and_written_as_python() {
         assert!(
             functions
                 .lines()
-                .filter(|line| line.starts_with("def "))
-                .last()
+                .rfind(|line| line.starts_with("def "))
                 .is_some_and(|line| line.starts_with("def main(")),
             "{name}"
         );
