@@ -33,6 +33,8 @@ pub enum Form {
     Python,
     /// A graph for Graphviz.
     Dot,
+    /// Graphs within as functions, inner ones first, as ONNX has them.
+    Functions,
     /// The JSON that a .pt2 archive holds.
     Json,
 }
@@ -45,6 +47,7 @@ pub fn run(options: &ShowOptions) -> ExitCode {
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),
             Form::Python => text::write_python(&program),
+            Form::Functions => text::write_functions(&program),
             Form::Dot => text::write_dot(&program),
             Form::Json => pt2::write_json(&program).map_err(|error| error.to_string())?,
         };

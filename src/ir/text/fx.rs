@@ -43,7 +43,7 @@ fn kind(program: &Program, graph: &Graph, value: Option<ValueId>, detail: Detail
 }
 
 fn call_text(node: &Node, graph: &Graph) -> String {
-    let shower = Shower { graph, style: Style::Fx };
+    let shower = Shower { graph, style: Style::Fx, functions: None };
     let (keyword, positional): (Vec<&Input>, Vec<&Input>) =
         node.inputs.iter().partition(|input| input.passed_as == PassedAs::Keyword);
     let positional: Vec<String> = positional.iter().map(|input| shower.argument(&input.arg)).collect();

@@ -7,13 +7,13 @@ use super::names::{Notation, notation};
 use super::show::{Shower, Style, expr_text};
 use super::{Detail, annotation, sections};
 use crate::ir::{
-    Argument, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
+    Argument, Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
 };
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
 pub fn write_readable(program: &Program, detail: Detail) -> String {
     let mut text = String::from("ExportedProgram:\n");
-    let class = Class { program, detail, annotate: true };
+    let class = Class { program, detail, annotate: true, functions: None };
     class.write(&program.graph, "GraphModule", 1, true, &mut text);
     text.push_str(&sections::write(program));
     text
@@ -24,6 +24,8 @@ pub(super) struct Class<'p> {
     pub program: &'p Program,
     pub detail: Detail,
     pub annotate: bool,
+    /// Functions that stand for the graphs within, instead of attributes.
+    pub functions: Option<&'p Functions<'p>>,
 }
 
 /// The names of a graph's inputs; those of constants come from the signature, where there is one.
@@ -40,7 +42,7 @@ pub(super) fn input_names(program: &Program, graph: &Graph, whole: bool) -> Vec<
 
 /// What a graph returns; names stand without `%` in either form.
 pub(super) fn returned(graph: &Graph) -> String {
-    let shower = Shower { graph, style: Style::Python };
+    let shower = Shower { graph, style: Style::Python, functions: None };
     let items: Vec<String> = graph
         .outputs()
         .iter()
@@ -57,8 +59,8 @@ pub(super) fn returned(graph: &Graph) -> String {
 }
 
 /// A call's target and arguments in Python.
-fn call_text(node: &Node, graph: &Graph) -> String {
-    let shower = Shower { graph, style: Style::Python };
+fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>) -> String {
+    let shower = Shower { graph, style: Style::Python, functions };
     if let TargetKind::Python { module, function } = node.target.kind()
         && &**module == "_operator"
     {
@@ -95,9 +97,10 @@ impl Class<'_> {
         }
     }
 
-    fn parameters(&self, graph: &Graph, whole: bool) -> String {
+    /// The parameters behind `self`, each with a comma before it.
+    pub fn parameters(&self, graph: &Graph, whole: bool) -> String {
         let names = input_names(self.program, graph, whole);
-        let mut text = String::from("self");
+        let mut text = String::new();
         for (name, input) in names.iter().zip(graph.inputs()) {
             let annotation = match input {
                 GraphInput::Value(value) => self.annotation(graph, Some(*value)),
@@ -116,7 +119,7 @@ impl Class<'_> {
         let (outer, inner) = ("    ".repeat(level), "    ".repeat(level + 1));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{outer}class {name}(torch.nn.Module):");
-        let _ = writeln!(text, "{inner}def forward({}):", self.parameters(graph, whole));
+        let _ = writeln!(text, "{inner}def forward(self{}):", self.parameters(graph, whole));
         self.body(graph, level + 2, text);
         let mut written = rustc_hash::FxHashSet::default();
         for node in graph.nodes() {
@@ -138,6 +141,9 @@ impl Class<'_> {
         let uses = uses(graph, &list);
         let mut source: Option<String> = None;
         for (at, statement) in list.iter().enumerate() {
+            if self.functions.is_some() && matches!(statement, Statement::Fetch(_)) {
+                continue;
+            }
             if let Statement::Call { node, .. } = statement {
                 let location = node.provenance.location();
                 let line = location.map(|place| {
@@ -151,11 +157,14 @@ impl Class<'_> {
             }
             let (value, right) = match statement {
                 Statement::Fetch(name) => (None, format!("self.{name}")),
-                Statement::Call { node, value, .. } => (*value, call_text(node, graph)),
+                Statement::Call { node, value, .. } => (*value, call_text(node, graph, self.functions)),
                 Statement::Item { from, index, value, .. } => (*value, format!("{from}[{index}]")),
             };
             let annotation = self.annotation(graph, value);
-            let freed = freed(statement, at, graph, &uses);
+            let freed = match self.functions {
+                Some(_) => String::new(),
+                None => freed(statement, at, graph, &uses),
+            };
             let _ = writeln!(text, "{indent}{}{annotation} = {right}{freed}", statement.name());
         }
         let _ = writeln!(text, "{indent}return {}", returned(graph));

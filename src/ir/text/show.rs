@@ -2,7 +2,7 @@
 
 use crate::expr::{Pool, print, read};
 use crate::ir::pytree::python_string;
-use crate::ir::{Argument, Constant, ExprTable, Graph, Operand, Sym, ValueId};
+use crate::ir::{Argument, Constant, ExprTable, Functions, Graph, Operand, Sym, ValueId};
 
 /// How strings and references are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,8 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 pub(super) struct Shower<'g> {
     pub graph: &'g Graph,
     pub style: Style,
+    /// What graphs within are called, where that is not their own name.
+    pub functions: Option<&'g Functions<'g>>,
 }
 
 impl Shower<'_> {
@@ -144,7 +146,10 @@ impl Shower<'_> {
                 None => format!("device(type='{}')", device.kind),
             },
             Argument::Graph(subgraph) if self.style == Style::Fx => format!("%{}", subgraph.name),
-            Argument::Graph(subgraph) => subgraph.name.to_string(),
+            Argument::Graph(subgraph) => match self.functions.and_then(|functions| functions.of(subgraph)) {
+                Some(function) => function.name.clone(),
+                None => subgraph.name.to_string(),
+            },
             Argument::Operator(target) => target.to_string(),
             Argument::Map(map) => {
                 let entry = |(key, value): (&std::sync::Arc<str>, &Argument)| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::annotation;
 use super::show::expr_text;
-use super::{Detail, read, write_dot, write_fx, write_python, write_readable};
+use super::{Detail, read, write_dot, write_functions, write_fx, write_python, write_readable};
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::schema::SchemaTable;
 use crate::ir::{Argument, Graph, PassedAs, Program, ReadErrorKind};
@@ -130,6 +130,14 @@ fn every_program_is_drawn_and_written_as_python() {
     for (name, program) in programs() {
         let (dot, python) = (write_dot(&program), write_python(&program));
         assert!(dot.starts_with("digraph") && dot.ends_with("}\n"), "{name}");
+        let functions = write_functions(&program);
+        assert!(
+            functions
+                .lines()
+                .rfind(|line| line.starts_with("def "))
+                .is_some_and(|line| line.starts_with("def main(")),
+            "{name}"
+        );
         assert!(python.contains("class GraphModule(torch.nn.Module):"), "{name}");
         assert_eq!(dot.matches('{').count(), dot.matches('}').count(), "{name}");
     }
