@@ -57,9 +57,6 @@ const DIFFERENT: &[(&str, usize, &str)] = &[
     ("aten.nll_loss.default/", 1, "a reduction that has no name"),
     ("aten.output_nr.default/", 8, "private state of backends and of autograd"),
     ("aten.retains_grad.default/", 10, "private state of backends and of autograd"),
-    ("aten.slow_conv_dilated2d.default/", 3, "kernel sizes and biases that are not the weight's"),
-    ("aten.slow_conv_transpose2d.default/", 3, "kernel sizes and biases that are not the weight's"),
-    ("aten.slow_conv_transpose3d.default/", 5, "kernel sizes and biases that are not the weight's"),
 ];
 
 /// What a call gives: the results as JSON, `None` where it is rejected.
