@@ -23,6 +23,9 @@ const SCHEMA_VERSION: u32 = 1;
 pub struct VerifyOptions {
     /// The exported program: a .pt2 file or a text form, or - for standard input.
     pub program: PathBuf,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: super::args::OperatorFiles,
     /// The dialect whose rules the program is to keep; its own by default.
     #[arg(long, value_enum)]
     pub dialect: Option<DialectName>,
@@ -140,7 +143,7 @@ fn verify(options: &VerifyOptions) -> Result<Findings, String> {
     let (own, profile) = match loaded.program() {
         Ok(program) => {
             let profile = asked.unwrap_or(program.dialect.into());
-            let operators = AtHand(Operators::new());
+            let operators = AtHand(super::operators::load(&options.operators)?);
             let checks = Options { dim_order: !options.no_dim_order };
             violations.extend(verify_program(&program, profile, &operators, checks));
             (Some(program.dialect), profile)
