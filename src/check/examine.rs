@@ -1,6 +1,6 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
 use super::evaluate::Evaluator;
-use super::obligation::{Obligation, RECORDED_SIZE, obligations};
+use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::summary;
@@ -125,10 +125,11 @@ impl<'p> Examination<'_, 'p> {
         let (pool, facts) = base.facts();
         for (mut before, divisor) in open_divisors(pool, facts) {
             let condition = base.pool.ne(divisor, Expr::ZERO);
-            let (kind, clause) = (ConditionKind::Contract, Some("divisor in a guard"));
+            let (kind, clause) = (ConditionKind::Contract, Some(GUARD_DIVISOR));
             let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
             let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
-            if proof.verdict == GuardVerdict::Violated {
+            // That all is well with a divisor is no news.
+            if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
             }
         }
@@ -138,15 +139,12 @@ impl<'p> Examination<'_, 'p> {
     fn element_counts(&mut self, run: &mut Interpreter<'p>, base: &mut ShapeEnv) {
         let counts = overflow::counts(self.assumptions, run, base);
         if !counts.bounded.is_empty() {
-            let mut existing = base.clone();
+            let mut facts = base.facts().1.clone();
+            overflow::assume_inputs(self.assumptions, &mut base.pool, &mut facts);
             for (origin, condition) in counts.bounded {
-                std::mem::swap(&mut existing.pool, &mut base.pool);
-                let (pool, facts) = existing.facts();
-                overflow::assume_inputs(self.assumptions, pool, facts);
                 let (kind, clause) = (ConditionKind::Overflow, Some(ELEMENT_COUNT));
                 let obligation = Obligation { condition, kind, origin: Some(origin), clause, branch: false };
-                let proof = self.prover().prove(pool, facts, &obligation);
-                std::mem::swap(&mut existing.pool, &mut base.pool);
+                let proof = self.prover().prove(&mut base.pool, &mut facts, &obligation);
                 self.write(run, base, &obligation, proof);
             }
         }
@@ -178,12 +176,15 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// The smallest set of conditions on the inputs that says what the program needs.
+    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and what is to be proved, without what
+    /// follows from the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
-        let mut conditions: Vec<Expr> = Vec::new();
+        let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
         for obligation in list.iter().filter(|o| o.clause != Some(RECORDED_SIZE)) {
             let symbols = base.pool.free_symbols(&[obligation.condition]);
-            if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+            if symbols.iter().all(|&s| base.symbol(s).is_some())
+                && !conditions.contains(&obligation.condition)
+            {
                 conditions.push(obligation.condition);
             }
         }

@@ -46,7 +46,9 @@ impl Checker {
             meaning: dimensions(first),
         };
         let unnamed = unnamed(first);
-        if !unnamed.is_empty() {
+        let proposals = if unnamed.is_empty() {
+            self.proposals(first)
+        } else {
             let (named, names) = start.spec.with_named(&contract, &first.assumptions, &unnamed);
             start.spec = named;
             for (path, name, symbol, range) in names {
@@ -55,10 +57,10 @@ impl Checker {
                 let e = first.env.pool.symbol_expr(symbol);
                 start.meaning.push((name, e));
             }
-        }
-        let mut examined = self.examine(Some(&start.spec), operators, budget)?;
+            self.proposals(&mut self.examine(Some(&start.spec), operators, budget)?)
+        };
         let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
-        for changes in self.proposals(&mut examined) {
+        for changes in proposals {
             if fixes.len() >= MAX_FIXES {
                 break;
             }

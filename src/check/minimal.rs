@@ -1,39 +1,23 @@
 //! The conditions that are left when what follows from the others is left out.
-use crate::decide::{Budget, Facts, Verdict, decide, quickly};
+use crate::decide::{Budget, Facts, Verdict, decide, minimize, quickly};
 use crate::expr::{Expr, Pool, Symbol};
 use crate::range::ValueRange;
 
 /// Larger sets are only rid of what the ranges imply.
 const MAX_CONDITIONS: usize = 48;
 
-/// A set of conditions equivalent to the given ones under the ranges alone, without a member that cheap reasoning sees to be redundant.
+/// A set of conditions equivalent to the given ones under the ranges alone, without those that were seen to be redundant.
 pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
-    let with = |pool: &mut Pool, given: &[Expr]| {
-        let mut facts = Facts::new();
-        for (symbol, range) in ranges {
-            facts.declare(pool, *symbol, range.clone());
-        }
-        for &condition in given {
-            facts.assume(pool, condition);
-        }
-        facts
-    };
-    let mut alone = with(pool, &[]);
-    let mut kept: Vec<Expr> =
+    let mut alone = Facts::new();
+    for (symbol, range) in ranges {
+        alone.declare(pool, *symbol, range.clone());
+    }
+    let open: Vec<Expr> =
         conditions.iter().copied().filter(|&c| quickly(pool, &mut alone, c) != Some(true)).collect();
-    if kept.len() > MAX_CONDITIONS {
-        return kept;
+    if open.len() > MAX_CONDITIONS {
+        return open;
     }
-    let budget = Budget::small();
-    for i in (0..kept.len()).rev() {
-        let others: Vec<Expr> =
-            kept.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, &condition)| condition).collect();
-        let mut facts = with(pool, &others);
-        if matches!(decide(pool, &mut facts, kept[i], &budget).verdict, Verdict::Implied { .. }) {
-            kept.remove(i);
-        }
-    }
-    kept
+    minimize(pool, ranges, &open, &Budget::small()).kept
 }
 
 /// The conditions beyond this many are not compared with those before them.

@@ -8,6 +8,9 @@ use crate::spec::{Assumptions, DemandKind};
 /// The clause of conditions that a size is what the program records.
 pub(super) const RECORDED_SIZE: &str = "recorded size";
 
+/// The clause of conditions that a guard does not divide by zero.
+pub(super) const GUARD_DIVISOR: &str = "divisor in a guard";
+
 /// A condition to be proved from the assumptions.
 #[derive(Clone, Debug)]
 pub(super) struct Obligation {
@@ -30,6 +33,7 @@ impl Obligation {
             ConditionKind::Overflow => Cause::Overflow,
             ConditionKind::Assertion => Cause::Assertion,
             _ if self.clause == Some(RECORDED_SIZE) => Cause::Record,
+            _ if self.clause == Some(GUARD_DIVISOR) => Cause::Divisor,
             ConditionKind::Precondition => Cause::Operator,
             ConditionKind::Contract => Cause::Record,
             ConditionKind::Guard if self.origin.is_none() && sets_apart_0_or_1(pool, self.condition) => {

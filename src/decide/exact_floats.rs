@@ -44,15 +44,15 @@ pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
     pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
 }
 
-/// The facts with no integer symbol above `limit`, and with their conditions in integer arithmetic where that makes doubles exact.
+/// The facts with no integer symbol that has no maximum above `limit`, and with their conditions in integer arithmetic where that makes
+/// doubles exact. A maximum that was declared stays what it is.
 pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
     let mut capped = Facts::new();
     for (symbol, low, high) in facts.ranges() {
         let e = pool.symbol_expr(symbol);
         let high = match high {
-            Some(high) if high <= limit => Some(high.clone()),
-            high if pool.sort(e) != Sort::Int => high.cloned(),
-            _ => Some(limit.clone()),
+            None if pool.sort(e) == Sort::Int => Some(limit.clone()),
+            high => high.cloned(),
         };
         match ValueRange::between_options(low.cloned(), high) {
             Some(range) => capped.declare(pool, symbol, range),

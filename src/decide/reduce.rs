@@ -125,21 +125,8 @@ impl Reduced {
     fn learn(&mut self, pool: &mut Pool) {
         self.tidy(pool);
         self.table = DomainTable::new();
-        for _ in 0..3 {
-            let mut changed = false;
-            for &c in &self.conditions {
-                match self.table.assume(pool, c) {
-                    Ok(more) => changed |= more,
-                    Err(_) => {
-                        self.contradiction = true;
-                        return;
-                    }
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
+        let conditions = self.conditions.clone();
+        self.assume(pool, &conditions, 3);
     }
 
     fn tidy(&mut self, pool: &mut Pool) {
@@ -157,9 +144,14 @@ impl Reduced {
     /// not which assignments (of the symbols that were, and of those that are) satisfy them.
     fn learn_new(&mut self, pool: &mut Pool, new: &[Expr]) {
         self.tidy(pool);
-        for _ in 0..2 {
+        self.assume(pool, new, 2);
+    }
+
+    /// Tells the table about conditions, again as long as they teach it something about each other, but at most so many times.
+    fn assume(&mut self, pool: &Pool, conditions: &[Expr], rounds: usize) {
+        for _ in 0..rounds {
             let mut changed = false;
-            for &c in new {
+            for &c in conditions {
                 match self.table.assume(pool, c) {
                     Ok(more) => changed |= more,
                     Err(_) => {

@@ -67,7 +67,7 @@ pub struct Report {
     pub symbols: IndexMap<String, SymbolReport>,
     /// The conditions, what was made of each.
     pub guards: Vec<GuardReport>,
-    /// A smallest set of guards that says the same as the program's.
+    /// What the program needs of its inputs beyond their ranges, without conditions that were seen to follow from the others.
     pub minimal_guards: Vec<String>,
     /// Values whose recorded form is wrong.
     pub mismatches: Vec<MismatchReport>,
@@ -189,6 +189,8 @@ pub enum Cause {
     Assertion,
     /// The program records it of a size.
     Record,
+    /// A guard of the program divides by it.
+    Divisor,
     /// Sizes have 64 bits.
     Overflow,
 }
@@ -201,7 +203,8 @@ impl Cause {
             Cause::Specialisation => "the trace set sizes 0 and 1 apart",
             Cause::Operator => "an operator's condition",
             Cause::Assertion => "an assertion",
-            Cause::Record => "a size that the program records",
+            Cause::Record => "a size or range that the program records",
+            Cause::Divisor => "a guard divides by it",
             Cause::Overflow => "the width of sizes",
         }
     }
