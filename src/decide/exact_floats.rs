@@ -236,7 +236,7 @@ impl Reading<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::{Budget, Facts, Verdict, decide};
-    use crate::expr::{Int, Pool, text};
+    use crate::expr::{Int, Pool, Value, text};
     use crate::range::ValueRange;
 
     /// Whether the goal follows for every `s` from 0 to `2^bits`.
@@ -264,6 +264,40 @@ mod tests {
         ];
         for goal in table {
             assert!(implied(40, goal), "{goal}");
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_has_the_same_value() {
+        let expressions = [
+            "TruncToInt(2.5*ToFloat(s) - 7.0)",
+            "FloorToInt(FloatTrueDiv(ToFloat(s - 1000), 7.0))",
+            "CeilToInt(IntTrueDiv(s - 5000, 12))",
+            "TruncToInt(IntTrueDiv(100 - s, 3))",
+            "CeilToInt(FloatTrueDiv(0.75*ToFloat(s) - 0.5, 0.125))",
+            "FloorToInt(FloatTrueDiv(ToFloat(s), ToFloat(s + 1)))",
+            "TruncToInt(1.25*ToFloat(s)) + TruncToInt(0.1*ToFloat(s))",
+            "ToFloat(s) <= 0.5*ToFloat(s + 3)",
+        ];
+        let top = Int::from(2).pow(46, 128).expect("a power");
+        for text in expressions {
+            let mut pool = Pool::new();
+            let mut facts = Facts::new();
+            let s = pool.symbol("s");
+            let s = pool.as_symbol(s).expect("a symbol");
+            facts.declare(&mut pool, s, ValueRange::between(Int::from(0), top.clone()));
+            let e = text::read::expression(&mut pool, text, &mut |_| None).expect("an expression").expr;
+            let table = facts.table(&pool);
+            let replaced = super::exact(&mut pool, table, e);
+            assert_ne!(replaced, e, "{text}");
+            // All small sizes, and odd ones near every power of two.
+            let large = (0..46).flat_map(|k| [(1i64 << k) - 1, (1 << k) + 1, 3 * (1 << k) / 2]);
+            for v in (0..3000).chain(large).filter(|&v| v <= 1 << 46) {
+                let at = |_| Some(Value::Int(Int::from(v)));
+                let (before, after) =
+                    (pool.eval(e, at).expect("a value"), pool.eval(replaced, at).expect("a value"));
+                assert_eq!(before, after, "{text} at {v}");
+            }
         }
     }
 
