@@ -8,7 +8,10 @@ mod overflow;
 mod pipeline;
 mod prove;
 mod repair;
+mod run;
+mod session;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use pipeline::{CheckError, Checker, Progress, Watch};
+pub use session::Session;

@@ -34,7 +34,7 @@ pub use facts::Facts;
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
 pub use ladder::{decide, entails, prepare, quickly, quickly_knowing};
-pub use minimize::{Minimized, minimize};
+pub use minimize::{Minimized, minimize, without_redundant};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};
 pub use simplify::simplify;
