@@ -2,6 +2,7 @@
 mod evaluate;
 mod examine;
 mod fix;
+mod guard_set;
 mod minimal;
 mod obligation;
 mod overflow;

@@ -28,6 +28,9 @@ pub enum CheckError {
     /// Its records cannot be read.
     #[error("{0}")]
     Records(String),
+    /// The sizes of the inputs do not determine a symbol.
+    #[error("no size of the inputs determines the symbol `{0}`")]
+    Undetermined(String),
 }
 
 /// What a check has found out, before any repair.
@@ -120,6 +123,11 @@ impl Checker {
         if let Some(watch) = &self.watch {
             watch(Progress { phase, done, total });
         }
+    }
+
+    /// The program's name in reports.
+    pub fn name(&self) -> &str {
+        &self.path
     }
 
     /// The program.

@@ -41,6 +41,10 @@ impl<'c> Session<'c> {
         &self.evaluator
     }
 
+    pub(super) fn trace(&self) -> Option<&Run> {
+        self.trace.as_ref()
+    }
+
     pub(super) fn contract(&self) -> &Contract<'c> {
         self.evaluator.contract()
     }

@@ -19,6 +19,8 @@ pub enum Command {
     /// Write a spec: the one that a program has, or the widest one that it serves.
     #[command(subcommand)]
     Spec(SpecCommand),
+    /// Write a program's guards as a self-contained checker of input shapes.
+    Guards(GuardsOptions),
     /// Write an exported program as text.
     Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
@@ -123,8 +125,8 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub operators: OperatorFiles,
     /// The form of the report.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
     /// Where to write the report; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -161,6 +163,35 @@ pub struct SpecOptions {
     pub output: Option<PathBuf>,
 }
 
+/// Options of `guards`.
+#[derive(Args, Debug)]
+pub struct GuardsOptions {
+    /// The exported program: a .pt2 file, or - for standard input.
+    pub program: PathBuf,
+    /// The language of the checker.
+    #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
+    pub emit: GuardLanguage,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// Where to write the checker; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The languages of checkers.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuardLanguage {
+    /// A function `check(inputs)` that returns None or a reason.
+    Python,
+    /// A function `check` that returns a Result.
+    Rust,
+    /// A function `sizewise_check` that returns NULL or a reason.
+    C,
+    /// Sizes and conditions as data.
+    Json,
+}
+
 /// Options of `eval`.
 #[derive(Args, Debug)]
 pub struct EvalOptions {
@@ -181,6 +212,17 @@ pub enum Format {
     Text,
     /// For programs.
     Json,
+}
+
+/// The forms of the report of a check.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// As torch words constraint violations, with fixes that torch can read; empty where nothing is violated.
+    Torch,
 }
 
 /// When to use colour.

@@ -1,9 +1,9 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{CheckOptions, Format};
+use super::args::{CheckOptions, ReportFormat};
 use super::{files, operators, progress};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
-use crate::report::{Outcome, Report, Style, to_json, to_text};
+use crate::report::{Outcome, Report, Style, to_json, to_text, to_torch};
 use crate::spec::Spec;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -17,8 +17,9 @@ pub fn run(options: &CheckOptions) -> ExitCode {
             }
             let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
             let text = match options.format {
-                Format::Text => to_text(&report, Style { colour }),
-                Format::Json => to_json(&report),
+                ReportFormat::Text => to_text(&report, Style { colour }),
+                ReportFormat::Json => to_json(&report),
+                ReportFormat::Torch => to_torch(&report),
             };
             if let Err(message) = files::write(options.output.as_deref(), &text) {
                 eprintln!("sizewise: {message}");

@@ -9,6 +9,7 @@ mod check;
 mod entail;
 mod eval;
 mod files;
+mod guards;
 mod infer;
 pub mod jsonl;
 mod minimize;
@@ -53,6 +54,7 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
+        Command::Guards(options) => guards::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),

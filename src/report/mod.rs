@@ -1,10 +1,13 @@
 //! Layer 7: what a check found, as plain data, and its renderers.
+pub mod guard_code;
 mod json;
 mod model;
 mod style;
 mod text;
+mod torch;
 
 pub use json::to_json;
 pub use model::*;
 pub use style::Style;
 pub use text::to_text;
+pub use torch::to_torch;
