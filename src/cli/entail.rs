@@ -83,6 +83,11 @@ fn emit(
         Verdict::Refuted { .. } => "sat",
         Verdict::Unknown { .. } => "unknown",
     };
+    // Facts that contradict each other imply even what never holds.
+    let goal = match answer.verdict {
+        Verdict::Inconsistent { .. } => pool.bool(false),
+        _ => goal,
+    };
     let Some(text) = decide::obligation(pool, &query.facts, goal, status) else { return Ok(Value::Null) };
     let id = match id {
         Some(Value::String(id)) => id.clone(),
