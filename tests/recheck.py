@@ -7,11 +7,12 @@
 sizewise writes each obligation as an SMT-LIB 2 file (`--emit-smt2`): ranges, assumptions and the negated goal. cvc5 and a Z3 newer than the
 one that sizewise links (both from PyPI: `pip install cvc5 z3-solver`) read the files. `implied` has to be unsatisfiable, `inconsistent`
 too (there the goal is `False`), `refuted` satisfiable. A refuted obligation that a solver leaves open is put to it again with the
-witness filled in. Answers are kept in the working folder, so an interrupted run goes on where it stopped.
+witness filled in. Where the canonical form alone settled a query, its obligation is trivial; then the query's own text is translated to
+SMT-LIB here and asked as well (`text`), so that the reader and the canonical forms are checked, too. Answers are kept in the working folder, so an interrupted run goes on where it stopped.
 
 Not part of the test suite: it needs both packages and takes a while. Exit status 1 where a solver contradicts a verdict.
 """
-import argparse, collections, glob, json, os, queue, subprocess, sys, threading
+import argparse, ast, collections, glob, json, os, queue, subprocess, sys, threading
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXPECTED = {"implied": "unsat", "inconsistent": "unsat", "refuted": "sat"}
@@ -106,8 +107,135 @@ def literal(value):
 def pinned(text, witness):
     """The obligation with the witness filled in."""
     name = lambda s: s if all(c.isalnum() or c == "_" for c in s) else f"|{s}|"
-    known = [f"(assert (= {name(s)} {literal(v)}))" for s, v in witness.items() if isinstance(v, int) and f"(declare-const {name(s)} " in text]
+    known = []
+    for symbol, value in witness.items():
+        for written in {name(symbol), f"|{symbol}|"}:
+            if isinstance(value, int) and f"(declare-const {written} " in text:
+                known.append(f"(assert (= {written} {literal(value)}))")
     return text.replace("(check-sat)", "\n".join(known) + "\n(check-sat)")
+
+
+class Untranslated(Exception):
+    """Something in a text has no translation here."""
+
+
+class Translation:
+    """A query's text in SMT-LIB: a reader and an encoder of their own."""
+
+    COMPARISONS = {ast.Eq: "=", ast.NotEq: "distinct", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+    CALLS = {"Eq": "=", "Ne": "distinct", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">="}
+
+    def __init__(self, query):
+        self.lines, self.symbols, self.quotients = ["(set-logic ALL)"], {}, {}
+        for name, bounds in query.get("symbols", {}).items():
+            symbol = self.symbol(name)
+            for relation, bound in ((">=", bounds.get("min")), ("<=", bounds.get("max"))):
+                if bound is not None:
+                    self.lines.append(f"(assert ({relation} {symbol} {literal(bound)}))")
+        for text in query.get("given", []):
+            condition = self.condition(text)
+            self.lines.append(f"(assert {condition})")
+        goal = self.condition(query["goal"])
+        self.text = "\n".join(self.lines + [f"(assert (not {goal}))", "(check-sat)", ""])
+
+    def symbol(self, name):
+        if name not in self.symbols:
+            self.symbols[name] = f"|{name}|"
+            self.lines.append(f"(declare-const |{name}| Int)")
+        return self.symbols[name]
+
+    def condition(self, text):
+        sort, term = self.term(ast.parse(text.strip(), mode="eval").body)
+        if sort != "Bool":
+            raise Untranslated(text)
+        return term
+
+    def of_sort(self, node, wanted):
+        sort, term = self.term(node)
+        if sort != wanted:
+            raise Untranslated(ast.dump(node))
+        return term
+
+    def divided(self, a, b):
+        if (a, b) not in self.quotients:
+            q, r = f"q{len(self.quotients)}", f"r{len(self.quotients)}"
+            self.quotients[a, b] = q, r
+            self.lines += [
+                f"(declare-const {q} Int)", f"(declare-const {r} Int)", f"(assert (= {a} (+ (* {b} {q}) {r})))",
+                f"(assert (or (and (> {b} 0) (<= 0 {r}) (< {r} {b})) (and (< {b} 0) (< {b} {r}) (<= {r} 0))))",
+            ]
+        return self.quotients[a, b]
+
+    def compared(self, relation, left, right):
+        (s, a), (t, b) = self.term(left), self.term(right)
+        if s != t or s == "Bool" and relation not in ("=", "distinct"):
+            raise Untranslated(relation)
+        return f"({relation} {a} {b})"
+
+    def term(self, node):
+        integer = lambda e: self.of_sort(e, "Int")
+        truth = lambda e: self.of_sort(e, "Bool")
+        match node:
+            case ast.Constant(value=bool(value)):
+                return "Bool", str(value).lower()
+            case ast.Constant(value=int(value)):
+                return "Int", literal(value)
+            case ast.Name(id=name):
+                return "Int", self.symbol(name)
+            case ast.UnaryOp(op=ast.USub(), operand=e):
+                return "Int", f"(- {integer(e)})"
+            case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=e):
+                return "Bool", f"(not {truth(e)})"
+            case ast.BinOp(left=a, op=ast.BitAnd() | ast.BitOr() as op, right=b):
+                return "Bool", f"({'and' if isinstance(op, ast.BitAnd) else 'or'} {truth(a)} {truth(b)})"
+            case ast.BinOp(left=a, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=b):
+                sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(op)]
+                return "Int", f"({sign} {integer(a)} {integer(b)})"
+            case ast.BinOp(left=a, op=ast.FloorDiv(), right=b):
+                return "Int", self.divided(integer(a), integer(b))[0]
+            case ast.BinOp(left=a, op=ast.Mod(), right=b):
+                return "Int", self.divided(integer(a), integer(b))[1]
+            case ast.BinOp(left=a, op=ast.Pow(), right=ast.Constant(value=int(n))) if 0 <= n <= 12:
+                return "Int", "(* 1 1 " + " ".join([integer(a)] * n) + ")"
+            case ast.BoolOp(op=op, values=values):
+                return "Bool", f"({'and' if isinstance(op, ast.And) else 'or'} {' '.join(map(truth, values))})"
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                operands = [left, *others]
+                if any(type(op) not in self.COMPARISONS for op in ops):
+                    raise Untranslated("comparison")
+                parts = [self.compared(self.COMPARISONS[type(op)], a, b) for op, a, b in zip(ops, operands, others)]
+                return "Bool", f"(and true {' '.join(parts)})"
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return self.call(name, args)
+        raise Untranslated(ast.dump(node))
+
+    def call(self, name, args):
+        integer = lambda e: self.of_sort(e, "Int")
+        if name in self.CALLS and len(args) == 2:
+            return "Bool", self.compared(self.CALLS[name], *args)
+        if name in ("And", "Or"):
+            return "Bool", f"({name.lower()} {'true' if name == 'And' else 'false'} {' '.join(self.of_sort(a, 'Bool') for a in args)})"
+        if name == "Not":
+            return "Bool", f"(not {self.of_sort(args[0], 'Bool')})"
+        if name == "FloorDiv":
+            return "Int", self.divided(integer(args[0]), integer(args[1]))[0]
+        if name in ("Mod", "PythonMod"):
+            return "Int", self.divided(integer(args[0]), integer(args[1]))[1]
+        if name == "ModularIndexing":
+            a, b, c = map(integer, args)
+            return "Int", self.divided(self.divided(a, b)[0], c)[1]
+        if name in ("Min", "Max"):
+            best, relation = integer(args[0]), "<=" if name == "Min" else ">="
+            for other in map(integer, args[1:]):
+                best = f"(ite ({relation} {best} {other}) {best} {other})"
+            return "Int", best
+        if name == "Abs":
+            a = integer(args[0])
+            return "Int", f"(ite (>= {a} 0) {a} (- {a}))"
+        if name == "Where":
+            condition = self.of_sort(args[0], "Bool")
+            return "Int", f"(ite {condition} {integer(args[1])} {integer(args[2])})"
+        raise Untranslated(name)
 
 
 def of_queries(binary, files, folder):
@@ -117,9 +245,31 @@ def of_queries(binary, files, folder):
         out = os.path.join(folder, "obligations", source)
         with open(path) as queries:
             run = subprocess.run([binary, "entail", "--emit-smt2", out], stdin=queries, capture_output=True, text=True, check=True)
-        for line in run.stdout.splitlines():
+        with open(path) as lines:
+            asked = [json.loads(line) for line in lines if line.strip()]
+        for query, line in zip(asked, run.stdout.splitlines()):
             answer = json.loads(line)
-            yield source, answer["id"], answer.get("verdict", "error"), answer.get("witness"), answer.get("smt2")
+            verdict, file = answer.get("verdict", "error"), answer.get("smt2")
+            yield source, answer["id"], verdict, answer.get("witness"), file
+            if verdict in EXPECTED and (file is None or trivial(file)):
+                if verdict == "inconsistent":
+                    query = {**query, "goal": "1 < 0"}
+                try:
+                    text = Translation(query).text
+                except (Untranslated, SyntaxError):
+                    text = None
+                own = os.path.join(out, "text-" + os.path.basename(file or answer["id"] + ".smt2"))
+                if text is not None:
+                    with open(own, "w") as target:
+                        target.write(text)
+                yield source + " (text)", answer["id"], verdict, answer.get("witness"), own if text else None
+
+
+def trivial(path):
+    """Whether the negated goal, the last assertion of an obligation, is a constant: then the canonical form settled the query."""
+    with open(path) as file:
+        asserted = [line for line in file if line.startswith("(assert ")]
+    return not asserted or asserted[-1].strip() in ("(assert false)", "(assert true)")
 
 
 def of_programs(binary, folder, work):

@@ -2,10 +2,10 @@
 use super::facts::Facts;
 use super::ladder::{decide, prepare};
 use super::premises::narrow;
-use super::simplify::simplify;
-use super::verdict::{Budget, Premise, Verdict};
+use super::simplify::simplify_traced;
+use super::verdict::{Budget, Premise, Trace, Verdict};
 use crate::egraph::Reading;
-use crate::expr::{Expr, Pool, Symbol};
+use crate::expr::{Expr, Pool, Symbol, print};
 use crate::range::ValueRange;
 
 /// Larger sets are returned with only what ranges make redundant left out.
@@ -32,6 +32,17 @@ pub fn minimize(
     guards: &[Expr],
     budget: &Budget,
 ) -> Minimized {
+    minimize_traced(pool, ranges, guards, budget, &mut Trace::off())
+}
+
+/// [`minimize`] with a record of the questions asked and the simplifications tried.
+pub fn minimize_traced(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Minimized {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
     let mut reading = Reading::new();
     let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
@@ -44,7 +55,7 @@ pub fn minimize(
     for order in orders {
         let mut alive = vec![true; guards.len()];
         for &i in order.iter().take(MAX_GUARDS) {
-            match redundant(pool, ranges, &guards, &alive, i, budget) {
+            match redundant(pool, ranges, &guards, &alive, i, budget, trace) {
                 Some(true) => alive[i] = false,
                 Some(false) => {}
                 None => return Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
@@ -64,11 +75,11 @@ pub fn minimize(
     // Simple forms show redundancies that the first ones hide.
     for i in 0..guards.len() {
         if alive[i] {
-            current[i] = simpler(pool, ranges, &current, &alive, i, budget);
+            current[i] = simpler(pool, ranges, &current, &alive, i, budget, trace);
         }
     }
     for i in (0..guards.len()).rev() {
-        if alive[i] && redundant(pool, ranges, &current, &alive, i, budget) == Some(true) {
+        if alive[i] && redundant(pool, ranges, &current, &alive, i, budget, trace) == Some(true) {
             alive[i] = false;
         }
     }
@@ -97,13 +108,19 @@ fn redundant(
     alive: &[bool],
     i: usize,
     budget: &Budget,
+    trace: &mut Trace,
 ) -> Option<bool> {
     let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
     prepare(pool, &mut facts, budget);
     if !defined(pool, &mut facts, guards[i], budget) {
         return Some(false);
     }
-    match decide(pool, &mut facts, guards[i], budget).verdict {
+    let answer = decide(pool, &mut facts, guards[i], budget);
+    trace.answered(&answer, || {
+        let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
+        format!("{} from {others} other guards", print::expression(pool, guards[i]))
+    });
+    match answer.verdict {
         Verdict::Implied { .. } => Some(true),
         Verdict::Inconsistent { .. } => None,
         Verdict::Refuted { .. } | Verdict::Unknown { .. } => Some(false),
@@ -133,11 +150,12 @@ fn simpler(
     alive: &[bool],
     i: usize,
     budget: &Budget,
+    trace: &mut Trace,
 ) -> Expr {
     let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
     prepare(pool, &mut facts, budget);
     if defined(pool, &mut facts, guards[i], budget) {
-        simplify(pool, &mut facts, guards[i], budget)
+        simplify_traced(pool, &mut facts, guards[i], budget, trace)
     } else {
         guards[i]
     }
