@@ -1,7 +1,8 @@
 //! Z3 as the last resort: is a conjunction satisfiable?
 //!
 //! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
-//! resource counter (libz3 4.8.12 may deadlock with its own timeout set), and its procedures are chosen among those that count. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
+//! resource counter (libz3 4.8.12 may deadlock with its own timeout set), and its procedures are chosen among those that count; a
+//! watchdog is behind that. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
 mod encode;
 
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
@@ -18,9 +19,9 @@ const MAX_NONLINEAR_BITS: u64 = 256;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
-/// Z3 is interrupted after this long, as the last resort: its resource counter stops it within a tenth of a second on every question that was
-/// recorded or generated, and an answer that this limit changes says `watchdog`. It is there so that a procedure of another version of Z3
-/// that does not count cannot stop everything.
+/// Z3 is interrupted after this long, as the last resort. On recorded queries its resource counter stops it much earlier; on rare generated
+/// ones (several powers with a common symbol, large moduli) a step that does not count runs on. An answer that this limit changes
+/// says `watchdog`.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// A conjunction to check.
@@ -119,7 +120,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
 ///
 /// What Z3 chooses for nonlinear integers by itself runs one procedure after the other for so many seconds each, so that its answer depends on
 /// the machine; and the newer of its arithmetic solvers runs long past its resource limit in nonlinear cells and large numbers. The SMT core with
-/// the older one counts what it does.
+/// the older one counts nearly all that it does.
 fn solver(rlimit: u32) -> Solver {
     let solver = Tactic::new("smt").solver();
     let mut params = Params::new();
