@@ -61,6 +61,7 @@ fn proof(pool: &mut Pool, query: &Query, answer: &Answer, goal: Expr) -> Value {
     if steps.is_empty() {
         let says = match answer.decided_by {
             decide::Rung::Smt => "Z3 finds these premises and the negated goal unsatisfiable",
+            decide::Rung::EGraph => "the rewrite rules contradict these premises with the negated goal",
             _ => "every assignment within the ranges was tried",
         };
         return json!([{"rule": answer.decided_by.name(), "says": says}]);
