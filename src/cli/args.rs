@@ -1,4 +1,5 @@
 //! Commands and their options.
+use crate::decide::{Budget, Trace};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -34,11 +35,11 @@ pub enum Command {
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
     Entail(EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
-    Simplify(Jsonl),
+    Simplify(Reasoning),
     /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
-    Minimize(Jsonl),
+    Minimize(Reasoning),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
-    Bounds(Jsonl),
+    Bounds(Reasoning),
 }
 
 /// Options of the commands that answer JSON lines.
@@ -49,24 +50,44 @@ pub struct Jsonl {
     pub jobs: u16,
 }
 
+/// Options of the commands that reason about expressions.
+#[derive(Args, Debug)]
+pub struct Reasoning {
+    /// Add a field `explain`: what was tried, in order, and what came of it.
+    #[arg(long)]
+    pub explain: bool,
+    /// How many times the usual amount of work a request may take.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub budget: u32,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
+}
+
+impl Reasoning {
+    /// The work that a request may take.
+    pub fn budget(&self) -> Budget {
+        Budget::default().times(self.budget)
+    }
+
+    /// An empty record, where attempts are to be explained.
+    pub fn trace(&self) -> Trace {
+        if self.explain { Trace::on() } else { Trace::off() }
+    }
+}
+
 /// Options of `entail`.
 #[derive(Args, Debug)]
 pub struct EntailOptions {
     /// Add a field `proof`: the steps by which the premises imply the goal.
     #[arg(long)]
     pub proof: bool,
-    /// Add a field `explain`: what each rung of the ladder came to.
-    #[arg(long)]
-    pub explain: bool,
     /// Write each question as an SMT-LIB 2 file, which any solver can check again.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
-    /// How many times the usual amount of work a question may take.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub budget: u32,
-    /// How requests are answered.
+    /// How questions are reasoned about, and answered.
     #[command(flatten)]
-    pub jsonl: Jsonl,
+    pub reasoning: Reasoning,
 }
 
 /// Files that declare custom operators.

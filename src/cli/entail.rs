@@ -2,7 +2,7 @@
 use super::args::EntailOptions;
 use super::jsonl::{self, Refusal};
 use super::query::Query;
-use crate::decide::{self, Answer, Budget, Premise, Verdict};
+use crate::decide::{self, Answer, Premise, Verdict};
 use crate::expr::{Expr, Pool};
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub fn run(options: &EntailOptions) -> ExitCode {
         eprintln!("sizewise: {}: {error}", folder.display());
         return ExitCode::from(2);
     }
-    jsonl::run(options.jsonl.jobs, &|request| answer(options, request))
+    jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request))
 }
 
 /// Answers one line.
@@ -26,7 +26,7 @@ fn answer(options: &EntailOptions, request: &Map<String, Value>) -> Result<Map<S
     let goal = query.expression(&mut pool, request, "goal")?;
     let setup = Instant::now();
     query.finish(&mut pool, true);
-    let budget = Budget::default().times(options.budget);
+    let budget = options.reasoning.budget();
     decide::prepare(&mut pool, &mut query.facts, &budget);
     let start = Instant::now();
     let mut answer = decide::decide(&mut pool, &mut query.facts, goal, &budget);
@@ -38,9 +38,8 @@ fn answer(options: &EntailOptions, request: &Map<String, Value>) -> Result<Map<S
     }
     let mut reply = fields(&pool, &query, &answer, elapsed);
     reply.insert("setup_ns".into(), u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX).into());
-    if options.explain {
-        let rungs = answer.trace.iter().map(|a| json!({"rung": a.rung.name(), "outcome": a.outcome}));
-        reply.insert("explain".into(), rungs.collect());
+    if options.reasoning.explain {
+        reply.insert("explain".into(), jsonl::attempts(&answer.trace));
     }
     if options.proof {
         reply.insert("proof".into(), proof(&mut pool, &query, &answer, goal));
@@ -62,6 +61,7 @@ fn proof(pool: &mut Pool, query: &Query, answer: &Answer, goal: Expr) -> Value {
     if steps.is_empty() {
         let says = match answer.decided_by {
             decide::Rung::Smt => "Z3 finds these premises and the negated goal unsatisfiable",
+            decide::Rung::EGraph => "the rewrite rules contradict these premises with the negated goal",
             _ => "every assignment within the ranges was tried",
         };
         return json!([{"rule": answer.decided_by.name(), "says": says}]);
@@ -82,6 +82,11 @@ fn emit(
         Verdict::Implied { .. } | Verdict::Inconsistent { .. } => "unsat",
         Verdict::Refuted { .. } => "sat",
         Verdict::Unknown { .. } => "unknown",
+    };
+    // Facts that contradict each other imply even what never holds.
+    let goal = match answer.verdict {
+        Verdict::Inconsistent { .. } => pool.bool(false),
+        _ => goal,
     };
     let Some(text) = decide::obligation(pool, &query.facts, goal, status) else { return Ok(Value::Null) };
     let id = match id {

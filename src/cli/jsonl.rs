@@ -1,4 +1,5 @@
 //! JSON lines: one object a line in, one answer a line out, in input order.
+use crate::decide::Attempt;
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
@@ -24,6 +25,11 @@ impl Refusal {
     pub fn invalid(message: impl Into<String>) -> Refusal {
         Refusal { kind: "invalid", message: message.into(), clause: None }
     }
+}
+
+/// What was tried, as JSON: the rung of the ladder and what came of it.
+pub fn attempts(attempts: &[Attempt]) -> Value {
+    attempts.iter().map(|a| json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
 }
 
 /// Answers one request: the fields of the answer beside its `id`.

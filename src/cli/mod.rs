@@ -61,8 +61,8 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
-        Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),
-        Command::Bounds(options) => jsonl::run(options.jobs, &bounds::answer),
+        Command::Simplify(options) => simplify::run(&options),
+        Command::Minimize(options) => minimize::run(&options),
+        Command::Bounds(options) => bounds::run(&options),
     }
 }

@@ -2,10 +2,10 @@
 use super::facts::Facts;
 use super::ladder::{decide, prepare};
 use super::premises::narrow;
-use super::simplify::simplify;
-use super::verdict::{Budget, Premise, Verdict};
+use super::simplify::simplify_traced;
+use super::verdict::{Budget, Premise, Trace, Verdict};
 use crate::egraph::Reading;
-use crate::expr::{Expr, Pool, Symbol};
+use crate::expr::{Expr, Pool, Symbol, print};
 use crate::range::ValueRange;
 
 /// Larger sets are returned with only what ranges make redundant left out.
@@ -32,8 +32,19 @@ pub fn minimize(
     guards: &[Expr],
     budget: &Budget,
 ) -> Minimized {
+    minimize_traced(pool, ranges, guards, budget, &mut Trace::off())
+}
+
+/// [`minimize`] with a record of the questions asked and the simplifications tried.
+pub fn minimize_traced(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Minimized {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, ORDERS, budget) else {
+    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, ORDERS, budget, trace) else {
         return Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() };
     };
     let facts = facts_of(pool, ranges, &guards, |_| true);
@@ -61,7 +72,7 @@ pub fn without_redundant(
     budget: &Budget,
 ) -> Vec<Expr> {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, 1, budget) else {
+    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, 1, budget, &mut Trace::off()) else {
         return vec![pool.bool(false)];
     };
     let mut kept = Vec::new();
@@ -91,6 +102,7 @@ fn smallest(
     guards: &[Expr],
     orders: usize,
     budget: &Budget,
+    trace: &mut Trace,
 ) -> Option<Smallest> {
     let mut reading = Reading::new();
     let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
@@ -103,7 +115,7 @@ fn smallest(
     for order in tried.into_iter().take(orders) {
         let mut alive = vec![true; guards.len()];
         for &i in order.iter().take(MAX_GUARDS) {
-            alive[i] = !redundant(pool, ranges, guards, &alive, i, budget)?;
+            alive[i] = !redundant(pool, ranges, guards, &alive, i, budget, trace)?;
         }
         let left = alive.iter().filter(|a| **a).count();
         let cost = costs.iter().zip(&alive).map(|(c, a)| if *a { *c } else { 0 }).sum();
@@ -119,11 +131,11 @@ fn smallest(
     // Simple forms show redundancies that the first ones hide.
     for i in 0..guards.len() {
         if alive[i] {
-            simple[i] = simpler(pool, ranges, &simple, &alive, i, budget);
+            simple[i] = simpler(pool, ranges, &simple, &alive, i, budget, trace);
         }
     }
     for i in (0..guards.len()).rev() {
-        if alive[i] && redundant(pool, ranges, &simple, &alive, i, budget) == Some(true) {
+        if alive[i] && redundant(pool, ranges, &simple, &alive, i, budget, trace) == Some(true) {
             alive[i] = false;
         }
     }
@@ -138,13 +150,19 @@ fn redundant(
     alive: &[bool],
     i: usize,
     budget: &Budget,
+    trace: &mut Trace,
 ) -> Option<bool> {
     let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
     prepare(pool, &mut facts, budget);
     if !defined(pool, &mut facts, guards[i], budget) {
         return Some(false);
     }
-    match decide(pool, &mut facts, guards[i], budget).verdict {
+    let answer = decide(pool, &mut facts, guards[i], budget);
+    trace.answered(&answer, || {
+        let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
+        format!("{} from {others} other guards", print::expression(pool, guards[i]))
+    });
+    match answer.verdict {
         Verdict::Implied { .. } => Some(true),
         Verdict::Inconsistent { .. } => None,
         Verdict::Refuted { .. } | Verdict::Unknown { .. } => Some(false),
@@ -174,11 +192,12 @@ fn simpler(
     alive: &[bool],
     i: usize,
     budget: &Budget,
+    trace: &mut Trace,
 ) -> Expr {
     let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
     prepare(pool, &mut facts, budget);
     if defined(pool, &mut facts, guards[i], budget) {
-        simplify(pool, &mut facts, guards[i], budget)
+        simplify_traced(pool, &mut facts, guards[i], budget, trace)
     } else {
         guards[i]
     }

@@ -27,16 +27,16 @@ mod smt;
 mod smtlib;
 mod verdict;
 
-pub use bounds::{Bounds, bounds};
+pub use bounds::{Bounds, bounds, bounds_traced};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
 pub use ladder::{decide, entails, prepare, quickly, quickly_knowing};
-pub use minimize::{Minimized, minimize, without_redundant};
+pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};
-pub use simplify::simplify;
+pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
-pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};
+pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};
