@@ -43,7 +43,7 @@ fn list(args: &Args, name: &str, default: Expr, rank: usize) -> Result<Vec<Expr>
 }
 
 /// The parameters of a convolution over `rank` spatial dimensions, as the arguments say.
-fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, KernelError> {
+pub(super) fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, KernelError> {
     Ok(Conv {
         stride: list(args, "stride", Expr::ONE, rank)?,
         padding: list(args, "padding", Expr::ZERO, rank)?,
@@ -55,7 +55,7 @@ fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, Kernel
 }
 
 /// The number of spatial dimensions of a weight.
-fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
+pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
     cx.check(w.rank() >= 3, "convolution.C1", |cx| {
         format!("the weight is to have at least 3 dimensions, its shape is {}", cx.show_all(&w.sizes))
     })?;
@@ -287,7 +287,8 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the like. The kernel size is given beside the weight.
 ///
 /// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12) A bias of another dtype goes with kernels that
-/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. A missing batch dimension is not modelled.
+/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without
+/// dilation. A missing batch dimension is not modelled.
 fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let spatial = spatial(cx, w)?;
@@ -296,6 +297,10 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         return Err(KernelError::Unsupported("an input without a batch dimension is not modelled".into()));
     }
     dtypes(cx, x, w)?;
+    let unfolds = args.has("kernel_size") && !args.has("dilation");
+    cx.check(!(unfolds && x.dtype.is_complex()), "convolution.C9", |_| {
+        format!("there is no CPU kernel for {}", x.dtype)
+    })?;
     let strict = args.has("dilation") && (!transposed || spatial == 3);
     let viewed = if args.has("kernel_size") { kernel_sizes(cx, args, w, strict)? } else { (**w).clone() };
     if let Some(bias) = bias {
@@ -303,14 +308,26 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
             format!("the dtypes differ: {} and {}", x.dtype, bias.dtype)
         })?;
     }
-    one(result(cx, &conv, x, &viewed, bias.map(|b| &**b))?)
+    let mut input = (**x).clone();
+    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && x.sizes[1] == Expr::ZERO {
+        let held = cx.numel(w);
+        let some = cx.gt(held, 0);
+        cx.require(some, "convolution.C11", |_| "the weight is empty".into())?;
+        input.sizes[1] = viewed.sizes[1];
+    }
+    one(result(cx, &conv, &input, &viewed, bias.map(|b| &**b))?)
 }
 
 /// The weight as kernels see it that go by `kernel_size`.
 ///
 /// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are read as kernels of that size the weight holds; else
 /// its channels stand. The weight is not empty.
-fn kernel_sizes(cx: &mut Cx, args: &Args, w: &Tensor, strict: bool) -> Result<Tensor, KernelError> {
+pub(super) fn kernel_sizes(
+    cx: &mut Cx,
+    args: &Args,
+    w: &Tensor,
+    strict: bool,
+) -> Result<Tensor, KernelError> {
     let kernel = Conv::spread(args.ints("kernel_size")?, w.rank() - 2, "kernel_size")?;
     if kernel == w.sizes[2..] {
         return Ok((*w).clone());

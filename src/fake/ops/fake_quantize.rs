@@ -74,13 +74,15 @@ fn by_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor`.
 ///
-/// (C1) as above. (C5) Scale and zero point have a first element.
+/// (C1) as above. (C5) Scale and zero point have a first element, which is a number.
 fn learnable_per_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     for name in ["scale", "zero_point"] {
         let t = args.tensor(name)?;
         cx.check(t.rank() > 0, "fake_quantize.C5", |_| format!("{name} has no dimension"))?;
         let some = cx.gt(t.size(0), 0);
         cx.require(some, "fake_quantize.C5", |_| format!("{name} is empty"))?;
+        let numbers = cx.product(t.sizes[1..].iter().copied());
+        cx.require_eq(numbers, Expr::ONE, "fake_quantize.C5", "the first element is no number")?;
     }
     rounded(cx, args.tensor("self")?, false)
 }

@@ -13,6 +13,7 @@ mod cast;
 mod combination;
 mod combine;
 mod convolution;
+mod convolution_gradients;
 mod creation;
 mod ctc;
 mod cumulative;
@@ -85,6 +86,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("distance", distance::KERNELS),
     ("dtype_query", dtype_query::KERNELS),
     ("convolution", convolution::KERNELS),
+    ("convolution_gradients", convolution_gradients::KERNELS),
     ("pooling", pooling::KERNELS),
     ("batch_norm", batch_norm::KERNELS),
     ("layer_norm", layer_norm::KERNELS),

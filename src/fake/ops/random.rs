@@ -84,8 +84,13 @@ fn normal_sized(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `prims::uniform(SymInt[] shape, *, …, SymInt[] stride, …) -> Tensor`.
+///
+/// (C1) There are as many strides as sizes.
 fn uniform_prim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (sizes, strides) = (args.ints("shape")?, args.ints("stride")?);
+    cx.check(sizes.len() == strides.len(), "uniform.C1", |_| {
+        format!("{} sizes and {} strides", sizes.len(), strides.len())
+    })?;
     require_natural(cx, sizes, "creation.C1")?;
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
     one(cx.strided(sizes.into(), strides.into(), dtype, &device))
