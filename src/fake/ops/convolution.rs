@@ -301,6 +301,12 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     cx.check(!(unfolds && x.dtype.is_complex()), "convolution.C9", |_| {
         format!("there is no CPU kernel for {}", x.dtype)
     })?;
+    for name in ["stride", "padding"] {
+        let given = args.ints(name)?.len();
+        cx.check(!unfolds || given == spatial, "convolution.C1", |_| {
+            format!("{name} is to have {spatial} entries, not {given}")
+        })?;
+    }
     let strict = args.has("dilation") && (!transposed || spatial == 3);
     let viewed = if args.has("kernel_size") { kernel_sizes(cx, args, w, strict)? } else { (**w).clone() };
     if let Some(bias) = bias {

@@ -55,6 +55,7 @@ mod pooling;
 mod prims_pointwise;
 mod prims_view;
 mod quantile;
+mod quantized_weight;
 mod random;
 mod rearrange;
 mod recurrent;
@@ -74,6 +75,7 @@ mod split;
 mod stft;
 mod strided;
 mod ternary;
+mod torch_tests;
 mod transformer;
 mod unary;
 mod upsample;
@@ -109,6 +111,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("keyed_random", keyed_random::KERNELS),
     ("combination", combination::KERNELS),
     ("quantile", quantile::KERNELS),
+    ("quantized_weight", quantized_weight::KERNELS),
     ("histogram", histogram::KERNELS),
     ("calculus", calculus::KERNELS),
     ("spectrum", spectrum::KERNELS),
@@ -149,6 +152,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("recurrent", recurrent::KERNELS),
     ("recurrent_cell", recurrent_cell::KERNELS),
     ("attention_kernels", attention_kernels::KERNELS),
+    ("torch_tests", torch_tests::KERNELS),
     ("transformer", transformer::KERNELS),
     ("segment", segment::KERNELS),
     ("fake_quantize", fake_quantize::KERNELS),

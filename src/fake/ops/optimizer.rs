@@ -29,7 +29,7 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
 /// gradients and states, after the step; as many of them as the schema returns.
 ///
 /// (C1) Gradients, and states that are used, are as many as parameters. (C2) Parameters are floating point. (C3) Gradients and states have the parameter's dtype. (C4) Numbers of
-/// steps are one element. (The kernel takes their shapes on trust.)
+/// steps and a rate that is a tensor are one element. (The kernel takes their shapes on trust.)
 fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     let lists: Vec<&[Option<Arc<Tensor>>]> = args
         .values()
@@ -47,6 +47,10 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     let used = |name: &str| name != "max_exp_avg_sqs" || args.flag("amsgrad").unwrap_or(true);
     for (spec, value) in args.schema.args.iter().zip(args.values()) {
+        if let (Value::Tensor(t), "lr") = (value, spec.name.as_str()) {
+            let numel = cx.numel(t);
+            cx.require_eq(numel, Expr::ONE, "optimizer.C4", "the rate is to be one element")?;
+        }
         let Value::Tensors(list) = value else { continue };
         if !used(&spec.name) {
             continue;
