@@ -1,10 +1,11 @@
 //! Convolutions.
 use crate::expr::Expr;
-use crate::fake::conv::{Conv, convolves, idle};
+use crate::fake::conv::{Conv, idle};
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use crate::ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
@@ -62,10 +63,16 @@ pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
     Ok(w.rank() - 2)
 }
 
-/// (C9) of [`Conv::sizes`].
-fn dtypes(cx: &mut Cx, x: &Tensor, w: &Tensor) -> Result<(), KernelError> {
+/// (C9) of [`Conv::sizes`]: integers of less than 64 bits are only unfolded, and complex numbers are computed with part by part, by `composed` operators only.
+fn dtypes(cx: &mut Cx, conv: &Conv, x: &Tensor, w: &Tensor, composed: bool) -> Result<(), KernelError> {
     cx.same_dtype(&[x, w], "convolution.C9")?;
-    cx.check(convolves(x.dtype), "convolution.C9", |_| format!("there is no CPU kernel for {}", x.dtype))
+    let unfolds = !conv.transposed && conv.dilation.iter().all(|d| *d == Expr::ONE);
+    let served = match x.dtype {
+        Dtype::Int64 => true,
+        dtype if dtype.is_complex() => composed && Domain::COMPLEX.contains(dtype),
+        dtype => Domain::FLOAT.contains(dtype) || (unfolds && Domain::INT.contains(dtype)),
+    };
+    cx.check(served, "convolution.C9", |_| format!("there is no CPU kernel for {}", x.dtype))
 }
 
 /// The result of a convolution of an input with a batch dimension.
@@ -107,7 +114,7 @@ fn bias_dtype(
 fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
     let output = result(cx, &conv, x, w, bias.map(|b| &**b))?;
     bias_dtype(cx, &conv, x, w, bias.map(|b| &**b))?;
     one(output)
@@ -127,7 +134,6 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     cx.check(missing || x.rank() == spatial + 2, "convolution.C1", |_| {
         format!("the input is to have {} dimensions, or one more, not {}", spatial + 1, x.rank())
     })?;
-    dtypes(cx, x, w)?;
     let mut input = (**x).clone();
     if missing {
         let span = cx.mul(x.sizes[0], x.strides[0]);
@@ -142,6 +148,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
         None => parameters(args, spatial, transposed)?,
         Some(mode) => by_name(cx, args, spatial, mode, w)?,
     };
+    dtypes(cx, &conv, x, w, rank.is_some())?;
     if mode.is_some() || transposed {
         bias_dtype(cx, &conv, &input, w, bias.map(|b| &**b))?;
     } else if let Some(bias) = bias {
@@ -216,13 +223,13 @@ fn same(
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("input")?, args.tensor("weight")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
     cx.same_dtype(&[grad, x], "convolution_backward.C10")?;
     let mask = args.flags("output_mask")?;
     if mask.len() != 3 {
         return Err(KernelError::invalid("convolution_backward.mask", "the mask is to have 3 entries"));
     }
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "convolution.C9")?;
+    cx.require_kind(x, Domain::FLOAT, "convolution.C9")?;
     let sizes = conv.sizes(cx, x, w, None)?;
     cx.check(grad.rank() == sizes.len(), "convolution_backward.C10", |_| {
         format!("grad_output is to have {} dimensions, not {}", sizes.len(), grad.rank())
@@ -296,11 +303,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     if x.rank() + 1 == w.rank() && x.rank() > 2 {
         return Err(KernelError::Unsupported("an input without a batch dimension is not modelled".into()));
     }
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
     let unfolds = args.has("kernel_size") && !args.has("dilation");
-    cx.check(!(unfolds && x.dtype.is_complex()), "convolution.C9", |_| {
-        format!("there is no CPU kernel for {}", x.dtype)
-    })?;
     for name in ["stride", "padding"] {
         let given = args.ints(name)?.len();
         cx.check(!unfolds || given == spatial, "convolution.C1", |_| {

@@ -21,7 +21,9 @@ fn added(cx: &mut Cx, args: &Args, dtype: Dtype) -> KernelResult {
         _ => return one(Tensor { wrapped: false, ..(**values).clone() }),
     };
     cx.rank(values, 1, "optional_list.C1", "values")?;
-    cx.check(values.dtype == dtype, "optional_list.C2", |_| format!("{dtype} is expected, not {}", values.dtype))?;
+    cx.check(values.dtype == dtype, "optional_list.C2", |_| {
+        format!("{dtype} is expected, not {}", values.dtype)
+    })?;
     let count = cx.int(given as i64);
     let enough = cx.le(values.size(0), count);
     cx.require(enough, "optional_list.C3", |cx| {

@@ -257,7 +257,12 @@ fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::fake::Kerne
     let mut result = x.with_dtype(crate::fake::promote::to_complex(x.dtype));
     result.sizes.truncate(last);
     result.strides.truncate(last);
-    for length in result.strides.iter_mut().chain([&mut result.offset]) {
+    for at in 0..=last {
+        let length = result.strides.get_mut(at).unwrap_or(&mut result.offset);
+        if result.sizes.get(at) == Some(&Expr::ONE) {
+            *length = cx.floor_div(*length, 2);
+            continue;
+        }
         let rest = cx.modulo(*length, 2);
         cx.require_eq(rest, Expr::ZERO, "view_as_complex.C4", "strides and storage offset must be even")?;
         *length = cx.floor_div(*length, 2);
