@@ -201,7 +201,7 @@ fn markdown(rows: &[Coverage], lines: &Lines) -> String {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         let _ = writeln!(out, "- {reason}: {}", names.join(", "));
     }
-    out.push_str("\nThe others of the list above that have none do not occur in exported programs, or need another device.\n");
+    out.push_str("\n`sizewise ops --missing` lists all that have none.\n");
     for (title, wanted) in
         [("In-place operators without a kernel", true), ("Others that write, with a kernel", false)]
     {

@@ -164,11 +164,7 @@ fn natural_sizes(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
 ///
 /// (C1) No size is negative. (C2) It broadcasts to the part.
 fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResult {
-    let mut sizes: &[Expr] = &args.tensor("grad_output")?.sizes;
-    // Leading dimensions of size 1 are dropped in copying.
-    while sizes.len() > part.rank() && sizes[0] == Expr::ONE {
-        sizes = &sizes[1..];
-    }
+    let sizes = &args.tensor("grad_output")?.sizes;
     cx.require_expandable(sizes, &part.sizes, "view_backward.C2")?;
     one(input)
 }
