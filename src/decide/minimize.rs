@@ -11,6 +11,9 @@ use crate::range::ValueRange;
 /// Larger sets are returned with only what ranges make redundant left out.
 const MAX_GUARDS: usize = 400;
 
+/// Of larger sets, the ways to make them smaller are not compared in simplified form.
+const MAX_COMPARED: usize = 6;
+
 /// A set of guards made smaller.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Minimized {
@@ -40,7 +43,7 @@ pub fn minimize(
     orders[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
     orders[1].reverse();
     orders[2].sort_by_key(|&i| (costs[i], i));
-    let mut best: Option<(usize, u32, Vec<bool>)> = None;
+    let mut ways: Vec<Vec<bool>> = Vec::new();
     for order in orders {
         let mut alive = vec![true; guards.len()];
         for &i in order.iter().take(MAX_GUARDS) {
@@ -51,27 +54,30 @@ pub fn minimize(
             }
         }
         let left = alive.iter().filter(|a| **a).count();
-        let cost = costs.iter().zip(&alive).map(|(c, a)| if *a { *c } else { 0 }).sum();
-        if best.as_ref().is_none_or(|(n, c, _)| (left, cost) < (*n, *c)) {
-            best = Some((left, cost, alive));
+        if !ways.contains(&alive) {
+            ways.push(alive);
         }
         if left <= 1 {
             break;
         }
     }
-    let Some((_, _, mut alive)) = best else { return Minimized::default() };
-    let mut current = guards.clone();
-    // Simple forms show redundancies that the first ones hide.
-    for i in 0..guards.len() {
-        if alive[i] {
-            current[i] = simpler(pool, ranges, &current, &alive, i, budget);
-        }
+    // The fewest, then the simplest, are best. Small sets are compared as they are once they are simplified.
+    let size = |costs: &[u32], alive: &[bool]| -> (usize, u32) {
+        let left = costs.iter().zip(alive).filter(|(_, a)| **a);
+        (left.clone().count(), left.map(|(c, _)| *c).sum())
+    };
+    if ways.iter().any(|alive| size(&costs, alive).0 > MAX_COMPARED) {
+        ways.sort_by_key(|alive| size(&costs, alive));
+        ways.truncate(1);
     }
-    for i in (0..guards.len()).rev() {
-        if alive[i] && redundant(pool, ranges, &current, &alive, i, budget) == Some(true) {
-            alive[i] = false;
-        }
-    }
+    let simplified = ways.into_iter().map(|alive| {
+        let (current, alive) = simplified(pool, ranges, &guards, alive, budget);
+        let costs: Vec<u32> = current.iter().map(|&g| reading.operators(pool, g)).collect();
+        (size(&costs, &alive), current, alive)
+    });
+    let Some((_, current, alive)) = simplified.min_by_key(|(size, ..)| *size) else {
+        return Minimized::default();
+    };
     let facts = facts_of(pool, ranges, &guards, |_| true);
     let usable: Vec<Premise> = facts
         .all_premises(pool)
@@ -87,6 +93,28 @@ pub fn minimize(
         }
     }
     smaller
+}
+
+/// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
+fn simplified(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    mut alive: Vec<bool>,
+    budget: &Budget,
+) -> (Vec<Expr>, Vec<bool>) {
+    let mut current = guards.to_vec();
+    for i in 0..guards.len() {
+        if alive[i] {
+            current[i] = simpler(pool, ranges, &current, &alive, i, budget);
+        }
+    }
+    for i in (0..guards.len()).rev() {
+        if alive[i] && redundant(pool, ranges, &current, &alive, i, budget) == Some(true) {
+            alive[i] = false;
+        }
+    }
+    (current, alive)
 }
 
 /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.

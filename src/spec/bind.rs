@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The least lower bound that an exported module checks: it takes sizes of 0 and 1 although the trace excluded them.
-const LEAST_CHECKED_MINIMUM: i64 = 3;
+pub(super) const LEAST_CHECKED_MINIMUM: i64 = 3;
 
 /// Lays a spec over a program's contract.
 ///
