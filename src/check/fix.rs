@@ -40,7 +40,7 @@ impl Checker {
     ) -> Result<Vec<Fix>, CheckError> {
         let contract = Contract::load(self.program())?;
         let mut start = Draft {
-            spec: spec.inlined(),
+            spec: spec.resolved(&contract).unwrap_or_else(|_| spec.clone()).inlined(),
             lines: IndexMap::new(),
             conditions: Some(Vec::new()),
             meaning: dimensions(first),

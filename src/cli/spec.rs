@@ -14,7 +14,7 @@ type Written = (Json, Option<String>);
 /// Runs the command.
 pub fn run(command: &SpecCommand) -> ExitCode {
     let (options, result) = match command {
-        SpecCommand::Init(options) => (options, init(options)),
+        SpecCommand::Init { options, examples } => (options, init(options, examples)),
         SpecCommand::Widen(options) => (options, widen(options)),
     };
     let written = result.and_then(|(spec, note)| {
@@ -46,10 +46,20 @@ fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<
         .map_err(|error| (3, format!("{}: {error}", files::name(&options.program))))
 }
 
-fn init(options: &SpecOptions) -> Result<Written, (u8, String)> {
+fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, String)> {
     let checker = read(options)?;
     let contract = contract(&checker, options)?;
-    Ok((Spec::initial(&contract, Width::Recorded).to_json(), None))
+    if examples.is_empty() {
+        return Ok((Spec::initial(&contract, Width::Recorded).to_json(), None));
+    }
+    let mut parsed = Vec::with_capacity(examples.len());
+    for (i, text) in examples.iter().enumerate() {
+        let example: Json = serde_json::from_str(text)
+            .map_err(|error| (2, format!("--example {}: `{text}` is not JSON: {error}", i + 1)))?;
+        parsed.push(example);
+    }
+    let spec = Spec::of_examples(&contract, &parsed).map_err(|error| (2, error.to_string()))?;
+    Ok((spec.to_json(), None))
 }
 
 /// The widest spec: any size, and where that is too much, what the first fix leaves of it; where there is no fix, sizes of which the

@@ -133,7 +133,7 @@ fn entry(contract: &Contract, names: &[(Symbol, String)], width: Width, size: Ex
 }
 
 /// Puts an entry at the end of a path of containers, which are made on the way.
-fn place(tree: &mut Json, path: &[PathStep], entry: Json) {
+pub(super) fn place(tree: &mut Json, path: &[PathStep], entry: Json) {
     let mut at = tree;
     for step in path {
         at = match step {
