@@ -152,7 +152,8 @@ fn a_question_follows_the_example_and_is_recorded_once() {
 #[test]
 fn what_is_not_known_statically_is_not_guarded() {
     let mut env = ShapeEnv::new();
-    (size(&mut env, X0, 6), size(&mut env, Y0, 7));
+    size(&mut env, X0, 6);
+    size(&mut env, Y0, 7);
     for (question, known) in
         [("s77 >= 2", true), ("s77 > s17", false), ("s77 + s17 >= 4", true), ("s77 < 2", false)]
     {
@@ -169,7 +170,9 @@ fn what_is_not_known_statically_is_not_guarded() {
 #[test]
 fn equalities_rewrite_later_expressions() {
     let mut env = ShapeEnv::new();
-    (size(&mut env, X0, 6), size(&mut env, Y0, 6), unbacked(&mut env));
+    size(&mut env, X0, 6);
+    size(&mut env, Y0, 6);
+    unbacked(&mut env);
     assert_eq!(evaluate(&mut env, "Eq(s77, s17)"), Ok(true));
     assert_eq!(check(&mut env, "Eq(u0, s77 + 1)"), Ok(()));
     for (before, after) in [("2*s17", "2*s77"), ("u0 + s17", "2*s77 + 1")] {
@@ -199,7 +202,8 @@ fn a_constant_is_asked_for_with_a_guard() {
 #[test]
 fn what_depends_on_data_is_an_error_that_says_what_settles_it() {
     let mut env = ShapeEnv::new();
-    (size(&mut env, X0, 6), unbacked(&mut env));
+    size(&mut env, X0, 6);
+    unbacked(&mut env);
     let error = "`s77 <= u0` depends on data (u0); \
         `torch._check(s77 <= u0)` or `torch._check(s77 > u0)` before it settles it";
     assert_eq!(evaluate(&mut env, "u0 >= s77"), Err(error.to_string()));
@@ -219,7 +223,8 @@ fn what_depends_on_data_is_an_error_that_says_what_settles_it() {
 fn a_check_narrows_what_follows() {
     let mut env = ShapeEnv::new();
     let u = unbacked(&mut env);
-    (check(&mut env, "u0 >= 2").expect("a check"), check(&mut env, "u0 <= 100").expect("a check"));
+    check(&mut env, "u0 >= 2").expect("a check");
+    check(&mut env, "u0 <= 100").expect("a check");
     assert_eq!(env.bounds(u), (Some(2.into()), Some(100.into())));
     for (question, answer) in
         [("u0 > 1", true), ("u0 > 100", false), ("Eq(u0, 0)", false), ("2*u0 > 3", true)]
@@ -257,7 +262,8 @@ fn assertions_may_be_preferred_over_guards() {
 fn an_assertion_belongs_after_the_last_symbol_that_it_needs() {
     let mut env = ShapeEnv::new();
     let (u, v) = (unbacked(&mut env), unbacked(&mut env));
-    (check(&mut env, "u0 >= 2").expect("a check"), check(&mut env, "u1 < u0").expect("a check"));
+    check(&mut env, "u0 >= 2").expect("a check");
+    check(&mut env, "u1 < u0").expect("a check");
     let after = |e: Expr| -> Vec<String> {
         let symbol = env.pool.as_symbol(e);
         env.deferred_after(symbol).map(|assert| env.text(assert.condition)).collect()
@@ -294,7 +300,8 @@ fn an_unbacked_symbol_that_no_result_tells_is_an_error() {
     let double = env.pool.add(u, u);
     assert_eq!(env.bind_outputs(&[three, double]).map(|bound| bound[0].1), Ok(1));
     assert_eq!(env.pending().len(), 0);
-    (unbacked(&mut env), unbacked(&mut env));
+    unbacked(&mut env);
+    unbacked(&mut env);
     let lost = EnvError::Unbound { symbols: vec!["u1".to_string(), "u2".to_string()] };
     assert_eq!(env.bind_outputs(&[three]), Err(lost));
     // Results that are thrown away need not tell.
