@@ -350,6 +350,16 @@ pub(super) fn entry_of_dim<'s>(
     same_place(&mut spec.tree, found)
 }
 
+/// The entry of a whole input, to be changed; none where the spec says nothing of it.
+pub(super) fn entry_of_input<'s>(
+    spec: &'s mut Spec,
+    contract: &Contract,
+    input: &ProgramInput,
+) -> Option<&'s mut Json> {
+    let found: *const Json = find(contract, spec, input).ok()?;
+    same_place(&mut spec.tree, found)
+}
+
 /// The part of a tree at an address.
 fn same_place(tree: &mut Json, address: *const Json) -> Option<&mut Json> {
     if std::ptr::eq(tree, address) {
