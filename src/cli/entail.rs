@@ -34,7 +34,7 @@ fn answer(options: &EntailOptions, request: &Map<String, Value>) -> Result<Map<S
     if let Verdict::Implied { because } = &mut answer.verdict {
         *because = decide::narrow(&mut pool, &query.facts, Some(goal), because);
     } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
-        *because = decide::narrow(&mut pool, &query.facts, None, because);
+        *because = decide::minimal_clash(&mut pool, &query.facts, because, &budget);
     }
     let mut reply = fields(&pool, &query, &answer, elapsed);
     reply.insert("setup_ns".into(), u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX).into());
