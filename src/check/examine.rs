@@ -1,5 +1,6 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
 use super::evaluate::Evaluator;
+use super::excluded::excluded;
 use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
@@ -244,6 +245,7 @@ impl<'p> Examination<'_, 'p> {
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
                 cause: Cause::Operator,
+                excludes: None,
                 follows: false,
             });
         }
@@ -320,6 +322,7 @@ fn guard_report(
         consequence: proof.consequence,
         reason: proof.reason,
         cause: obligation.cause(&base.pool),
+        excludes: excluded(&base.pool, obligation.condition),
         follows: false,
     }
 }

@@ -1,6 +1,8 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
 mod evaluate;
 mod examine;
+mod excluded;
+mod explain;
 mod fix;
 mod guard_set;
 mod minimal;
@@ -14,5 +16,6 @@ mod session;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
+pub use explain::Dimension;
 pub use pipeline::{CheckError, Checker, Progress, Watch};
 pub use session::Session;

@@ -31,6 +31,9 @@ pub enum CheckError {
     /// The sizes of the inputs do not determine a symbol.
     #[error("no size of the inputs determines the symbol `{0}`")]
     Undetermined(String),
+    /// A dimension that the program's inputs do not have, with those that they have.
+    #[error("no input has the dimension `{0}`; there are {1}")]
+    NoDimension(String, String),
 }
 
 /// What a check has found out, before any repair.

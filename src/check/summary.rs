@@ -2,7 +2,7 @@
 use super::prove::int_json;
 use super::run::Run;
 use crate::decide::{Budget, bounds};
-use crate::expr::{Expr, Int, Value as Number, text};
+use crate::expr::{Expr, Int, Pool, Value as Number, text};
 use crate::fake::Value;
 use crate::ir::{GraphInput, Meta, Program};
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
@@ -45,11 +45,16 @@ fn size_json(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Json {
 
 /// An expression of `env` in the user's own names.
 pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> String {
+    shown_in(assumptions, &env.pool, e)
+}
+
+/// An expression of `pool` in the user's own names.
+pub(super) fn shown_in(assumptions: &Assumptions, pool: &Pool, e: Expr) -> String {
     let name = |s| match assumptions.names.get(&s) {
         Some(name) => name.clone(),
-        None => env.pool.symbol_name(s).to_string(),
+        None => pool.symbol_name(s).to_string(),
     };
-    text::print::python(&env.pool, e, &name)
+    text::print::python(pool, e, &name)
 }
 
 pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<TensorInfo> {

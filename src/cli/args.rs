@@ -20,6 +20,8 @@ pub enum Command {
     /// Write a spec: the one that a program has, or the widest one that it serves.
     #[command(subcommand)]
     Spec(SpecCommand),
+    /// Say why dimensions of a program's inputs are static, or what they have to satisfy; or what a diagnostic's code means.
+    Explain(ExplainOptions),
     /// Write a program's guards as a self-contained checker of input shapes.
     Guards(GuardsOptions),
     /// Write an exported program as text.
@@ -190,6 +192,28 @@ pub struct SpecOptions {
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Options of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainOptions {
+    /// The exported program (a .pt2 file, or - for standard input), or a code such as guard-not-implied.
+    pub program: PathBuf,
+    /// A dimension: x.shape[0], or x.0; may be given several times. All of them by default.
+    #[arg(long, value_name = "DIM")]
+    pub dim: Vec<String>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// The form of the answer.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Where to write the answer; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
 }
 
 /// Options of `guards`.

@@ -8,6 +8,7 @@ mod bounds;
 mod check;
 mod entail;
 mod eval;
+mod explain;
 mod files;
 mod guards;
 mod infer;
@@ -54,6 +55,7 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
+        Command::Explain(options) => explain::run(&options),
         Command::Guards(options) => guards::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),

@@ -1,4 +1,6 @@
 //! Layer 7: what a check found, as plain data, and its renderers.
+mod codes;
+mod explanation;
 pub mod guard_code;
 mod json;
 mod model;
@@ -6,6 +8,8 @@ mod style;
 mod text;
 mod torch;
 
+pub use codes::{CODES, meaning};
+pub use explanation::{Condition, Explanation};
 pub use json::to_json;
 pub use model::*;
 pub use style::Style;

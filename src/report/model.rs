@@ -171,6 +171,8 @@ pub struct GuardReport {
     pub reason: Option<String>,
     /// What gave rise to it.
     pub cause: Cause,
+    /// Which sizes it costs, of the first few, if it speaks of one dimension: `0, 1`.
+    pub excludes: Option<String>,
     /// Whether it follows from the assumptions and the violated conditions before it: then it is no error of its own.
     pub follows: bool,
 }

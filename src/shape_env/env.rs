@@ -42,6 +42,8 @@ pub struct ShapeEnv {
     pub(super) unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
     hints_hold: bool,
+    /// Whether guards are recorded without being learned from.
+    keeps_asking: bool,
     pub(super) origin: Origin,
 }
 
@@ -79,6 +81,7 @@ impl ShapeEnv {
             hint_values: FxHashMap::default(),
             unbacked: Vec::new(),
             hints_hold: true,
+            keeps_asking: false,
             origin: Origin::default(),
         }
     }
@@ -149,6 +152,12 @@ impl ShapeEnv {
             self.facts.assume(&mut self.pool, condition);
             self.settled.insert(condition, true);
         }
+    }
+
+    /// From now on guards are recorded, but nothing is learned from them: every step that needs a condition records it, not
+    /// only the first.
+    pub fn keep_asking(&mut self) {
+        self.keeps_asking = true;
     }
 
     /// The facts so far: ranges, assumptions and recorded guards.
@@ -276,6 +285,9 @@ impl ShapeEnv {
             return;
         }
         self.guards.push(guard);
+        if self.keeps_asking {
+            return;
+        }
         self.assume(condition);
         let negated = self.pool.not(condition);
         self.settled.insert(negated, false);

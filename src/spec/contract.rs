@@ -46,6 +46,43 @@ impl<'p> Contract<'p> {
         Ok(contract)
     }
 
+    /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the program records of it: the
+    /// symbol, and what is recorded. `None` if there is no such size, or its value at the traced example is not known.
+    ///
+    /// # Errors
+    /// As [`Contract::load`].
+    pub fn load_freed(
+        program: &'p Program,
+        input: usize,
+        dim: usize,
+    ) -> Result<Option<(Contract<'p>, Expr, Expr)>, ContractError> {
+        let mut contract = Contract::load(program)?;
+        let size = match contract.inputs.get(input).map(|input| (&input.kind, input.path())) {
+            Some((InputKind::Tensor { sizes, .. }, path)) => sizes.get(dim).map(|&size| (size, path)),
+            _ => None,
+        };
+        let Some((recorded, path)) = size else { return Ok(None) };
+        let Some(example) = contract.example(recorded) else { return Ok(None) };
+        let mut name: String = path.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        name = format!("{name}_{dim}");
+        while contract.env.pool.find_symbol(&name).is_some() {
+            name.push('_');
+        }
+        let free = contract.env.pool.symbol(&name);
+        if let Some(symbol) = contract.env.pool.as_symbol(free) {
+            contract.hints.insert(symbol, example);
+        }
+        if let Some(InputKind::Tensor { sizes, .. }) =
+            contract.inputs.get_mut(input).map(|input| &mut input.kind)
+        {
+            sizes[dim] = free;
+        }
+        contract.guards.clear();
+        contract.unreadable.clear();
+        contract.read_guards();
+        Ok(Some((contract, free, recorded)))
+    }
+
     fn read_guards(&mut self) {
         let users: Vec<UserInput> = self.inputs.iter().map(|input| input.input.clone()).collect();
         let table = SourceTable::new(&users);
@@ -199,6 +236,17 @@ impl Contract<'_> {
     /// Where a symbol comes from, as the user writes it: `x.shape[0]`.
     pub fn source_of(&self, symbol: Symbol) -> Option<String> {
         self.source(symbol).map(Into::into)
+    }
+
+    /// How many sizes of inputs are one symbol; `None` for what is no symbol.
+    pub fn places_of(&self, size: Expr) -> Option<usize> {
+        self.env.pool.as_symbol(size)?;
+        let sizes = self.inputs.iter().flat_map(|input| match &input.kind {
+            InputKind::Tensor { sizes, .. } => sizes.as_slice(),
+            InputKind::Scalar(value) => std::slice::from_ref(value),
+            InputKind::Constant(_) | InputKind::Other => &[],
+        });
+        Some(sizes.filter(|&&other| other == size).count())
     }
 
     /// Whether a tensor of these recorded sizes and strides was contiguous at the traced example.

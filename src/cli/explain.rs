@@ -1,0 +1,62 @@
+//! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
+use super::args::{ExplainOptions, Format};
+use super::{files, operators, progress};
+use crate::check::Checker;
+use crate::decide::Budget;
+use crate::report::{CODES, Explanation, Style, meaning};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Runs the command.
+pub fn run(options: &ExplainOptions) -> ExitCode {
+    let code = options.program.to_string_lossy();
+    let result = match meaning(&code) {
+        Some(text) if !options.program.exists() => Ok(format!("{code}\n  {text}\n")),
+        _ => explain(options),
+    };
+    match result.and_then(|text| files::write(options.output.as_deref(), &text).map_err(|m| (3, m))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((status, message)) => {
+            eprintln!("sizewise: {message}");
+            if status == 3 && !options.program.exists() {
+                let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
+                eprintln!("sizewise: it is no code of a diagnostic either; those are {}", codes.join(", "));
+            }
+            ExitCode::from(status)
+        }
+    }
+}
+
+fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
+    let name = files::name(&options.program);
+    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
+    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+    let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
+    let mut checker = Checker::read(&name, &bytes).map_err(unreadable)?;
+    if let Some(watch) = progress::on_terminal() {
+        checker = checker.watched(watch);
+    }
+    let dimensions = match options.dim.as_slice() {
+        [] => checker.dimensions().map_err(unreadable)?,
+        named => named
+            .iter()
+            .map(|text| checker.dimension(text).map_err(|error| (2, format!("{name}: {error}"))))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut explanations: Vec<Explanation> = Vec::with_capacity(dimensions.len());
+    for dimension in &dimensions {
+        explanations.push(checker.explain(dimension, &operators, &Budget::default()).map_err(unreadable)?);
+    }
+    match options.format {
+        Format::Json => {
+            let text =
+                serde_json::to_string_pretty(&explanations).map_err(|error| (70, error.to_string()))?;
+            Ok(format!("{text}\n"))
+        }
+        _ => {
+            let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
+            let texts: Vec<String> = explanations.iter().map(|e| e.to_text(Style { colour })).collect();
+            Ok(texts.join("\n"))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What the codes of diagnostics mean.
+
+/// The codes with their meaning.
+pub const CODES: &[(&str, &str)] = &[
+    (
+        "guard-not-implied",
+        "The spec admits inputs for which a condition is false that the program depends on: a guard that it was traced under, a \
+         condition of an operator, or a size or range that it records. The report names an input that breaks it and, where one was \
+         found, a change of the spec that was proved to work. Either narrow the spec (check --fix), or change the line that is named.",
+    ),
+    (
+        "shape-mismatch",
+        "The program records a shape or dtype for a value that its operator does not give. The file was written by a tool with another \
+         idea of the operator, or it was edited; nothing that relies on the recorded shape can be trusted.",
+    ),
+    (
+        "guard",
+        "A condition was neither proved nor refuted within the budget. It may well hold. The report says what ran out; a larger budget \
+         may decide it.",
+    ),
+    (
+        "unsupported",
+        "A node calls an operator without a fake kernel. The recorded shapes of its results are trusted from there on, so the verdict \
+         is at best unknown. Declare the operator in a file and name it with --ops (docs/operators.md).",
+    ),
+    (
+        "spec-does-not-fit",
+        "The spec speaks of inputs or dimensions that the program does not have, contradicts itself, or excludes the example that the \
+         program was traced with. The message names the place in the structure of the inputs.",
+    ),
+    (
+        "contradictory",
+        "What is assumed of the inputs cannot be true of any input. The conditions named are a smallest set that contradicts itself.",
+    ),
+    (
+        "data-dependent",
+        "An operator needs to know something of a size that only data decides. A torch._check with the condition, before the line \
+         that is named, settles it.",
+    ),
+    ("malformed-call", "A node's arguments do not fit the schema of its operator."),
+    ("unreadable", "An expression of the program could not be read; what it says is not taken into account."),
+    (
+        "rounding",
+        "A condition on doubles is proved for sizes up to a limit; beyond that, doubles no longer hold every integer. No tensor \
+         is that large.",
+    ),
+    (
+        "overflow",
+        "A result gets more elements than 64 bits can count when an unbounded dimension grows beyond the size named.",
+    ),
+];
+
+/// What a code means.
+pub fn meaning(code: &str) -> Option<&'static str> {
+    CODES.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)
+}
