@@ -19,7 +19,7 @@ pub enum Command {
     /// Write a spec: the one that a program has, or the widest one that it serves.
     #[command(subcommand)]
     Spec(SpecCommand),
-    /// Write an exported program as text.
+    /// Write an exported program in another form: text, a .pt2 archive, an ONNX model.
     Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
     Verify(super::verify::VerifyOptions),

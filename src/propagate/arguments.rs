@@ -47,6 +47,7 @@ pub(super) fn value(env: &mut ShapeEnv, argument: &Argument, lookup: Lookup) -> 
         | Argument::Strs(_)
         | Argument::Graph(_)
         | Argument::Operator(_)
+        | Argument::List(_)
         | Argument::Map(_) => Value::Opaque,
     }
 }

@@ -149,7 +149,7 @@ impl Interpreter<'_> {
             Some(false) => return None,
             None => {}
         }
-        if self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+        if self.env.follows_example() && self.env.hint(same).is_some_and(|v| !v.as_bool()) {
             return None;
         }
         self.compare(name, same, derived, recorded);
@@ -157,6 +157,7 @@ impl Interpreter<'_> {
     }
 
     fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
+        let condition = self.env.on_path(condition);
         if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
             return;
         }

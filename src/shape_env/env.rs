@@ -1,5 +1,6 @@
 //! The shape environment.
 use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+use super::path::Path;
 use super::symbols::SymbolInfo;
 use crate::decide::{self, Facts};
 use crate::expr::{EvalError, Evaluator, Expr, Int, Pool, Symbol, Value};
@@ -12,18 +13,20 @@ pub struct ShapeEnv {
     /// The expressions.
     pub pool: Pool,
     /// What is assumed: ranges, assumptions, and the guards recorded so far.
-    facts: Facts,
+    pub(super) facts: Facts,
     symbols: FxHashMap<Symbol, SymbolInfo>,
     guards: Vec<Guard>,
     asserts: Vec<RuntimeAssert>,
     /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
     layout_choices: Vec<(Expr, Origin)>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
-    settled: FxHashMap<Expr, bool>,
+    pub(super) settled: FxHashMap<Expr, bool>,
     hint_values: FxHashMap<Expr, Option<Value>>,
     unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
-    hints_hold: bool,
+    pub(super) hints_hold: bool,
+    /// The branch that is being followed.
+    pub(super) path: Path,
     origin: Origin,
 }
 
@@ -47,6 +50,7 @@ impl ShapeEnv {
             hint_values: FxHashMap::default(),
             unbacked: Vec::new(),
             hints_hold: true,
+            path: Path::default(),
             origin: Origin::default(),
         }
     }
@@ -59,6 +63,7 @@ impl ShapeEnv {
                 Some(Value::Int(hint)) => range.contains(hint),
                 _ => true,
             };
+            self.declared_inside(symbol, &range);
             self.facts.declare(&mut self.pool, symbol, range);
             if let Some(Value::Int(hint)) = &info.hint {
                 self.hints_hold &= range_holds;
@@ -225,14 +230,15 @@ impl ShapeEnv {
             return Required::Proved;
         }
         match self.hint(condition) {
-            Some(value) if value.as_bool() => {
+            Some(value) if value.as_bool() || !self.follows_example() => {
                 self.record_guard(condition, GuardKind::Precondition, clause);
                 Required::Guarded
             }
             Some(_) => Required::Refuted,
             None if settled == Some(false) => Required::Refuted,
             None => {
-                self.asserts.push(RuntimeAssert { condition, origin: self.origin, clause });
+                let needed = self.on_path(condition);
+                self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause });
                 self.assume(condition);
                 Required::Asserted
             }
@@ -265,7 +271,8 @@ impl ShapeEnv {
     }
 
     fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
-        self.guards.push(Guard { condition, kind, origin: self.origin, clause });
+        let needed = self.on_path(condition);
+        self.guards.push(Guard { condition: needed, kind, origin: self.origin, clause });
         self.assume(condition);
         let negated = self.pool.not(condition);
         self.settled.insert(negated, false);

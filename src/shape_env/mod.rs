@@ -5,10 +5,12 @@
 //! becomes a [`RuntimeAssert`] or is reported as data dependent.
 mod env;
 mod guard;
+mod path;
 mod records;
 mod symbols;
 
 pub use env::ShapeEnv;
 pub use guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+pub use path::Outside;
 pub use records::{RecordedError, Records, range};
 pub use symbols::SymbolInfo;

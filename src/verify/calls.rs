@@ -3,9 +3,9 @@
 use super::arguments::{describe, fits};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
+use crate::ir::Node;
 use crate::ir::node::Wrapper;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable, Tags};
-use crate::ir::{Argument, Node};
 
 /// Functions of `operator` that programs call on numbers.
 const OPERATOR_FUNCTIONS: &[&str] = &[
@@ -48,8 +48,7 @@ pub(super) fn check(checks: &mut Checks<'_>) {
                 checks.report(Rule::OperatorDeclared, graph, node, message);
             }
         }
-        let graphs = node.inputs.iter().any(|input| matches!(input.arg, Argument::Graph(_)));
-        if graphs && node.target.higher_order().is_none() {
+        if !node.subgraphs().is_empty() && node.target.higher_order().is_none() {
             let message = format!("`{}` is given a graph and is no higher-order operator", node.target);
             checks.report(Rule::SubgraphArguments, graph, node, message);
         }

@@ -10,6 +10,7 @@ mod calls;
 mod edge;
 mod edge_dtypes;
 mod graphs;
+mod higher_order;
 mod metadata;
 mod rule;
 mod signature;
@@ -59,6 +60,7 @@ pub fn verify_program(
     let mut checks = graphs::Checks::new(program, profile, operators, options);
     metadata::check(&mut checks);
     calls::check(&mut checks);
+    higher_order::check(&mut checks);
     if profile.has(Section::Aten) {
         aten::check(&mut checks);
     }
