@@ -1,7 +1,7 @@
 //! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
 use super::{files, programs};
-use crate::ir::{onnx, pt2};
 use crate::ir::text::{self, Detail};
+use crate::ir::{onnx, pt2};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
