@@ -23,6 +23,10 @@ pub enum Command {
     Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
     Verify(super::verify::VerifyOptions),
+    /// Run passes over an exported program and verify it after each one.
+    Pass(super::pass::PassOptions),
+    /// Rename an exported program's operators to those of the next dialect, and verify it.
+    Lower(super::pass::LowerOptions),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.

@@ -1,7 +1,7 @@
 //! Comparing what is derived with what the program records.
 use super::interpreter::Interpreter;
 use super::recorded;
-use super::step::{Comparison, Mismatch};
+use super::step::{Comparison, Derived, Mismatch};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
 use crate::ir::{Graph, Meta, ValueId};
@@ -44,10 +44,18 @@ impl Interpreter<'_> {
             // Names given just now may have changed what the record means.
             let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
                 .unwrap_or_else(|_| derived.clone());
+            self.note_derived(id, &derived, &record);
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
             values.push((id, value));
         }
         values
+    }
+
+    fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
+        if let Some(list) = &mut self.derived {
+            let (found, recorded) = (derived.clone(), recorded.clone());
+            list.push(Derived { scope: self.scope.join("."), value, found, recorded });
+        }
     }
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.

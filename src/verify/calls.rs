@@ -95,9 +95,9 @@ fn python_function(
     }
 }
 
-/// Operators of ExecuTorch's own libraries, which verifiers know by name.
-fn is_executorch_own(name: OperatorName<'_>) -> bool {
-    matches!(name.namespace, "dim_order_ops" | "executorch_prim")
+/// Whether a namespace is one of ExecuTorch's own libraries, which verifiers know by name.
+pub fn is_edge_own(namespace: &str) -> bool {
+    matches!(namespace, "dim_order_ops" | "executorch_prim")
 }
 
 fn operator(
@@ -112,7 +112,7 @@ fn operator(
         checks.report(Rule::CallTarget, graph, node, message);
     }
     let Some(schema) = checks.schema(name) else {
-        if !(checks.profile >= Profile::Edge && is_executorch_own(name)) {
+        if !(checks.profile >= Profile::Edge && is_edge_own(name.namespace)) {
             let message = format!("nothing is known of the operator `{name}`; declare it");
             checks.report(Rule::OperatorDeclared, graph, node, message);
         }

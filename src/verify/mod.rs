@@ -19,6 +19,8 @@ mod structure;
 mod table;
 mod violation;
 
+pub use aten::edge_operator_stays;
+pub use calls::is_edge_own;
 pub use graphs::KnownOperators;
 pub use rule::{Level, Profile, Rule, Section};
 pub use table::markdown;
