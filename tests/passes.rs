@@ -174,7 +174,8 @@ fn a_pipeline_stops_where_a_pass_breaks_a_rule() {
         made.dialect = Dialect::Aten;
         Ok(made)
     }
-    let program = readable("        a: \"f32[s0, 3]\" = torch.ops.aten.neg.default(x)\n        return (a,)\n");
+    let program =
+        readable("        a: \"f32[s0, 3]\" = torch.ops.aten.neg.default(x)\n        return (a,)\n");
     assert_eq!(program.dialect, Dialect::Aten);
     let pipeline = Pipeline::new().then(Pass::new("mutate", "writes its input", mutate));
     match pipeline.run(&program, &Operators::new()) {
@@ -204,15 +205,19 @@ fn functional_programs_are_lowered_by_renaming() {
 }
 
 fn program_of(dialect: Dialect) -> Program {
-    let mut program = readable("        a: \"f32[s0, 3]\" = torch.ops.aten.neg.default(x)\n        return (a,)\n");
+    let mut program =
+        readable("        a: \"f32[s0, 3]\" = torch.ops.aten.neg.default(x)\n        return (a,)\n");
     program.dialect = dialect;
     program
 }
 
 #[cfg(feature = "cli")]
 fn sizewise(arguments: &[&str]) -> (i32, String) {
-    let output =
-        assert_cmd::Command::cargo_bin("sizewise").expect("the program").args(arguments).output().expect("a run");
+    let output = assert_cmd::Command::cargo_bin("sizewise")
+        .expect("the program")
+        .args(arguments)
+        .output()
+        .expect("a run");
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 

@@ -2,7 +2,8 @@
 //! become the ones that take an order of dimensions. The Edge verifier says afterwards what a renaming cannot mend: dtypes that an
 //! operator does not take, numbers as inputs, operators outside the core set.
 //!
-//! Source: ExecuTorch, `exir/program/_program.py` (`to_edge`) and `exir/passes/memory_format_ops_pass.py`.
+//! Source: ExecuTorch, `exir/program/_program.py` (`to_edge`), `exir/passes/memory_format_ops_pass.py` and
+//! `exir/passes/remove_graph_asserts_pass.py`.
 use super::pipeline::PassError;
 use super::rewrite::{Rewriter, with_graph};
 use crate::fake::Operators;
@@ -39,6 +40,10 @@ pub(super) fn run(program: &Program, _: &Operators) -> Result<Program, PassError
 fn lowered(graph: &Graph, exprs: &ExprTable) -> Result<Graph, PassError> {
     let mut rewriter = Rewriter::new(graph);
     for node in graph.nodes() {
+        // Assertions of dtype and device are left out, as ExecuTorch does: the Edge dialect fixes both.
+        if node.target.op() == Some(("aten", "_assert_tensor_metadata", "default")) {
+            continue;
+        }
         let mut inner_error = None;
         let renamed = renamed(graph, node, exprs)?;
         rewriter.keep(&renamed, &mut |inner| match lowered(&inner.graph, exprs) {

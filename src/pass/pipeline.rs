@@ -1,5 +1,5 @@
 //! Passes by name, and pipelines that verify after each one.
-use super::{assertions, common, dead_code, derive, fold, lower};
+use super::{assertions, dead_code, derive, fold, lower, subexpressions};
 use crate::fake::Operators;
 use crate::ir::Program;
 use crate::verify::{KnownOperators, Level, Options, Profile, Violation, verify_program};
@@ -49,7 +49,7 @@ impl Pass {
             does: "leaves out calls that nothing uses and that have no effect",
             run: dead_code::run,
         },
-        Pass { name: "cse", does: "makes equal calls once", run: common::run },
+        Pass { name: "cse", does: "makes equal calls once", run: subexpressions::run },
         Pass {
             name: "fold",
             does: "replaces arithmetic on shapes by its value where that is a number, and by one value where equal",

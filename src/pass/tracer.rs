@@ -102,7 +102,7 @@ pub struct Traced {
 /// let product = tracer.call("aten.mm.default", [("self", x.into()), ("mat2", w.into())])?[0];
 /// let flat = tracer.call("aten.view.default", [("self", product.into()), ("size", Argument::Ints(vec![-1]))])?[0];
 /// assert_eq!(tracer.shape(flat), "f32[2*s0**2]");
-/// let traced = tracer.finish(&[flat])?;
+/// let traced = tracer.finish(&[flat]);
 /// assert_eq!(traced.program.graph.nodes().len(), 2);
 /// # Ok::<(), sizewise::pass::TraceError>(())
 /// ```
@@ -257,12 +257,23 @@ impl<'o> Tracer<'o> {
                 }
             }
         }
-        let inputs = given
-            .into_iter()
-            .map(|(name, arg)| Input { name: name.into(), arg, passed_as: PassedAs::Positional })
-            .collect();
+        let inputs = self.inputs_of(&target, given);
         self.builder.node(Node::new(name, target, inputs, outputs))?;
         Ok(proxies)
+    }
+
+    /// The arguments as a call gives them: by position as far as they come in the schema's order, then by keyword.
+    fn inputs_of(&self, target: &Target, given: Vec<(&str, Argument)>) -> Vec<Input> {
+        let schema = self.operators.find(&target.to_string()).map(|(schema, _)| schema);
+        let mut in_order = true;
+        let mut inputs = Vec::with_capacity(given.len());
+        for (index, (name, arg)) in given.into_iter().enumerate() {
+            in_order &= schema
+                .is_none_or(|schema| schema.positional().get(index).is_some_and(|spec| spec.name == name));
+            let passed_as = if in_order { PassedAs::Positional } else { PassedAs::Keyword };
+            inputs.push(Input { name: name.into(), arg, passed_as });
+        }
+        inputs
     }
 
     fn define(&mut self, name: &str, value: Value) -> Result<Option<Proxy>, TraceError> {
@@ -303,10 +314,7 @@ impl<'o> Tracer<'o> {
     }
 
     /// Ends the program with what it returns.
-    ///
-    /// # Errors
-    /// None at present; a program that was traced is well formed.
-    pub fn finish(self, outputs: &[Proxy]) -> Result<Traced, TraceError> {
+    pub fn finish(self, outputs: &[Proxy]) -> Traced {
         let pool = &self.env.pool;
         let guards = self.env.guards().iter().map(|guard| print::expression(pool, guard.condition)).collect();
         let mut ranges = self.ranges;
@@ -357,7 +365,7 @@ impl<'o> Tracer<'o> {
             metadata: IndexMap::new(),
             warnings: Vec::new(),
         };
-        Ok(Traced { program, guards })
+        Traced { program, guards }
     }
 }
 

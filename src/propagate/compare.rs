@@ -52,7 +52,8 @@ impl Interpreter<'_> {
     }
 
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
-        if let Some(list) = &mut self.derived {
+        // In an autocast region dtypes are as recorded.
+        if let (Some(list), false) = (&mut self.derived, self.autocast) {
             let (found, recorded) = (derived.clone(), recorded.clone());
             list.push(Derived { scope: self.scope.join("."), value, found, recorded });
         }

@@ -154,6 +154,8 @@ rules! {
             "Inputs stand before all other nodes" "torch.export IR specification";
         OutputLast "output-last" Error
             "A graph has one output node, and it is the last" "torch.fx: Graph.lint";
+        NodeKind "node-kind" Error
+            "Nodes take inputs, call functions, fetch graphs or return; no method or module is called and no tensor is fetched" "torch.export IR specification";
         UniqueNames "unique-names" Error
             "No two nodes and no two values of a graph have one name" "torch.fx: Graph.lint";
         DefinedBeforeUse "defined-before-use" Error

@@ -350,7 +350,8 @@ impl<'b, 'p> Body<'b, 'p> {
                         (copy.input, copy.output) = (vec![name], vec![output.clone()]);
                         self.nodes.push(copy);
                     }
-                    self.types.info(&output, self.graph.meta(*id))?
+                    let info = self.types.info(self.graph.name(*id), self.graph.meta(*id))?;
+                    ValueInfoProto { name: Some(output), ..info }
                 }
                 Item::Literal(constant) => {
                     let Some(value) = attribute::scalar(constant) else { continue };

@@ -101,9 +101,9 @@ fn loops_carry_what_changes_and_see_the_rest() {
     assert_eq!(node.input[0], "", "no fixed number of turns");
     assert_eq!(node.output.len() + 1, inner.output.len(), "and says whether it goes on");
     assert_eq!(inner.node.len(), 2);
-    let scan = super::model(&program("scan_cumsum")).expect("a model");
-    let graph = scan.graph.as_ref().expect("a graph");
-    let node = graph.node.iter().find(|node| node.op_type() == "Scan").expect("a scan");
+    let map = super::model(&program("map_rows")).expect("a model");
+    let graph = map.graph.as_ref().expect("a graph");
+    let node = graph.node.iter().find(|node| node.op_type() == "Scan").expect("a loop over slices");
     assert_eq!(body(node, "body").input.len(), node.input.len());
     assert_eq!(body(node, "body").output.len(), node.output.len());
 }

@@ -5,6 +5,8 @@ mod carried;
 mod cond;
 mod functionalized;
 mod scan;
+#[cfg(test)]
+mod tests;
 mod vmap;
 mod while_loop;
 mod wrap;
