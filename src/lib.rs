@@ -8,6 +8,7 @@ pub mod egraph;
 pub mod expr;
 pub mod fake;
 pub mod ir;
+pub mod pass;
 pub mod propagate;
 pub mod range;
 pub mod report;

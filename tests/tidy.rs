@@ -15,6 +15,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("fake", 5),
     ("propagate", 6),
     ("report", 7),
+    ("pass", 7),
     ("check", 8),
     ("cli", 9),
     ("service", 9),

@@ -100,7 +100,7 @@ fn every_fixture_keeps_the_rules_until_it_is_broken() {
 fn every_rule_has_a_fixture() {
     let fixtures = Fixtures::load();
     for rule in Rule::ALL {
-        let in_text = matches!(rule, Rule::PlaceholdersFirst | Rule::OutputLast);
+        let in_text = matches!(rule, Rule::PlaceholdersFirst | Rule::OutputLast | Rule::NodeKind);
         let covered = fixtures.cases.iter().any(|case| case.rule == rule.code());
         assert!(covered || in_text, "`{rule}` has no fixture");
     }
@@ -124,6 +124,28 @@ fn inputs_come_first_and_one_output_last() {
         assert!(found.len() < 2 && found.iter().all(|violation| violation.message.contains(message)));
         assert_eq!(text::read(&text).is_ok(), rule.is_none(), "{text}");
     }
+}
+
+#[test]
+fn methods_modules_and_tensors_of_plain_fx_are_reported() {
+    for (node, message) in [
+        ("call_method[target=abs](args = (%x,), kwargs = {})", "the node calls a method"),
+        ("call_module[target=linear](args = (%x,), kwargs = {})", "the node calls a module"),
+        ("get_attr[target=weight]", "the node fetches an attribute that is no graph"),
+    ] {
+        let text = format!(
+            "graph():\n    %x : [num_users=1] = placeholder[target=x]\n    %y : [num_users=1] = {node}\n    return y\n"
+        );
+        let found = verify_outline(&text::outline(&text).expect("an outline"));
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, [format!("y: node-kind: {message}")], "{node}");
+        assert!(text::read(&text).is_err(), "{node}");
+    }
+    let function = "call_function[target=torch.ops.aten.abs.default](args = (%x,), kwargs = {})";
+    let text = format!(
+        "graph():\n    %x : [num_users=1] = placeholder[target=x]\n    %y : [num_users=1] = {function}\n    return y\n"
+    );
+    assert_eq!(verify_outline(&text::outline(&text).expect("an outline")), []);
 }
 
 #[test]

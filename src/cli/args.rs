@@ -24,10 +24,14 @@ pub enum Command {
     Explain(ExplainOptions),
     /// Write a program's guards as a self-contained checker of input shapes.
     Guards(GuardsOptions),
-    /// Write an exported program as text.
+    /// Write an exported program in another form: text, a .pt2 archive, an ONNX model.
     Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
     Verify(super::verify::VerifyOptions),
+    /// Run passes over an exported program and verify it after each one.
+    Pass(super::pass::PassOptions),
+    /// Rename an exported program's operators to those of the next dialect, and verify it.
+    Lower(super::pass::LowerOptions),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
     Eval(EvalOptions),
     /// Infer the result of operator calls: JSON lines on standard input and output.

@@ -34,11 +34,19 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// A message that names the file.
 pub fn write(path: Option<&Path>, text: &str) -> Result<(), String> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes bytes to a file, or to standard output.
+///
+/// # Errors
+/// A message that names the file.
+pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
     match path {
         Some(path) if path.as_os_str() != "-" => {
-            std::fs::write(path, text).map_err(|error| format!("{}: {error}", name(path)))
+            std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", name(path)))
         }
-        _ => match std::io::stdout().lock().write_all(text.as_bytes()) {
+        _ => match std::io::stdout().lock().write_all(bytes) {
             // Whoever reads the output has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             result => result.map_err(|error| format!("standard output: {error}")),

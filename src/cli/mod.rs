@@ -16,6 +16,7 @@ pub mod jsonl;
 mod minimize;
 mod operators;
 mod ops;
+mod pass;
 mod programs;
 mod progress;
 mod query;
@@ -59,6 +60,8 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Guards(options) => guards::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),
+        Command::Pass(options) => pass::run(&options),
+        Command::Lower(options) => pass::lower(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),

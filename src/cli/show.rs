@@ -1,7 +1,7 @@
-//! `sizewise show`: a program as text.
+//! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
 use super::{files, programs};
-use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
+use crate::ir::{onnx, pt2};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,6 +37,10 @@ pub enum Form {
     Functions,
     /// The JSON that a .pt2 archive holds.
     Json,
+    /// A .pt2 archive, without weights.
+    Pt2,
+    /// An ONNX model: one function for each graph.
+    Onnx,
 }
 
 /// Runs the command.
@@ -44,6 +48,14 @@ pub fn run(options: &ShowOptions) -> ExitCode {
     let written = programs::load(&options.program).and_then(|program| {
         let detail = if options.full { Detail::Full } else { Detail::Short };
         let text = match options.form {
+            Form::Pt2 => {
+                let archive = pt2::write(&program).map_err(|error| error.to_string())?;
+                return files::write_bytes(options.output.as_deref(), &archive);
+            }
+            Form::Onnx => {
+                let model = onnx::write(&program).map_err(|error| error.to_string())?;
+                return files::write_bytes(options.output.as_deref(), &model);
+            }
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),
             Form::Python => text::write_python(&program),

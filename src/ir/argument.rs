@@ -88,6 +88,8 @@ pub enum Argument {
     CustomObj(ValueId),
     /// An operator, by its target.
     Operator(Arc<str>),
+    /// A list of different things, graphs among them. Text forms have it, `.pt2` archives do not.
+    List(Vec<Argument>),
     /// A dictionary.
     Map(Box<IndexMap<Arc<str>, Argument>>),
 }
@@ -116,6 +118,7 @@ impl Argument {
             Argument::SymFloats(list) => operands(list, f),
             Argument::SymBool(operand) => operands(std::slice::from_ref(operand), f),
             Argument::SymBools(list) => operands(list, f),
+            Argument::List(items) => items.iter().for_each(|argument| argument.for_each_value(f)),
             Argument::Map(map) => {
                 // Dictionaries nest no deeper than the document they were read from.
                 for argument in map.values() {
@@ -141,6 +144,16 @@ impl Argument {
             | Argument::Device(_)
             | Argument::Graph(_)
             | Argument::Operator(_) => {}
+        }
+    }
+
+    /// Calls `f` with each graph that this argument is or holds, in order, but not with the graphs within those.
+    pub fn for_each_graph<'a>(&'a self, f: &mut dyn FnMut(&'a Arc<Subgraph>)) {
+        match self {
+            Argument::Graph(graph) => f(graph),
+            Argument::List(items) => items.iter().for_each(|argument| argument.for_each_graph(f)),
+            Argument::Map(map) => map.values().for_each(|argument| argument.for_each_graph(f)),
+            _ => {}
         }
     }
 

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::{Argument, Subgraph};
 use super::graph::Graph;
+use super::node::Node;
 use super::program::Program;
 
 /// A graph as a function.
@@ -69,11 +70,9 @@ impl<'p> Functions<'p> {
     /// Adds the graphs within a graph.
     fn inner(&mut self, graph: &'p Graph, scope: &str) {
         for node in graph.nodes() {
-            for input in &node.inputs {
-                if let Argument::Graph(subgraph) = &input.arg {
-                    let dot = if scope.is_empty() { "" } else { "." };
-                    self.add(subgraph, format!("{scope}{dot}{}", subgraph.name));
-                }
+            for subgraph in node.subgraphs() {
+                let dot = if scope.is_empty() { "" } else { "." };
+                self.add(subgraph, format!("{scope}{dot}{}", subgraph.name));
             }
         }
     }
@@ -98,12 +97,7 @@ impl<'p> Functions<'p> {
     /// Has the graphs within a graph be the functions of those within its twin.
     fn share(&mut self, twin: &Graph, graph: &Graph) {
         let subgraphs = |graph: &Graph| -> Vec<Arc<Subgraph>> {
-            let inputs = graph.nodes().iter().flat_map(|node| &node.inputs);
-            let graphs = inputs.filter_map(|input| match &input.arg {
-                Argument::Graph(subgraph) => Some(Arc::clone(subgraph)),
-                _ => None,
-            });
-            graphs.collect()
+            graph.nodes().iter().flat_map(Node::subgraphs).cloned().collect()
         };
         for (known, other) in subgraphs(twin).iter().zip(subgraphs(graph)) {
             if let Some(place) = self.places.get(&address(known)).copied() {

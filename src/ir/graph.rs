@@ -139,12 +139,7 @@ impl Graph {
 
     /// The graphs that nodes of this graph call, each with its node.
     pub fn subgraphs(&self) -> impl Iterator<Item = (&Node, &Graph)> {
-        self.nodes.iter().flat_map(|node| {
-            node.inputs.iter().filter_map(move |input| match &input.arg {
-                Argument::Graph(subgraph) => Some((node, &subgraph.graph)),
-                _ => None,
-            })
-        })
+        self.nodes.iter().flat_map(|node| node.subgraphs().into_iter().map(move |inner| (node, &inner.graph)))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod hints;
 pub mod input;
 pub mod meta;
 pub mod node;
+pub mod onnx;
 pub mod outline;
 pub mod program;
 pub mod provenance;

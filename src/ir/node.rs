@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::argument::Argument;
+use super::argument::{Argument, Subgraph};
 use super::graph::ValueId;
 use super::provenance::Provenance;
 use super::schema::OperatorName;
@@ -228,6 +228,15 @@ impl Node {
     /// The argument for this parameter, if it is passed.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
+    }
+
+    /// The graphs among the arguments, in order, but not those within them.
+    pub fn subgraphs(&self) -> Vec<&Arc<Subgraph>> {
+        let mut graphs = Vec::new();
+        for input in &self.inputs {
+            input.arg.for_each_graph(&mut |graph| graphs.push(graph));
+        }
+        graphs
     }
 
     /// Every value the node makes, in order.

@@ -54,8 +54,14 @@ pub struct Step {
 pub enum StepKind {
     /// Takes an input.
     Input,
-    /// Calls an operator or fetches an attribute.
+    /// Calls an operator or fetches a graph.
     Call,
+    /// Calls a method of a value, as plain FX may.
+    MethodCall,
+    /// Calls a module, as plain FX may.
+    ModuleCall,
+    /// Fetches an attribute that is no graph, as plain FX may.
+    Attribute,
     /// Returns.
     Output,
 }

@@ -40,6 +40,13 @@ pub enum TreeKind {
         /// The fields; empty when the program does not record them.
         fields: Vec<Arc<str>>,
     },
+    /// A registered dataclass with its type and the names of its fields that hold something.
+    Dataclass {
+        /// The name of the type by which it was registered.
+        class: Arc<str>,
+        /// The fields.
+        fields: Vec<Arc<str>>,
+    },
     /// A registered container of another type.
     Other {
         /// The qualified name of the type.
@@ -171,7 +178,9 @@ impl TreeSpec {
     pub fn step(&self, index: usize) -> PathStep {
         match &self.kind {
             TreeKind::Dict(keys) if index < keys.len() => PathStep::Key(keys[index].clone()),
-            TreeKind::NamedTuple { fields, .. } if index < fields.len() => {
+            TreeKind::NamedTuple { fields, .. } | TreeKind::Dataclass { fields, .. }
+                if index < fields.len() =>
+            {
                 PathStep::Field(Arc::clone(&fields[index]))
             }
             _ => PathStep::Index(index),
@@ -215,6 +224,11 @@ fn plain_form(kind: &TreeKind) -> Option<(String, String)> {
         TreeKind::NamedTuple { class, .. } => {
             ("collections.namedtuple", serde_json::Value::from(&**class).to_string())
         }
+        TreeKind::Dataclass { class, fields } => {
+            let names: Vec<String> =
+                fields.iter().map(|name| serde_json::Value::from(&**name).to_string()).collect();
+            (class, format!("[[{}], []]", names.join(", ")))
+        }
         TreeKind::Other { class, context } => (class, context.to_string()),
     };
     Some((class.to_owned(), context))
@@ -250,7 +264,10 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
             | "torch.fx.immutable_collections.immutable_dict"),
         ) => TreeKind::Dict(dict_keys(class, context, count)?),
         Some("collections.namedtuple") => named_tuple(context, count, named_tuples)?,
-        Some(class) => TreeKind::Other { class: class.into(), context: context.into() },
+        Some(class) => match dataclass_fields(context, count) {
+            Some(fields) => TreeKind::Dataclass { class: class.into(), fields },
+            None => TreeKind::Other { class: class.into(), context: context.into() },
+        },
     };
     let children =
         raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
@@ -261,6 +278,19 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
 }
 
 /// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object.
+/// The fields of a dataclass that hold something, of which there are `count`; those that are `None` follow in a second list.
+/// `None` when the context is another container's. Source: `torch.export.register_dataclass`.
+fn dataclass_fields(context: &str, count: usize) -> Option<Vec<Arc<str>>> {
+    let (fields, _): (Vec<String>, Vec<String>) = serde_json::from_str(context).ok()?;
+    let is_identifier = |name: &String| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c == '_' || c.is_alphanumeric())
+    };
+    let fits = fields.len() == count && fields.iter().all(is_identifier);
+    fits.then(|| fields.into_iter().map(Arc::from).collect())
+}
+
 fn dict_keys(class: &str, context: &str, count: usize) -> ReadResult<Vec<TreeKey>> {
     use serde_json::Value;
     let malformed = || {
@@ -333,12 +363,21 @@ mod tests {
                 vec!["x['k']"],
             ),
             (spec("torch.return_types.topk", "null", &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
+            (spec("collections.deque", "null", &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
+            (spec("collections.OrderedDict", r#"["a"]"#, &[LEAF]), vec!["x['a']"]),
+            (spec("my.Data", r#"[["a", "b"], []]"#, &[LEAF, LEAF]), vec!["x.a", "x.b"]),
+            (spec("my.Data", r#"[["a"], ["absent"]]"#, &[LEAF]), vec!["x.a"]),
+            (spec("my.Registered", r#"[["a"], []]"#, &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
+            (spec("my.Registered", r#"{"n": 3}"#, &[LEAF]), vec!["x[0]"]),
             (
                 spec("builtins.tuple", "null", &[LEAF, &spec("builtins.tuple", "null", &[LEAF])]),
                 vec!["x[0]", "x[1][0]"],
             ),
         ] {
             assert_eq!(paths(&root), expected, "{root}");
+            let text = format!("[1, {root}]");
+            let read = TreeSpec::parse(&text, &NamedTupleFields::new()).expect("a structure");
+            assert_eq!(read.to_json(), text);
         }
     }
 

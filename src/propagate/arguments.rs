@@ -5,11 +5,11 @@ use crate::ir::{Argument, Operand, ValueId};
 use crate::shape_env::ShapeEnv;
 
 /// Looks up values of the graph at hand.
-pub(super) type Lookup<'a> = &'a dyn Fn(ValueId) -> Value;
+pub type Lookup<'a> = &'a dyn Fn(ValueId) -> Value;
 
 /// The value of an argument; graphs and operator names are `Opaque`, as the higher-order operators read those
 /// themselves.
-pub(super) fn value(env: &mut ShapeEnv, argument: &Argument, lookup: Lookup) -> Value {
+pub fn value(env: &mut ShapeEnv, argument: &Argument, lookup: Lookup) -> Value {
     let tensor = |id: ValueId| match lookup(id) {
         Value::Tensor(t) => Some(t),
         _ => None,
@@ -47,6 +47,7 @@ pub(super) fn value(env: &mut ShapeEnv, argument: &Argument, lookup: Lookup) -> 
         | Argument::Strs(_)
         | Argument::Graph(_)
         | Argument::Operator(_)
+        | Argument::List(_)
         | Argument::Map(_) => Value::Opaque,
     }
 }

@@ -1,7 +1,7 @@
 //! Comparing what is derived with what the program records.
 use super::interpreter::Interpreter;
 use super::recorded;
-use super::step::{Comparison, Mismatch};
+use super::step::{Comparison, Derived, Mismatch};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
 use crate::ir::{Graph, Meta, ValueId};
@@ -44,10 +44,19 @@ impl Interpreter<'_> {
             // Names given just now may have changed what the record means.
             let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
                 .unwrap_or_else(|_| derived.clone());
+            self.note_derived(id, &derived, &record);
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
             values.push((id, value));
         }
         values
+    }
+
+    fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
+        // In an autocast region dtypes are as recorded.
+        if let (Some(list), false) = (&mut self.derived, self.autocast) {
+            let (found, recorded) = (derived.clone(), recorded.clone());
+            list.push(Derived { scope: self.scope.join("."), value, found, recorded });
+        }
     }
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.
@@ -149,7 +158,7 @@ impl Interpreter<'_> {
             Some(false) => return None,
             None => {}
         }
-        if self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+        if self.env.follows_example() && self.env.hint(same).is_some_and(|v| !v.as_bool()) {
             return None;
         }
         self.compare(name, same, derived, recorded);
@@ -157,6 +166,7 @@ impl Interpreter<'_> {
     }
 
     fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
+        let condition = self.env.on_path(condition);
         if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
             return;
         }

@@ -1,7 +1,7 @@
 //! The interpreter of graphs.
 use super::arguments;
 use super::recorded;
-use super::step::{Comparison, Failure, FailureKind, Mismatch, Step};
+use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Step};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
 use crate::ir::{Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, TargetKind, ValueId};
@@ -58,6 +58,8 @@ pub struct Interpreter<'p> {
     pub unreadable: Vec<String>,
     /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// What is derived of each value beside what is recorded, if it was asked for by putting a list here.
+    pub derived: Option<Vec<Derived>>,
     pub(super) counted: FxHashSet<Expr>,
     pub(super) mode: Mode,
     pub(super) operators: &'p Operators,
@@ -65,7 +67,7 @@ pub struct Interpreter<'p> {
     pub(super) compared: FxHashSet<Expr>,
     /// Inside an autocast region dtypes go as recorded.
     pub(super) autocast: bool,
-    scope: Vec<Arc<str>>,
+    pub(super) scope: Vec<Arc<str>>,
 }
 
 /// The values of one graph.
@@ -106,6 +108,7 @@ impl<'p> Interpreter<'p> {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts: Vec::new(),
+            derived: None,
             counted: FxHashSet::default(),
             mode,
             operators,

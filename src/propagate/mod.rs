@@ -3,7 +3,7 @@
 //! The [`Interpreter`] walks the graph, calls the fake kernel of each node, and compares what comes out with what the program
 //! records. Conditions that kernels meet gather in its [`ShapeEnv`](crate::shape_env::ShapeEnv) with the step that met them.
 //! With integer sizes the same walk answers what happens to inputs of given shapes.
-mod arguments;
+pub mod arguments;
 mod compare;
 mod element_count;
 mod hop;
@@ -13,4 +13,4 @@ mod step;
 
 pub use element_count::{ELEMENT_COUNT, most_elements};
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};
-pub use step::{Comparison, Failure, FailureKind, Mismatch, Step};
+pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Step};

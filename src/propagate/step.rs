@@ -1,5 +1,7 @@
 //! What a run records.
 use crate::expr::Expr;
+use crate::fake::Value;
+use crate::ir::ValueId;
 use crate::shape_env::Origin;
 use std::sync::Arc;
 
@@ -29,6 +31,19 @@ pub struct Comparison {
     pub derived: Expr,
     /// What is recorded.
     pub recorded: Expr,
+}
+
+/// What is derived of a value.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// The graph, by the names of the graphs on the way: `true_graph_0.false_graph_0`; empty for the program's own.
+    pub scope: String,
+    /// The value.
+    pub value: ValueId,
+    /// What is derived, unbacked symbols being named as recorded.
+    pub found: Value,
+    /// What is recorded.
+    pub recorded: Value,
 }
 
 /// A value whose recorded form is wrong wherever the program runs: another rank, dtype or size.

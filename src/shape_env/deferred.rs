@@ -40,7 +40,8 @@ impl ShapeEnv {
     }
 
     pub(super) fn record_assert(&mut self, condition: Expr, clause: &'static str) {
-        self.asserts.push(RuntimeAssert { condition, origin: self.origin, clause });
+        let needed = self.on_path(condition);
+        self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause });
         self.assume(condition);
     }
 

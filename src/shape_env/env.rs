@@ -1,6 +1,7 @@
 //! The shape environment.
 use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
 use super::lifetime::Pending;
+use super::path::Path;
 use super::policy::{Artefact, Policies};
 use super::replace::Replacements;
 use super::symbols::{Names, SymbolInfo};
@@ -37,13 +38,15 @@ pub struct ShapeEnv {
     /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
     layout_choices: Vec<(Expr, Origin)>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
-    settled: FxHashMap<Expr, bool>,
+    pub(super) settled: FxHashMap<Expr, bool>,
     hint_values: FxHashMap<Expr, Option<Value>>,
     pub(super) unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
-    hints_hold: bool,
+    pub(super) hints_hold: bool,
     /// Whether guards are recorded without being learned from.
     keeps_asking: bool,
+    /// The branch that is being followed.
+    pub(super) path: Path,
     pub(super) origin: Origin,
 }
 
@@ -82,6 +85,7 @@ impl ShapeEnv {
             unbacked: Vec::new(),
             hints_hold: true,
             keeps_asking: false,
+            path: Path::default(),
             origin: Origin::default(),
         }
     }
@@ -94,6 +98,7 @@ impl ShapeEnv {
                 Some(Value::Int(hint)) => range.contains(hint),
                 _ => true,
             };
+            self.declared_inside(symbol, &range);
             self.facts.declare(&mut self.pool, symbol, range);
             if let Some(Value::Int(hint)) = &info.hint {
                 self.hints_hold &= range_holds;
@@ -240,7 +245,7 @@ impl ShapeEnv {
             return Required::Proved;
         }
         match self.hint(condition) {
-            Some(value) if value.as_bool() => {
+            Some(value) if value.as_bool() || !self.follows_example() => {
                 self.record_guard(condition, GuardKind::Precondition, clause);
                 Required::Guarded
             }
@@ -279,7 +284,8 @@ impl ShapeEnv {
     }
 
     pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
-        let guard = Guard { condition, kind, origin: self.origin, clause };
+        let needed = self.on_path(condition);
+        let guard = Guard { condition: needed, kind, origin: self.origin, clause };
         if self.frozen.0 {
             self.refused.push(guard);
             return;

@@ -112,6 +112,7 @@ pub(super) fn describe(argument: &Argument) -> &'static str {
         Argument::Graph(_) => "a graph",
         Argument::CustomObj(_) => "an object",
         Argument::Operator(_) => "an operator",
+        Argument::List(_) => "a list of different things",
         Argument::Map(_) => "a dictionary",
     }
 }

@@ -37,6 +37,11 @@ pub(super) fn stays_unwrapped(name: OperatorName<'_>) -> bool {
     name.namespace == "aten" && UNWRAPPED.contains(&(name.name, name.overload))
 }
 
+/// Whether an operator stands in Edge programs under its own name.
+pub fn edge_operator_stays(namespace: &str, name: &str, overload: &str) -> bool {
+    stays_unwrapped(OperatorName { namespace, name, overload })
+}
+
 /// Checks what the ATen dialect asks for.
 pub(super) fn check(checks: &mut Checks<'_>) {
     checks.each_node(|checks, graph, node| {

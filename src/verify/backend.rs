@@ -67,6 +67,7 @@ fn arguments(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node) {
             input.arg,
             Argument::Graph(_)
                 | Argument::Operator(_)
+                | Argument::List(_)
                 | Argument::Map(_)
                 | Argument::CustomObj(_)
                 | Argument::Str(_)

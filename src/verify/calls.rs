@@ -3,9 +3,9 @@
 use super::arguments::{describe, fits};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
+use crate::ir::Node;
 use crate::ir::node::Wrapper;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable, Tags};
-use crate::ir::{Argument, Node};
 
 /// Functions of `operator` that programs call on numbers.
 const OPERATOR_FUNCTIONS: &[&str] = &[
@@ -48,8 +48,7 @@ pub(super) fn check(checks: &mut Checks<'_>) {
                 checks.report(Rule::OperatorDeclared, graph, node, message);
             }
         }
-        let graphs = node.inputs.iter().any(|input| matches!(input.arg, Argument::Graph(_)));
-        if graphs && node.target.higher_order().is_none() {
+        if !node.subgraphs().is_empty() && node.target.higher_order().is_none() {
             let message = format!("`{}` is given a graph and is no higher-order operator", node.target);
             checks.report(Rule::SubgraphArguments, graph, node, message);
         }
@@ -96,9 +95,9 @@ fn python_function(
     }
 }
 
-/// Operators of ExecuTorch's own libraries, which verifiers know by name.
-fn is_executorch_own(name: OperatorName<'_>) -> bool {
-    matches!(name.namespace, "dim_order_ops" | "executorch_prim")
+/// Whether a namespace is one of ExecuTorch's own libraries, which verifiers know by name.
+pub fn is_edge_own(namespace: &str) -> bool {
+    matches!(namespace, "dim_order_ops" | "executorch_prim")
 }
 
 fn operator(
@@ -113,7 +112,7 @@ fn operator(
         checks.report(Rule::CallTarget, graph, node, message);
     }
     let Some(schema) = checks.schema(name) else {
-        if !(checks.profile >= Profile::Edge && is_executorch_own(name)) {
+        if !(checks.profile >= Profile::Edge && is_edge_own(name.namespace)) {
             let message = format!("nothing is known of the operator `{name}`; declare it");
             checks.report(Rule::OperatorDeclared, graph, node, message);
         }

@@ -7,7 +7,7 @@ use super::rule::{Profile, Rule};
 use super::violation::{Violation, inner};
 use crate::ir::node::Wrapper;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable, Tags};
-use crate::ir::{Argument, Graph, Node, Program, TargetKind};
+use crate::ir::{Graph, Node, Program, TargetKind};
 
 /// What is known of operators beside the schemas that come with the crate.
 pub trait KnownOperators {
@@ -117,11 +117,9 @@ impl<'p> Checks<'p> {
 fn collect<'p>(graph: &'p Graph, scope: &str, graphs: &mut Vec<ScopedGraph<'p>>) {
     graphs.push(ScopedGraph { scope: scope.into(), graph });
     for node in graph.nodes() {
-        for input in &node.inputs {
-            // Graphs nest no deeper than the document they were read from.
-            if let Argument::Graph(subgraph) = &input.arg {
-                collect(&subgraph.graph, &inner(scope, &subgraph.name), graphs);
-            }
+        // Graphs nest no deeper than the document they were read from.
+        for subgraph in node.subgraphs() {
+            collect(&subgraph.graph, &inner(scope, &subgraph.name), graphs);
         }
     }
 }

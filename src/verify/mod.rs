@@ -10,6 +10,7 @@ mod calls;
 mod edge;
 mod edge_dtypes;
 mod graphs;
+mod higher_order;
 mod metadata;
 mod rule;
 mod signature;
@@ -18,6 +19,8 @@ mod structure;
 mod table;
 mod violation;
 
+pub use aten::edge_operator_stays;
+pub use calls::is_edge_own;
 pub use graphs::KnownOperators;
 pub use rule::{Level, Profile, Rule, Section};
 pub use table::markdown;
@@ -59,6 +62,7 @@ pub fn verify_program(
     let mut checks = graphs::Checks::new(program, profile, operators, options);
     metadata::check(&mut checks);
     calls::check(&mut checks);
+    higher_order::check(&mut checks);
     if profile.has(Section::Aten) {
         aten::check(&mut checks);
     }

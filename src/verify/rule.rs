@@ -38,7 +38,7 @@ impl Profile {
     /// Whether a section's rules are among this dialect's.
     pub fn has(self, section: Section) -> bool {
         match section {
-            Section::Structure | Section::Signature | Section::Training => true,
+            Section::Structure | Section::Signature | Section::Training | Section::HigherOrder => true,
             Section::Aten => self >= Profile::Aten,
             Section::Core => self >= Profile::Core,
             Section::Edge | Section::Backend => self >= Profile::Edge,
@@ -71,6 +71,8 @@ pub enum Section {
     Signature,
     /// What is called exists and is called rightly.
     Training,
+    /// Graphs are called rightly.
+    HigherOrder,
     /// Operators are functional.
     Aten,
     /// Operators are of the core set.
@@ -88,6 +90,7 @@ impl Section {
             Section::Structure => "Structure",
             Section::Signature => "Signature",
             Section::Training => "Training",
+            Section::HigherOrder => "Higher-order operators",
             Section::Aten => "ATen",
             Section::Core => "Core ATen",
             Section::Edge => "Edge",
@@ -151,6 +154,8 @@ rules! {
             "Inputs stand before all other nodes" "torch.export IR specification";
         OutputLast "output-last" Error
             "A graph has one output node, and it is the last" "torch.fx: Graph.lint";
+        NodeKind "node-kind" Error
+            "Nodes take inputs, call functions, fetch graphs or return; no method or module is called and no tensor is fetched" "torch.export IR specification";
         UniqueNames "unique-names" Error
             "No two nodes and no two values of a graph have one name" "torch.fx: Graph.lint";
         DefinedBeforeUse "defined-before-use" Error
@@ -205,6 +210,20 @@ rules! {
             "A call has the results of the schema" "operator schema";
         SubgraphArguments "subgraph-arguments" Error
             "Only higher-order operators take graphs" "torch Verifier: get_attr";
+    }
+    HigherOrder {
+        GraphCount "graph-count" Error
+            "A higher-order operator is given as many graphs as it is defined on" "torch: _higher_order_ops";
+        GraphOperands "graph-operands" Error
+            "A graph is given as many values as it takes, of the kinds, dtypes and sizes recorded in it; loops over slices give it slices" "torch: _higher_order_ops";
+        GraphResults "graph-results" Error
+            "A call of a graph makes as many values as the graph returns, of their kinds, dtypes and ranks" "torch: _higher_order_ops";
+        BranchResults "branch-results" Error
+            "All branches return equally many values, of the same kinds, dtypes and ranks" "torch: cond._merge_output";
+        LoopCondition "loop-condition" Error
+            "The condition of a loop returns one truth value" "torch: while_loop";
+        LoopCarried "loop-carried" Error
+            "What a loop carries comes out of each turn as many, and of the kinds, dtypes and sizes that went in" "torch: check_meta_consistency";
     }
     Aten {
         Functional "functional" Error

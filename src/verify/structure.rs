@@ -119,6 +119,15 @@ impl GraphCheck<'_> {
                 }
                 StepKind::Input => {}
                 StepKind::Call => others = true,
+                StepKind::MethodCall | StepKind::ModuleCall | StepKind::Attribute => {
+                    others = true;
+                    let does = match step.kind {
+                        StepKind::MethodCall => "calls a method",
+                        StepKind::ModuleCall => "calls a module",
+                        _ => "fetches an attribute that is no graph",
+                    };
+                    self.report(Rule::NodeKind, step, format!("the node {does}"));
+                }
                 StepKind::Output => {
                     others = true;
                     outputs += 1;

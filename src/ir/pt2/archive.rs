@@ -32,6 +32,9 @@ const MARKER_BYTES: u64 = 1024;
 /// Small texts compress to almost nothing; a ratio is only telling above this size.
 const RATIO_MATTERS_ABOVE: u64 = 1 << 20;
 
+/// The entry by which an archive that sizewise wrote says that weights and constants were left out.
+pub(super) const WITHOUT_WEIGHTS: &str = "extra/without_weights";
+
 type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
 
 /// Unpacks the program's JSON.
@@ -63,10 +66,13 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
 }
 
 /// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
-/// layout, which keeps them in pickles.
+/// layout, which keeps them in pickles, and where they were left out.
 pub(super) fn read_state(bytes: &[u8], model: &str, limits: &Limits) -> ReadResult<Option<State>> {
     let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
     let Some((root, name)) = model.rsplit_once("models/") else { return Ok(None) };
+    if archive.index_for_name(&format!("{root}{WITHOUT_WEIGHTS}")).is_some() {
+        return Ok(None);
+    }
     let name = name.strip_suffix(".json").unwrap_or(name);
     let mut config = |kind: &str| -> ReadResult<Option<PayloadConfig>> {
         let entry = format!("{root}data/{kind}/{name}_{kind}_config.json");

@@ -434,3 +434,21 @@ fn an_unknown_tag_is_named_with_its_path() {
             .starts_with("unknown tag `as_new` of Argument, likely written by a newer minor version")
     );
 }
+
+#[test]
+fn equality_constraints_of_older_programs_are_guards() {
+    let program = sample!("pt_dict");
+    let json = write_json(&program).expect("JSON");
+    let with = |constraints: &str| {
+        let json = json.replacen('{', &format!("{{\"equality_constraints\": {constraints}, "), 1);
+        read(json.as_bytes(), &ReadOptions::default())
+    };
+    let guards = with(r#"[[["inp_a", 0], ["inp_b", 1]]]"#).expect("a program").guards_code;
+    assert_eq!(guards.len(), program.guards_code.len() + 1);
+    assert_eq!(
+        guards.last().map(|guard| &**guard),
+        Some("L['inp']['a'].size()[0] == L['inp']['b'].size()[1]")
+    );
+    let error = with(r#"[[["inp_a", 0], ["other", 1]]]"#).expect_err("an unknown input");
+    assert_eq!(error.message, "equality_constraints: the program has no input `other`");
+}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::flow::{Statement, statements};
 use super::readable::input_names;
 use super::{Detail, annotation};
-use crate::ir::{Argument, Graph, GraphInput, Program, ValueId};
+use crate::ir::{Graph, GraphInput, Program, ValueId};
 
 /// Writes the program's graph with the graphs within as clusters; for Graphviz.
 pub fn write_dot(program: &Program) -> String {
@@ -71,14 +71,12 @@ fn write(program: &Program, graph: &Graph, scope: &str, level: usize, text: &mut
         });
     }
     for call in graph.nodes() {
-        for input in &call.inputs {
-            if let Argument::Graph(subgraph) = &input.arg {
-                let inner = format!("{scope}{}.", subgraph.name);
-                let _ = writeln!(text, "{indent}subgraph {} {{", quoted(&format!("cluster_{inner}")));
-                let _ = writeln!(text, "{indent}    label={};", quoted(&subgraph.name));
-                write(program, &subgraph.graph, &inner, level + 1, text);
-                let _ = writeln!(text, "{indent}}}");
-            }
+        for subgraph in call.subgraphs() {
+            let inner = format!("{scope}{}.", subgraph.name);
+            let _ = writeln!(text, "{indent}subgraph {} {{", quoted(&format!("cluster_{inner}")));
+            let _ = writeln!(text, "{indent}    label={};", quoted(&subgraph.name));
+            write(program, &subgraph.graph, &inner, level + 1, text);
+            let _ = writeln!(text, "{indent}}}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Detail;
-use crate::ir::{Argument, Graph, Node, Output, ValueId};
+use crate::ir::{Graph, Node, Output, ValueId};
 
 /// A statement.
 #[derive(Debug)]
@@ -33,9 +33,7 @@ impl Statement<'_> {
             Statement::Call { node, .. } => {
                 let mut names = Vec::new();
                 for input in &node.inputs {
-                    if let Argument::Graph(subgraph) = &input.arg {
-                        names.push(subgraph.name.to_string());
-                    }
+                    input.arg.for_each_graph(&mut |subgraph| names.push(subgraph.name.to_string()));
                     input.arg.for_each_value(&mut |value| names.push(graph.name(value).to_string()));
                 }
                 names
@@ -51,10 +49,8 @@ pub(super) fn statements(graph: &Graph, detail: Detail) -> Vec<Statement<'_>> {
     let mut fetched = FxHashSet::default();
     let mut list = Vec::new();
     for node in graph.nodes() {
-        for input in &node.inputs {
-            if let Argument::Graph(subgraph) = &input.arg
-                && fetched.insert(&*subgraph.name)
-            {
+        for subgraph in node.subgraphs() {
+            if fetched.insert(&*subgraph.name) {
                 list.push(Statement::Fetch(&subgraph.name));
             }
         }

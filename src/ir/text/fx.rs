@@ -6,7 +6,7 @@ use super::flow::{Statement, statements, uses};
 use super::readable::{input_names, returned, target_text};
 use super::show::{Shower, Style};
 use super::{Detail, annotation};
-use crate::ir::{Argument, Graph, GraphInput, Input, Node, PassedAs, Program, ValueId};
+use crate::ir::{Graph, GraphInput, Input, Node, PassedAs, Program, ValueId};
 
 /// Writes the program's graph, and the graphs within behind it.
 pub fn write_fx(program: &Program, detail: Detail) -> String {
@@ -19,10 +19,8 @@ fn write(program: &Program, graph: &Graph, scope: &str, detail: Detail, text: &m
     body(program, graph, scope.is_empty(), detail, text);
     let mut written = rustc_hash::FxHashSet::default();
     for node in graph.nodes() {
-        for input in &node.inputs {
-            if let Argument::Graph(subgraph) = &input.arg
-                && written.insert(&subgraph.name)
-            {
+        for subgraph in node.subgraphs() {
+            if written.insert(&subgraph.name) {
                 let dot = if scope.is_empty() { "" } else { "." };
                 let scope = format!("{scope}{dot}{}", subgraph.name);
                 // Writing to a string cannot fail.

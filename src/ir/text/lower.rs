@@ -123,7 +123,7 @@ impl<'d> Scope<'d> {
                 (_, Some((base, index))) if several.contains(base) => {
                     items.entry(base).or_default().push((index, node));
                 }
-                (RawKind::Call { args, kwargs, .. }, _) => {
+                (RawKind::Call { args, kwargs, .. } | RawKind::Foreign { args, kwargs, .. }, _) => {
                     let values = args.iter().chain(kwargs.iter().map(|(_, value)| value));
                     values.for_each(|value| references(value, &mut used));
                 }
@@ -199,6 +199,10 @@ impl Lowering<'_> {
                     if !is_item {
                         self.call(&mut scope, node, target, args, kwargs)?;
                     }
+                }
+                RawKind::Foreign { op, target, .. } => {
+                    let message = format!("`{op}` of `{target}`: exported graphs call functions only");
+                    return self.error(node.spot, message);
                 }
                 RawKind::Output(value) => {
                     if let Some(behind) = raw.nodes.get(at + 1) {

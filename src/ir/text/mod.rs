@@ -62,6 +62,11 @@ pub fn outline(text: &str) -> ReadResult<Outline> {
     parse(text).map(|document| outline::outline(&document))
 }
 
+/// An expression in the form that torch prints, whichever form it is recorded in; as it is where it cannot be read.
+pub fn expression_text(text: &str) -> String {
+    show::expr_text(text)
+}
+
 /// Whether a text begins as one of the forms does.
 pub fn is_text(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);

@@ -19,12 +19,16 @@ fn graph(raw: &RawGraph) -> GraphOutline {
             RawKind::GetAttr(target) => {
                 let inner = raw.subgraphs.iter().find(|graph| graph.name == *target);
                 subgraphs.extend(inner.map(|inner| (inner.name.clone(), graph(inner))));
-                StepKind::Call
+                if inner.is_some() { StepKind::Call } else { StepKind::Attribute }
             }
-            RawKind::Call { args, kwargs, .. } => {
+            RawKind::Call { args, kwargs, .. } | RawKind::Foreign { args, kwargs, .. } => {
                 let values = args.iter().chain(kwargs.iter().map(|(_, value)| value));
                 values.for_each(|value| references(value, &mut used));
-                StepKind::Call
+                match &node.kind {
+                    RawKind::Foreign { op, .. } if op == "call_module" => StepKind::ModuleCall,
+                    RawKind::Foreign { .. } => StepKind::MethodCall,
+                    _ => StepKind::Call,
+                }
             }
             RawKind::Output(value) => {
                 references(value, &mut used);

@@ -70,7 +70,18 @@ pub(super) struct RawNode {
 pub(super) enum RawKind {
     Placeholder,
     GetAttr(String),
-    Call { target: String, args: Vec<Raw>, kwargs: Vec<(String, Raw)> },
+    Call {
+        target: String,
+        args: Vec<Raw>,
+        kwargs: Vec<(String, Raw)>,
+    },
+    /// What plain FX has and exported graphs have not: `call_method`, `call_module`.
+    Foreign {
+        op: String,
+        target: String,
+        args: Vec<Raw>,
+        kwargs: Vec<(String, Raw)>,
+    },
     Output(Raw),
 }
 

@@ -147,9 +147,12 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
             }
             None => return error(target_at, "expected `(args = ..`"),
         },
-        "call_method" | "call_module" => {
-            return error(equals, "exported graphs call functions only");
-        }
+        "call_method" | "call_module" => match call_function(source, line, target_at)? {
+            RawKind::Call { target, args, kwargs } => {
+                RawKind::Foreign { op: op.to_owned(), target, args, kwargs }
+            }
+            other => other,
+        },
         _ => {
             let message = "expected placeholder, get_attr, call_function or output";
             return error(equals, message);

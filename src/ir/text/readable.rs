@@ -7,7 +7,7 @@ use super::names::{Notation, notation};
 use super::show::{Shower, Style, expr_text};
 use super::{Detail, annotation, sections};
 use crate::ir::{
-    Argument, Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
+    Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
 };
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
@@ -123,10 +123,8 @@ impl Class<'_> {
         self.body(graph, level + 2, text);
         let mut written = rustc_hash::FxHashSet::default();
         for node in graph.nodes() {
-            for input in &node.inputs {
-                if let Argument::Graph(subgraph) = &input.arg
-                    && written.insert(&subgraph.name)
-                {
+            for subgraph in node.subgraphs() {
+                if written.insert(&subgraph.name) {
                     text.push('\n');
                     self.write(&subgraph.graph, &subgraph.name, level + 1, false, text);
                 }

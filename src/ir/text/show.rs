@@ -151,6 +151,7 @@ impl Shower<'_> {
                 None => subgraph.name.to_string(),
             },
             Argument::Operator(target) => target.to_string(),
+            Argument::List(items) => list(items, |item| self.argument(item)),
             Argument::Map(map) => {
                 let entry = |(key, value): (&std::sync::Arc<str>, &Argument)| {
                     let key = if self.style == Style::Fx { key.to_string() } else { python_string(key) };

@@ -205,8 +205,8 @@ fn what_is_wrong_is_refused_with_line_column_and_caret() {
         (&format!("{head}    %y : call\n"), Syntax, (3, 7), "num_users"),
         (
             &format!("{head}    %y : [num_users=0] = call_method[target=abs](args = (%x,), kwargs = {{}})\n"),
-            Syntax,
-            (3, 26),
+            Graph,
+            (3, 5),
             "functions only",
         ),
         (&format!("{head}    %y : [num_users=0] = {call}(args = (%x,)\n"), Syntax, (3, 83), "kwargs"),

@@ -1,12 +1,12 @@
-//! `cond(pred, true_graph, false_graph, operands)`: one of two graphs on the same operands.
-use super::super::interpreter::{CallError, Frame, Interpreter, Mode, Stop};
-use crate::expr::Expr;
-use crate::fake::{Cx, Sizes, Tensor, Value};
-use crate::ir::Node;
-use crate::range::ValueRange;
+//! `cond(pred, true_graph, false_graph, operands)` and `switch(index, graphs, operands)`: one of several graphs on the same
+//! operands. What sizes decide is decided, or followed under the condition that it is so; what data decides is joined.
+use super::super::interpreter::{CallError, Frame, Interpreter};
+use crate::expr::{Expr, Int};
+use crate::fake::{Cx, Value};
+use crate::ir::{Argument, Node};
 
 impl Interpreter<'_> {
-    /// A predicate that sizes decide runs its graph alone; one that data decides runs both, and their results are joined.
+    /// `cond`.
     pub(super) fn call_cond(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
         let graphs = Self::graphs(node);
         let [then, otherwise] = graphs.as_slice() else {
@@ -14,68 +14,57 @@ impl Interpreter<'_> {
         };
         let predicate = node.inputs.first().map_or(Value::Opaque, |i| self.argument(frame, &i.arg));
         let operands = self.operands(frame, node, 3);
-        let known = match predicate {
-            Value::Bool(e) | Value::Int(e) => {
-                let truth = self.env.pool.truth(e);
-                self.env.statically(truth)
-            }
+        let truth = match predicate {
+            Value::Bool(e) | Value::Int(e) => Some(self.env.pool.truth(e)),
             _ => None,
         };
-        if let Some(taken) = known {
+        if let Some(taken) = truth.and_then(|e| self.env.statically(e)) {
             let graph = if taken { then } else { otherwise };
             return Ok(self.run_subgraph(&graph.name, &graph.graph, operands)?);
         }
-        let first = self.run_subgraph(&then.name, &then.graph, operands.clone());
-        let second = self.run_subgraph(&otherwise.name, &otherwise.graph, operands);
-        match (first, second) {
-            (Ok(a), Ok(b)) => {
-                if a.len() != b.len() {
-                    return Err(self.malformed("the branches of cond return different numbers of values"));
-                }
-                Ok(a.into_iter().zip(b).map(|(a, b)| self.join(a, b)).collect())
-            }
-            // Whether the failing branch runs is for the data to say: the other one shows what may come out.
-            (Ok(a), Err(Stop::Failed(_))) | (Err(Stop::Failed(_)), Ok(a)) if self.mode == Mode::Evaluate => {
-                Ok(a)
-            }
-            (Err(stop), _) | (_, Err(stop)) => Err(stop.into()),
-        }
+        let falsehood = truth.map(|e| self.env.pool.not(e));
+        let first = self.run_branch(truth, then, operands.clone());
+        let second = self.run_branch(falsehood, otherwise, operands);
+        self.join(vec![first, second], "cond.C1")
     }
 
-    /// The value that is one of two: equal sizes stay, differing ones become an unbacked size in the range of both.
-    pub(super) fn join(&mut self, a: Value, b: Value) -> Value {
-        match (a, b) {
-            (Value::Tensor(x), Value::Tensor(y)) if x.rank() == y.rank() => {
-                let sizes: Sizes =
-                    x.sizes.iter().zip(&y.sizes).map(|(&p, &q)| self.join_size(p, q)).collect();
-                if sizes == x.sizes {
-                    return Value::Tensor(x);
-                }
-                let mut cx = Cx::new(&mut self.env);
-                let strides = cx.contiguous_strides(&sizes);
-                Tensor { sizes, strides, ..(*x).clone() }.into()
+    /// `switch`.
+    pub(super) fn call_switch(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+        let graphs = Self::graphs(node);
+        if graphs.is_empty() {
+            return Err(self.malformed("switch needs a graph"));
+        }
+        let chosen = node.inputs.first().map_or(Value::Opaque, |i| self.argument(frame, &i.arg));
+        let arguments = node.inputs.iter().skip(1).map(|i| &i.arg);
+        let holds_graphs = |argument: &Argument| {
+            let mut found = false;
+            argument.for_each_graph(&mut |_| found = true);
+            found
+        };
+        let others: Vec<&Argument> = arguments.filter(|argument| !holds_graphs(argument)).collect();
+        let operands: Vec<Value> = others.into_iter().flat_map(|a| self.list(frame, a)).collect();
+        let Value::Int(index) = chosen else {
+            let branches =
+                graphs.iter().map(|graph| self.run_branch(None, graph, operands.clone())).collect();
+            return self.join(branches, "switch.C2");
+        };
+        let mut cx = Cx::new(&mut self.env);
+        let (low, high) = (cx.ge(index, Expr::ZERO), cx.lt(index, Expr::from(graphs.len() as i32)));
+        let inside = cx.all(&[low, high]);
+        let there = cx.require(inside, "switch.C1", |cx| {
+            format!("there are {} graphs, none has the index {}", graphs.len(), cx.show(index))
+        });
+        self.returned(there)?;
+        let mut branches = Vec::with_capacity(graphs.len());
+        for (i, graph) in graphs.iter().enumerate() {
+            let number = self.env.pool.int(Int::from(i as i64));
+            let taken = self.env.pool.eq(index, number);
+            match self.env.statically(taken) {
+                Some(true) => return Ok(self.run_subgraph(&graph.name, &graph.graph, operands)?),
+                Some(false) => {}
+                None => branches.push(self.run_branch(Some(taken), graph, operands.clone())),
             }
-            (Value::Int(p), Value::Int(q)) => Value::Int(self.join_size(p, q)),
-            (Value::Bool(p), Value::Bool(q)) if p != q => {
-                let bit = self.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
-                Value::Bool(self.env.pool.truth(bit))
-            }
-            (a, _) => a,
         }
-    }
-
-    fn join_size(&mut self, p: Expr, q: Expr) -> Expr {
-        if p == q {
-            return p;
-        }
-        let same = self.env.pool.eq(p, q);
-        if self.env.statically(same) == Some(true) {
-            return p;
-        }
-        let ((a, b), (c, d)) = (self.env.bounds(p), self.env.bounds(q));
-        let lower = a.zip(c).map(|(a, c)| a.min(c));
-        let upper = b.zip(d).map(|(b, d)| b.max(d));
-        let range = ValueRange::between_options(lower, upper).unwrap_or_else(ValueRange::all);
-        self.env.fresh_unbacked(range)
+        self.join(branches, "switch.C2")
     }
 }

@@ -15,6 +15,7 @@ impl Interpreter<'_> {
             return Err(self.malformed("auto_functionalized needs an operator"));
         };
         let op = short_name(op);
+        self.calls_through(op);
         let Some((schema, _)) = self.operators.find(op) else {
             return Err(CallError::Unsupported(format!("there is no fake kernel for `{op}`")));
         };

@@ -1,7 +1,12 @@
 //! Higher-order operators: calls that take graphs.
+mod attention;
+mod branch;
+mod carried;
 mod cond;
 mod functionalized;
 mod scan;
+#[cfg(test)]
+mod tests;
 mod vmap;
 mod while_loop;
 mod wrap;
@@ -21,9 +26,13 @@ impl Interpreter<'_> {
     ) -> Result<Vec<Value>, CallError> {
         match name {
             "cond" => self.call_cond(frame, node),
-            "while_loop" => self.call_while_loop(frame, node),
+            "switch" => self.call_switch(frame, node),
+            "while_loop" => self.call_while_loop(frame, node, false),
+            "while_loop_stack_output" => self.call_while_loop(frame, node, true),
             "map_impl" | "map" => self.call_map(frame, node),
             "scan" => self.call_scan(frame, node),
+            "associative_scan" => self.call_associative_scan(frame, node),
+            "flex_attention" => self.call_flex_attention(frame, node),
             "wrap_with_set_grad_enabled"
             | "wrap"
             | "strict_mode"
@@ -43,11 +52,11 @@ impl Interpreter<'_> {
 
     /// The graphs among a node's arguments, in order.
     pub(super) fn graphs(node: &Node) -> Vec<Arc<Subgraph>> {
-        let graph = |i: &crate::ir::Input| match &i.arg {
-            Argument::Graph(graph) => Some(graph.clone()),
-            _ => None,
-        };
-        node.inputs.iter().filter_map(graph).collect()
+        let mut graphs = Vec::new();
+        for input in &node.inputs {
+            input.arg.for_each_graph(&mut |graph| graphs.push(graph.clone()));
+        }
+        graphs
     }
 
     /// The operands behind the graphs, lists taken apart: those of positions from `first` on.
@@ -69,6 +78,7 @@ impl Interpreter<'_> {
             // A dictionary of keyword arguments: no operator here is recorded with a filled one.
             Value::Opaque => match argument {
                 Argument::Map(map) => map.values().flat_map(|a| self.list(frame, a)).collect(),
+                Argument::List(items) => items.iter().flat_map(|a| self.list(frame, a)).collect(),
                 _ => vec![Value::Opaque],
             },
             single => vec![single],

@@ -1,6 +1,6 @@
-//! `map_impl(graph, xs, args)` and `scan(graph, init, xs, args)`: a graph for each slice along the first dimension.
+//! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a graph for each slice
+//! along the first dimension.
 use super::super::interpreter::{CallError, Frame, Interpreter};
-use super::super::step::FailureKind;
 use crate::expr::Expr;
 use crate::fake::{Cx, Sizes, Tensor, Value};
 use crate::ir::Node;
@@ -31,19 +31,38 @@ impl Interpreter<'_> {
         let (slices, length) = self.slices(xs, "scan.C1")?;
         let inputs = init.iter().cloned().chain(slices).chain(rest.iter().flatten().cloned()).collect();
         let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        if results.len() < init.len() {
+            let message = format!("scan carries {} values, its graph returns {}", init.len(), results.len());
+            return Err(self.malformed(message));
+        }
+        self.keep_form(init, &results[..init.len()], "scan.C2")?;
         let mut returned = Vec::with_capacity(results.len());
         for (i, value) in results.into_iter().enumerate() {
-            match init.get(i) {
-                Some(before) => {
-                    if let (Value::Tensor(x), Value::Tensor(y)) = (before, &value) {
-                        self.same_form(x, y, i)?;
-                    }
-                    returned.push(value);
-                }
-                None => returned.push(self.stacked(value, length)),
-            }
+            returned.push(if i < init.len() { value } else { self.stacked(value, length) });
         }
         Ok(returned)
+    }
+
+    /// `associative_scan(graph, xs, args)`: the graph combines two slices into one, so that the results have the form of `xs`.
+    pub(super) fn call_associative_scan(
+        &mut self,
+        frame: &Frame,
+        node: &Node,
+    ) -> Result<Vec<Value>, CallError> {
+        let graphs = Self::graphs(node);
+        let [graph] = graphs.as_slice() else {
+            return Err(self.malformed("associative_scan needs one graph"));
+        };
+        let lists = self.operand_lists(frame, node);
+        let Some((xs, rest)) = lists.split_first() else {
+            return Err(self.malformed("associative_scan needs something to scan"));
+        };
+        let (slices, length) = self.slices(xs, "associative_scan.C1")?;
+        let pairs = slices.iter().chain(&slices).chain(rest.iter().flatten());
+        let inputs = pairs.cloned().collect();
+        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        self.keep_form(&slices, &results, "associative_scan.C2")?;
+        Ok(slices.into_iter().map(|slice| self.stacked(slice, length)).collect())
     }
 
     fn operand_lists(&mut self, frame: &Frame, node: &Node) -> Vec<Vec<Value>> {
@@ -74,28 +93,12 @@ impl Interpreter<'_> {
         Ok((slices, length))
     }
 
-    fn stacked(&mut self, value: Value, length: Expr) -> Value {
+    /// A value with a new first dimension.
+    pub(super) fn stacked(&mut self, value: Value, length: Expr) -> Value {
         let Value::Tensor(t) = value else { return value };
         let mut sizes: Sizes = Sizes::from_slice(&[length]);
         sizes.extend(t.sizes.iter().copied());
         let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
         Tensor { sizes, strides, offset: Expr::ZERO, ..(*t).clone() }.into()
-    }
-
-    fn same_form(&mut self, before: &Tensor, after: &Tensor, index: usize) -> Result<(), CallError> {
-        if before.rank() != after.rank() || before.dtype != after.dtype {
-            let message = format!(
-                "what is carried has to keep its form: value {index} goes from {} to {}",
-                self.describe(before),
-                self.describe(after)
-            );
-            return Err(self.failure(FailureKind::Invalid, message, Some("scan.C2"), None).into());
-        }
-        for (&a, &b) in before.sizes.iter().zip(&after.sizes) {
-            let result =
-                Cx::new(&mut self.env).require_eq(a, b, "scan.C2", "a carried tensor changes its size");
-            self.returned(result)?;
-        }
-        Ok(())
     }
 }

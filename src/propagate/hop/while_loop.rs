@@ -1,14 +1,19 @@
-//! `while_loop(cond_graph, body_graph, carried, additional)`.
+//! `while_loop(cond_graph, body_graph, carried, additional)`, and the form that returns every turn's values.
 use super::super::interpreter::{CallError, Frame, Interpreter};
 use super::super::step::FailureKind;
 use crate::fake::Value;
-use crate::ir::Node;
+use crate::ir::{Dtype, Node};
 use crate::range::ValueRange;
 
 impl Interpreter<'_> {
     /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The body has to return
-    /// tensors of the shapes that it was given.
-    pub(super) fn call_while_loop(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+    /// tensors of the shapes that it was given; what it needs is needed where the condition lets it run.
+    pub(super) fn call_while_loop(
+        &mut self,
+        frame: &Frame,
+        node: &Node,
+        every_turn: bool,
+    ) -> Result<Vec<Value>, CallError> {
         let graphs = Self::graphs(node);
         let [condition, body] = graphs.as_slice() else {
             return Err(self.malformed("while_loop needs two graphs"));
@@ -22,32 +27,35 @@ impl Interpreter<'_> {
             }
         }
         let inputs: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
-        self.run_subgraph(&condition.name, &condition.graph, inputs.clone())?;
-        let next = self.run_subgraph(&body.name, &body.graph, inputs)?;
-        if next.len() != carried.len() {
-            return Err(
-                self.malformed("the body of while_loop returns another number of values than it carries")
-            );
-        }
-        let mut results = Vec::with_capacity(next.len());
-        for (i, (before, after)) in carried.into_iter().zip(next).enumerate() {
-            if let (Value::Tensor(x), Value::Tensor(y)) = (&before, &after) {
-                if x.rank() != y.rank() || x.dtype != y.dtype {
-                    let message = format!(
-                        "what is carried has to keep its form: value {i} goes from {} to {}",
-                        self.describe(x),
-                        self.describe(y)
-                    );
-                    return Err(self
-                        .failure(FailureKind::Invalid, message, Some("while_loop.C1"), None)
-                        .into());
-                }
-                results.push(self.join(before, after));
-            } else if matches!(after, Value::Int(_)) {
-                results.push(Value::Int(self.env.fresh_unbacked(ValueRange::all())));
-            } else {
-                results.push(after);
+        let goes_on = self.run_subgraph(&condition.name, &condition.graph, inputs.clone())?;
+        let truth = match goes_on.as_slice() {
+            [Value::Bool(e)] => Some(*e),
+            [Value::Tensor(t)] if t.dtype == Dtype::Bool && t.rank() == 0 => None,
+            [Value::Opaque] => None,
+            other => {
+                let forms: Vec<String> = other.iter().map(|value| self.form(value)).collect();
+                let message =
+                    format!("the condition of a loop is one truth value, not ({})", forms.join(", "));
+                return Err(self.failure(FailureKind::Invalid, message, Some("while_loop.C2"), None).into());
             }
+        };
+        let outside = self.env.enter(truth);
+        let turned = self.run_subgraph(&body.name, &body.graph, inputs);
+        let kept = turned.map_err(CallError::from).and_then(|next| {
+            self.keep_form(&carried, &next, "while_loop.C1")?;
+            Ok(next)
+        });
+        self.env.leave(outside);
+        let next = kept?;
+        let turns = every_turn.then(|| self.env.fresh_unbacked(ValueRange::at_least(0.into())));
+        let mut results = Vec::with_capacity(next.len());
+        for (before, after) in carried.into_iter().zip(next) {
+            results.push(match (before, after, turns) {
+                (before @ Value::Tensor(_), _, Some(turns)) => self.stacked(before, turns),
+                (before @ Value::Tensor(_), _, None) => before,
+                (_, Value::Int(_), _) => Value::Int(self.env.fresh_unbacked(ValueRange::all())),
+                (_, after, _) => after,
+            });
         }
         Ok(results)
     }

@@ -60,9 +60,17 @@ impl Interpreter<'_> {
         };
         let arguments: Vec<_> =
             node.inputs[2..].iter().map(|i| (i.name.clone(), self.argument(frame, &i.arg))).collect();
+        self.calls_through(short_name(op));
         let mut results = vec![Value::Opaque];
         results.extend(self.call_operator(short_name(op), arguments)?);
         Ok(results)
+    }
+
+    /// Says that the step at hand calls `op` through an operator that is given it: reports name the operator within.
+    pub(super) fn calls_through(&mut self, op: &str) {
+        if let Some(step) = self.steps.get_mut(self.origin.0 as usize) {
+            step.op = op.into();
+        }
     }
 
     /// The index in a literal argument, for operators that refer to others of their arguments.

@@ -64,7 +64,7 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
     });
     let range_constraints = unique(ranges, "range_constraints")?;
     let warnings = warnings(&range_constraints);
-    Ok(Program {
+    let mut program = Program {
         graph,
         signature,
         exprs: shared.exprs,
@@ -83,7 +83,35 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
             "graph_module.metadata",
         )?,
         warnings,
-    })
+    };
+    let equal = equalities(&program, &document.equality_constraints)?;
+    program.guards_code.extend(equal);
+    Ok(program)
+}
+
+/// The guards that say what the equality constraints of older programs do.
+fn equalities(
+    program: &Program,
+    constraints: &[(json::InputDim<'_>, json::InputDim<'_>)],
+) -> ReadResult<Vec<Arc<str>>> {
+    if constraints.is_empty() {
+        return Ok(Vec::new());
+    }
+    let inputs = program.user_inputs()?;
+    let source = |(name, Int(dim)): &json::InputDim<'_>| {
+        let input = inputs.iter().find(|input| *input.placeholder == **name);
+        match input.and_then(|input| input.sources().next()) {
+            Some(source) => Ok(format!("{source}.size()[{dim}]")),
+            None => {
+                let message = format!("equality_constraints: the program has no input `{}`", &**name);
+                Err(ReadError::new(ReadErrorKind::Signature, message))
+            }
+        }
+    };
+    let guard = |(a, b): &(json::InputDim<'_>, json::InputDim<'_>)| {
+        Ok(format!("{} == {}", source(a)?, source(b)?).into())
+    };
+    constraints.iter().map(guard).collect()
 }
 
 fn warnings(ranges: &IndexMap<Arc<str>, Bounds>) -> Vec<String> {

@@ -20,7 +20,13 @@ pub(in crate::ir::pt2) struct ExportedProgram<'a> {
     pub torch_version: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub guards_code: Vec<Text<'a>>,
+    /// Of programs before torch 2.3: pairs of dimensions of inputs that are equal.
+    #[serde(borrow, default)]
+    pub equality_constraints: Vec<(InputDim<'a>, InputDim<'a>)>,
 }
+
+/// A dimension of an input, by the input's name.
+pub(in crate::ir::pt2) type InputDim<'a> = (Text<'a>, Int);
 
 /// The version alone, to tell a document of another version from a malformed one.
 #[derive(Debug, Clone, Deserialize)]

@@ -168,6 +168,9 @@ impl GraphWriter<'_> {
             }
             Argument::CustomObj(value) => self.value(*value),
             Argument::Operator(text) => tagged("as_operator", string(text)),
+            Argument::List(_) => {
+                return Err(WriteError::new("an argument", "the format has no list of different things"));
+            }
             Argument::Map(map) => {
                 let mut entries = Vec::with_capacity(map.len());
                 for (key, value) in map.iter() {

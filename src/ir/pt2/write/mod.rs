@@ -1,7 +1,7 @@
 //! Writes programs: the model's JSON, and an archive around it.
 //!
 //! A program that was read is written again with all that it holds. What the reader leaves out is lost: `from_node` of the
-//! metadata, weights and constants, of which the archive says that there are none.
+//! metadata, weights and constants, of which the archive says that they were left out.
 
 mod emit;
 mod graph;
@@ -43,7 +43,7 @@ pub fn write_json(program: &Program) -> Result<String, WriteError> {
 /// As [`write_json`].
 pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
     let model = write_json(program)?;
-    let entries: [(&str, &str); 7] = [
+    let entries: [(&str, &str); 8] = [
         ("archive_format", "pt2"),
         ("archive_version", "0"),
         ("byteorder", "little"),
@@ -51,6 +51,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
         ("models/model.json", &model),
         ("data/weights/model_weights_config.json", r#"{"config": {}}"#),
         ("data/constants/model_constants_config.json", r#"{"config": {}}"#),
+        (super::archive::WITHOUT_WEIGHTS, "true"),
     ];
     let failed = |error: &dyn std::fmt::Display| WriteError::new("the archive", error.to_string());
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));

@@ -15,6 +15,8 @@ enum Element {
     Bool(Operand<bool>),
     Str(String),
     List(Argument),
+    /// A graph, or a list that holds one.
+    Graph,
 }
 
 fn is_str(ty: &Type) -> bool {
@@ -150,6 +152,8 @@ impl Lowering<'_> {
             Argument::SymBool(operand) => Element::Bool(operand),
             Argument::Str(text) => Element::Str(text.to_string()),
             list @ (Argument::Ints(_) | Argument::Floats(_) | Argument::Tensors(_)) => Element::List(list),
+            Argument::Graph(_) => Element::Graph,
+            Argument::List(_) => Element::Graph,
             _ => return self.error(raw.spot, "a list holds tensors, numbers, strings or lists of these"),
         })
     }
@@ -171,6 +175,11 @@ impl Lowering<'_> {
                 Some(Type::Str) => Argument::Strs(Vec::new()),
                 _ => Argument::Tensors(Vec::new()),
             });
+        }
+        if elements.iter().any(|element| matches!(element, Element::Graph)) {
+            // Only higher-order operators take lists of graphs, among other things.
+            let items = items.iter().map(|item| self.argument(scope, item, None));
+            return Ok(Argument::List(items.collect::<ReadResult<Vec<_>>>()?));
         }
         let list = of_numbers(&elements).or_else(|| of_others(&elements));
         match list {

@@ -1,0 +1,18 @@
+//! Layer 7: building programs, and passes from program to program.
+//!
+//! A [`Tracer`] records calls as nodes and infers their shapes as they are made. A [`Pass`] makes a program of a program; a
+//! [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
+mod assertions;
+mod dead_code;
+mod derive;
+mod fold;
+mod lower;
+mod pipeline;
+mod purity;
+mod rewrite;
+mod subexpressions;
+mod tracer;
+
+pub use lower::lower_to_edge;
+pub use pipeline::{Pass, PassError, Pipeline};
+pub use tracer::{Proxy, TraceError, Traced, Tracer};

@@ -1,0 +1,155 @@
+//! Passes by name, and pipelines that verify after each one.
+use super::{assertions, dead_code, derive, fold, lower, subexpressions};
+use crate::fake::Operators;
+use crate::ir::Program;
+use crate::verify::{KnownOperators, Level, Options, Profile, Violation, verify_program};
+
+/// Why a pass gives nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PassError {
+    /// The pass cannot do its work.
+    #[error("{pass}: {message}")]
+    Failed {
+        /// The pass.
+        pass: &'static str,
+        /// Why. No full stop at the end.
+        message: String,
+    },
+    /// What came out breaks rules of its dialect that the program kept before.
+    #[error("after {pass} the program breaks {} rules, first {}", violations.len(), violations[0])]
+    Broken {
+        /// The pass.
+        pass: &'static str,
+        /// What is wrong; not empty.
+        violations: Vec<Violation>,
+    },
+}
+
+impl PassError {
+    pub(super) fn failed(pass: &'static str, message: impl Into<String>) -> PassError {
+        PassError::Failed { pass, message: message.into() }
+    }
+}
+
+/// A pass from program to program.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// The name by which it is asked for: `dce`.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub does: &'static str,
+    run: fn(&Program, &Operators) -> Result<Program, PassError>,
+}
+
+impl Pass {
+    /// The passes that come with the crate.
+    pub const ALL: &'static [Pass] = &[
+        Pass {
+            name: "dce",
+            does: "leaves out calls that nothing uses and that have no effect",
+            run: dead_code::run,
+        },
+        Pass { name: "cse", does: "makes equal calls once", run: subexpressions::run },
+        Pass {
+            name: "fold",
+            does: "replaces arithmetic on shapes by its value where that is a number, and by one value where equal",
+            run: fold::run,
+        },
+        Pass { name: "derive", does: "infers what is recorded of every value anew", run: derive::run },
+        Pass {
+            name: "assert",
+            does: "asserts the ranges of sizes that only data decides where they are made",
+            run: assertions::run,
+        },
+        Pass {
+            name: "edge",
+            does: "renames a functional ATen program's operators to the Edge dialect's",
+            run: lower::run,
+        },
+    ];
+
+    /// A pass of one's own.
+    pub fn new(
+        name: &'static str,
+        does: &'static str,
+        run: fn(&Program, &Operators) -> Result<Program, PassError>,
+    ) -> Pass {
+        Pass { name, does, run }
+    }
+
+    /// The pass of this name.
+    pub fn find(name: &str) -> Option<Pass> {
+        Pass::ALL.iter().find(|pass| pass.name == name).copied()
+    }
+
+    /// What the pass makes of a program.
+    ///
+    /// # Errors
+    /// When it cannot do its work.
+    pub fn run(&self, program: &Program, operators: &Operators) -> Result<Program, PassError> {
+        (self.run)(program, operators)
+    }
+}
+
+/// What verifiers are to know of operators.
+struct Known<'o>(&'o Operators);
+
+impl KnownOperators for Known<'_> {
+    fn declared(&self, op: &str) -> Option<&crate::ir::schema::Schema> {
+        if self.0.is_custom(op) { self.0.find(op).map(|(schema, _)| schema) } else { None }
+    }
+
+    fn has_kernel(&self, op: &str) -> bool {
+        self.0.find(op).is_some()
+    }
+}
+
+/// Passes one after the other.
+#[derive(Clone, Default)]
+pub struct Pipeline {
+    passes: Vec<Pass>,
+}
+
+impl Pipeline {
+    /// A pipeline without passes.
+    pub fn new() -> Pipeline {
+        Pipeline::default()
+    }
+
+    /// The same with one more pass at the end.
+    #[must_use]
+    pub fn then(mut self, pass: Pass) -> Pipeline {
+        self.passes.push(pass);
+        self
+    }
+
+    /// Runs the passes, and verifies what each gives under its dialect. Rules that the program broke before are not
+    /// held against a pass.
+    ///
+    /// # Errors
+    /// When a pass fails, or breaks a rule.
+    pub fn run(&self, program: &Program, operators: &Operators) -> Result<Program, PassError> {
+        let mut before = broken(program, operators);
+        let mut current = program.clone();
+        for pass in &self.passes {
+            let next = pass.run(&current, operators)?;
+            let found = broken(&next, operators);
+            let new: Vec<Violation> = found
+                .iter()
+                .filter(|violation| !before.iter().any(|known| known.rule == violation.rule))
+                .cloned()
+                .collect();
+            if !new.is_empty() {
+                return Err(PassError::Broken { pass: pass.name, violations: new });
+            }
+            (current, before) = (next, found);
+        }
+        Ok(current)
+    }
+}
+
+fn broken(program: &Program, operators: &Operators) -> Vec<Violation> {
+    let profile = Profile::from(program.dialect);
+    let found = verify_program(program, profile, &Known(operators), Options::default());
+    found.into_iter().filter(|violation| violation.rule.level() == Level::Error).collect()
+}
