@@ -9,8 +9,11 @@ pub mod expr;
 pub mod fake;
 pub mod ir;
 pub mod propagate;
+pub mod query;
 pub mod range;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod shape_env;
 pub mod spec;
 pub mod verify;

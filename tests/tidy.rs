@@ -16,8 +16,9 @@ const LAYERS: &[(&str, u32)] = &[
     ("propagate", 6),
     ("report", 7),
     ("check", 8),
-    ("cli", 9),
-    ("service", 9),
+    ("query", 9),
+    ("serve", 10),
+    ("cli", 11),
 ];
 /// The longest source file, in lines.
 const MAX_LINES: usize = 500;

@@ -4,6 +4,7 @@ mod examine;
 mod fix;
 mod minimal;
 mod obligation;
+mod outline;
 mod overflow;
 mod pipeline;
 mod prove;
@@ -11,4 +12,5 @@ mod repair;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
+pub use outline::outline;
 pub use pipeline::{CheckError, Checker, Progress, Watch};

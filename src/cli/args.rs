@@ -37,6 +37,9 @@ pub enum Command {
     Minimize(Jsonl),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
     Bounds(Jsonl),
+    /// Serve all of this over HTTP, with a page for people (see docs/service.md).
+    #[cfg(feature = "serve")]
+    Serve(super::serve::ServeOptions),
 }
 
 /// Options of the commands that answer JSON lines.
@@ -181,6 +184,12 @@ pub enum Format {
     Text,
     /// For programs.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines.
+    Github,
+    /// A page, all in one file.
+    Html,
 }
 
 /// When to use colour.

@@ -1,27 +1,26 @@
-//! Layer 9: the command line.
+//! Layer 11: the command line.
 //!
 //! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, 4 undecided, 70
 //! internal error.
 mod args;
-pub mod argument;
-mod bounds;
 mod check;
 mod entail;
 mod eval;
 mod files;
 mod infer;
-pub mod jsonl;
-mod minimize;
+mod jsonl;
 mod operators;
 mod ops;
 mod programs;
 mod progress;
-mod query;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
-mod simplify;
 mod spec;
 mod verify;
 
+use crate::decide::Budget;
+use crate::query;
 use args::{Command, Options};
 use clap::Parser;
 use std::process::ExitCode;
@@ -59,8 +58,16 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => jsonl::run(options.jobs, &simplify::answer),
-        Command::Minimize(options) => jsonl::run(options.jobs, &minimize::answer),
-        Command::Bounds(options) => jsonl::run(options.jobs, &bounds::answer),
+        Command::Simplify(options) => {
+            jsonl::run(options.jobs, &|request| query::simplify::answer(request, &Budget::default()))
+        }
+        Command::Minimize(options) => {
+            jsonl::run(options.jobs, &|request| query::minimize::answer(request, &Budget::default()))
+        }
+        #[cfg(feature = "serve")]
+        Command::Serve(options) => serve::run(&options),
+        Command::Bounds(options) => {
+            jsonl::run(options.jobs, &|request| query::bounds::answer(request, &Budget::default()))
+        }
     }
 }

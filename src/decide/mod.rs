@@ -5,6 +5,7 @@
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
+mod confirm;
 mod definedness;
 mod enumerate;
 mod exact_floats;
@@ -28,6 +29,7 @@ mod smtlib;
 mod verdict;
 
 pub use bounds::{Bounds, bounds};
+pub use confirm::{confirms, divisors, model};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;

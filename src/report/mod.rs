@@ -1,10 +1,19 @@
 //! Layer 7: what a check found, as plain data, and its renderers.
+mod findings;
+mod github;
+mod graph;
+mod html;
 mod json;
 mod model;
+mod sarif;
 mod style;
 mod text;
 
+pub use github::to_github;
+pub use graph::{GraphView, NodeView, ValueView};
+pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_view_json};
 pub use json::to_json;
 pub use model::*;
+pub use sarif::to_sarif;
 pub use style::Style;
 pub use text::to_text;

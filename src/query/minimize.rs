@@ -1,0 +1,36 @@
+//! An equivalent set of guards without redundant members.
+use super::premises::Premises;
+use super::{Fields, Refusal};
+use crate::decide::{self, Budget};
+use crate::egraph::Reading;
+use crate::expr::Pool;
+use serde_json::{Value, json};
+
+/// Answers one request.
+///
+/// # Errors
+/// When the request cannot be understood.
+pub fn answer(request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
+    let mut pool = Pool::new();
+    let premises = Premises::read(&mut pool, request, "guards")?;
+    let guards = premises.defined(&mut pool);
+    let smaller = match premises.ranges() {
+        Some(ranges) => decide::minimize(&mut pool, &ranges, &guards, budget),
+        // No value is in an empty range: every set of guards is equivalent to the one that never holds.
+        None => decide::Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
+    };
+    let mut reading = Reading::new();
+    let guards: Vec<Value> = smaller.kept.iter().map(|&g| reading.text(&mut pool, g).into()).collect();
+    let dropped: Vec<Value> = smaller
+        .dropped
+        .iter()
+        .map(|(i, because)| {
+            let because: Vec<Value> = because.iter().map(|p| premises.premise(&pool, *p)).collect();
+            json!({"guard": premises.texts.get(*i), "because": because})
+        })
+        .collect();
+    let mut reply = Fields::new();
+    reply.insert("guards".into(), guards.into());
+    reply.insert("dropped".into(), dropped.into());
+    Ok(reply)
+}
