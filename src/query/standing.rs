@@ -147,7 +147,9 @@ fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &
             let start = Instant::now();
             let mut settled = entail::decided(pool, premises, e, budget, start);
             settled.setup_ns = u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX);
-            entail::fields(pool, premises, &settled)
+            let mut reply = entail::fields(pool, premises, &settled);
+            reply.insert("setup_ns".into(), settled.setup_ns.into());
+            reply
         }
         Ask::Simplify => simplify::under(pool, premises, e, budget),
         Ask::Bounds => bounds::under(pool, premises, e, budget),
