@@ -64,14 +64,15 @@ impl Writer<'_> {
 
     fn value(&mut self, graph: &Graph, id: ValueId) -> ValueView {
         let meta = graph.meta(id);
-        let (kind, sizes) = match meta {
+        let (kind, sizes, value) = match meta {
             Meta::Tensor(tensor) => {
                 let sizes = tensor.sizes.iter().map(|size| self.size(*size)).collect();
-                (tensor.dtype.name().to_string(), Some(sizes))
+                (tensor.dtype.name().to_string(), Some(sizes), None)
             }
-            other => (other.kind_name().to_string(), None),
+            Meta::SymInt(value) => (meta.kind_name().to_string(), None, Some(self.size(*value))),
+            other => (other.kind_name().to_string(), None, None),
         };
-        ValueView { name: graph.name(id).to_string(), kind, sizes }
+        ValueView { name: graph.name(id).to_string(), kind, sizes, value }
     }
 
     fn size(&mut self, size: Size) -> Json {

@@ -41,4 +41,6 @@ pub struct ValueView {
     pub kind: String,
     /// The sizes of a tensor: integers, or expressions in the program's symbols.
     pub sizes: Option<Vec<Json>>,
+    /// The value of an integer, in the program's symbols.
+    pub value: Option<Json>,
 }

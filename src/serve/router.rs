@@ -194,3 +194,25 @@ fn finish(response: &mut Response<Body>, id: HeaderValue) {
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::Config;
+    use tower::ServiceExt;
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_a_problem_and_is_counted() {
+        let app = App::new(Config { workers: 1, ..Config::default() }, None).unwrap();
+        let broken = async || -> Html<&'static str> { panic!("a bug") };
+        let router = Router::new()
+            .route("/broken", get(broken))
+            .layer(from_fn_with_state(Arc::clone(&app), around))
+            .with_state(Arc::clone(&app));
+        let request = Request::builder().uri("/broken").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 500);
+        assert_eq!(response.headers()[header::CONTENT_TYPE], crate::serve::problem::MEDIA_TYPE);
+        assert_eq!(app.metrics.panics.get(), 1);
+    }
+}

@@ -60,10 +60,28 @@ impl Drop for Waiting {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// Of so many jobs taken, one is a turn of a batch, if any waits; the others are single questions.
+const BATCH_EVERY: u32 = 4;
+
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    /// Single questions, for which somebody waits.
+    single: VecDeque<Job>,
+    /// Turns of batches.
+    batch: VecDeque<Job>,
+    taken: u32,
     closed: bool,
+}
+
+impl Queue {
+    fn take(&mut self) -> Option<Job> {
+        self.taken = self.taken.wrapping_add(1);
+        let (first, second) = match self.taken % BATCH_EVERY {
+            0 => (&mut self.batch, &mut self.single),
+            _ => (&mut self.single, &mut self.batch),
+        };
+        first.pop_front().or_else(|| second.pop_front())
+    }
 }
 
 struct Shared {
@@ -81,7 +99,7 @@ impl Shared {
     fn next(&self) -> Option<Job> {
         let mut queue = self.lock();
         loop {
-            match queue.jobs.pop_front() {
+            match queue.take() {
                 Some(job) => return Some(job),
                 None if queue.closed => return None,
                 None => queue = self.woken.wait(queue).unwrap_or_else(PoisonError::into_inner),
@@ -98,7 +116,11 @@ pub struct Workers {
 }
 
 /// The right to have one piece of work done or queued.
-pub struct Place(OwnedSemaphorePermit);
+pub struct Place {
+    permit: OwnedSemaphorePermit,
+    /// Whether it is a turn of a batch.
+    batch: bool,
+}
 
 impl Workers {
     /// Starts `threads` workers behind a queue for `queue` pieces of work.
@@ -132,22 +154,25 @@ impl Workers {
     pub fn admit(&self) -> Result<Place, Problem> {
         Arc::clone(&self.admitted)
             .try_acquire_owned()
-            .map(Place)
+            .map(|permit| Place { permit, batch: false })
             .map_err(|_| Problem::new(Code::Busy, "the queue is full").retry_after(1))
     }
 
-    /// A place in the queue, as soon as there is one.
+    /// A place in the queue for a turn of a batch, as soon as there is one.
     ///
     /// # Errors
     /// When there will be none any more.
     pub async fn admit_later(&self) -> Result<Place, Problem> {
         let permit = Arc::clone(&self.admitted).acquire_owned().await;
-        permit.map(Place).map_err(|_| Problem::new(Code::Draining, "the queue is closed"))
+        permit
+            .map(|permit| Place { permit, batch: true })
+            .map_err(|_| Problem::new(Code::Draining, "the queue is closed"))
     }
 
     /// The pieces of work that run, and those that wait.
     pub fn load(&self) -> (usize, usize) {
-        (self.shared.running.load(Ordering::Relaxed), self.shared.lock().jobs.len())
+        let queue = self.shared.lock();
+        (self.shared.running.load(Ordering::Relaxed), queue.single.len() + queue.batch.len())
     }
 
     /// Has a worker do something, and waits for the result.
@@ -163,15 +188,20 @@ impl Workers {
         let abandoned = Abandoned::default();
         let _waiting = Waiting(abandoned.clone());
         let (done, result) = oneshot::channel();
+        let (permit, batch) = (place.permit, place.batch);
         let job: Job = Box::new(move || {
-            let _place = place.0;
+            let _permit = permit;
             if !abandoned.is_true() {
                 let result = catch_unwind(AssertUnwindSafe(|| work(&abandoned)));
                 // Whoever has gone does not want the result.
                 let _ = done.send(result.map_err(|panic| panic.is::<GivenUp>()));
             }
         });
-        self.shared.lock().jobs.push_back(job);
+        {
+            let mut queue = self.shared.lock();
+            let lane = if batch { &mut queue.batch } else { &mut queue.single };
+            lane.push_back(job);
+        }
         self.shared.woken.notify_one();
         let deadline = deadline.map_or(self.deadline, |asked| asked.min(self.deadline));
         match tokio::time::timeout(deadline, result).await {
@@ -191,5 +221,62 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.woken.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workers() -> Workers {
+        Workers::start(1, 4, Duration::from_secs(60)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_the_work_and_not_the_worker() {
+        let workers = workers();
+        for _ in 0..3 {
+            let place = workers.admit().unwrap();
+            let result: Result<(), Problem> = workers.run(place, None, |_| panic!("a bug")).await;
+            assert_eq!(result.unwrap_err().code, Code::Internal);
+        }
+        let place = workers.admit().unwrap();
+        assert_eq!(workers.run(place, None, |_| 7).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_is_given_up() {
+        let workers = workers();
+        let (started, wait) = std::sync::mpsc::channel();
+        let place = workers.admit().unwrap();
+        let result: Result<(), Problem> = workers
+            .run(place, Some(Duration::from_millis(1)), move |abandoned| {
+                while !abandoned.is_true() {
+                    std::thread::yield_now();
+                }
+                let result = or_bug(|| abandoned.stop_if_true());
+                started.send(result.is_ok()).unwrap();
+            })
+            .await;
+        assert_eq!(result.unwrap_err().code, Code::Deadline);
+        // It was unwound: it did not get to send anything.
+        assert!(wait.recv().is_err());
+        let place = workers.admit().unwrap();
+        assert_eq!(workers.run(place, None, |_| 7).await.unwrap(), 7);
+    }
+
+    #[test]
+    fn single_questions_go_before_batches_and_do_not_starve_them() {
+        let mut queue = Queue::default();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        for i in 0..6 {
+            let (a, b) = (Arc::clone(&order), Arc::clone(&order));
+            queue.single.push_back(Box::new(move || a.lock().unwrap().push(format!("s{i}"))));
+            queue.batch.push_back(Box::new(move || b.lock().unwrap().push(format!("b{i}"))));
+        }
+        while let Some(job) = queue.take() {
+            job();
+        }
+        assert_eq!(order.lock().unwrap().join(" "), "s0 s1 s2 b0 s3 s4 s5 b1 b2 b3 b4 b5");
     }
 }

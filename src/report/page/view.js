@@ -74,6 +74,7 @@ const sizewise = (() => {
     }
 
     function sizes(value) {
+      if (value.value !== null && value.value !== undefined) return [`${value.kind} = `, dim(value.value)];
       if (!value.sizes) return value.kind;
       const parts = [];
       value.sizes.forEach((size, i) => parts.push(i ? ", " : "", dim(size)));
@@ -102,7 +103,7 @@ const sizewise = (() => {
         why.append(make("p", { class: "faint" }, "No condition of the program speaks of it."));
         return;
       }
-      why.append(make("p", {}, `${plural(about.length, "condition speaks", "conditions speak")} of it:`), about.slice(0, 30).map((guard) => finding(guard)));
+      why.append(make("p", {}, `${plural(about.length, "condition speaks", "conditions speak")} of it:`), ...about.slice(0, 30).map(finding));
       if (about.length > 30) why.append(make("p", { class: "faint" }, `and ${about.length - 30} more`));
     }
 
@@ -144,8 +145,8 @@ const sizewise = (() => {
       return items.length ? make("section", { class: "card" }, make("h2", {}, title), items.slice(0, 50).map(draw), items.length > 50 ? make("p", { class: "faint" }, `and ${items.length - 50} more`) : "") : null;
     }
 
-    function folded(title, items, draw) {
-      return items.length ? make("details", { class: "card" }, make("summary", {}, title), items.slice(0, 200).map(draw), items.length > 200 ? make("p", { class: "faint" }, `and ${items.length - 200} more`) : "") : null;
+    function folded(title, items, draw, open) {
+      return items.length ? make("details", { class: "card", open: open ? "" : null }, make("summary", {}, title), items.slice(0, 200).map(draw), items.length > 200 ? make("p", { class: "faint" }, `and ${items.length - 200} more`) : "") : null;
     }
 
     function fix(one, i) {
@@ -224,7 +225,7 @@ const sizewise = (() => {
         listed("Undecided", report.guards.filter((guard) => guard.verdict === "unknown"), finding),
         listed("Operators not looked into", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
-        folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding),
+        folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, text)),
         folded(`${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, (a) => make("p", {}, make("code", {}, a.expr), ` after ${a.after_node}: ${a.message}`)),
         folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), ` ${d.message}`))),

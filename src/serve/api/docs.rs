@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use utoipa::openapi::path::{HttpMethod, Operation};
+use utoipa::openapi::schema::{AdditionalProperties, Schema};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
@@ -32,6 +33,13 @@ impl Modify for Everywhere {
     fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
         let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
         api.components.get_or_insert_default().add_security_scheme("bearer", bearer);
+        // Forms take the parts that they name; other objects may have fields that nobody reads.
+        for form in ["CheckForm", "EvalForm"] {
+            let schemas = api.components.get_or_insert_default();
+            if let Some(RefOr::T(Schema::Object(form))) = schemas.schemas.get_mut(form) {
+                form.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+            }
+        }
         for (path, item) in &mut api.paths.paths {
             let operations = [
                 (HttpMethod::Get, &mut item.get),

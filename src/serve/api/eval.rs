@@ -41,7 +41,10 @@ pub async fn eval(
     let mut upload = form::take(&app, &headers, body, None, &["request", "requests"], false).await?;
     let (one, many) = (upload.parts.shift_remove("request"), upload.parts.shift_remove("requests"));
     let one = match (one, &many) {
-        (Some(part), None) => Some(object(&part.bytes).map_err(|problem| problem.at("part", "request"))?),
+        (Some(part), None) => Some(object(&part.bytes).map_err(|mut problem| {
+            problem.code = Code::Invalid;
+            problem.at("part", "request")
+        })?),
         (None, Some(_)) => None,
         _ => {
             return Err(Problem::new(
