@@ -13,8 +13,9 @@ import time
 import json
 import tempfile
 
-from served import Service, questions
+from served import ROOT, Service, questions
 
+PROGRAM = (ROOT / "examples/bert.pt2").read_bytes()
 what = sys.argv[1] if len(sys.argv) > 1 else "warm"
 amount = int(sys.argv[2]) if len(sys.argv) > 2 else None
 CONNECTIONS = int(os.environ.get("CONNECTIONS", "32"))
@@ -80,13 +81,14 @@ def cold(count):
 
 def memory(seconds):
     bodies = [json.dumps(q) for q in questions(500)]
-    with Service() as service:
+    with Service("--env-idle", "20") as service:
         run = subprocess.Popen(["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", script(bodies),
                                 f"http://127.0.0.1:{service.port}"], stdout=subprocess.PIPE, text=True)
         start, n, seen = time.time(), 0, []
         while run.poll() is None:
-            # New questions, programs and environments go along.
-            service.batch("/v1/entail", questions(200, seed=n))
+            # Other questions (10,000 in all, so that the cache fills up early), programs and environments go along.
+            service.batch("/v1/entail", questions(200, seed=n % 50))
+            assert service.post("/v1/check", PROGRAM, "application/octet-stream")[0] == 200
             status, made = service.post("/v1/envs", json.dumps({"symbols": {"s0": {"min": 2}}}))
             env = json.loads(made)["env"]
             service.batch(f"/v1/envs/{env}/entail", [{"goal": f"s0 > {i}"} for i in range(20)])

@@ -37,7 +37,7 @@ pub struct ServeOptions {
     #[arg(long, default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_body: u32,
     /// MiB of a program's JSON when unpacked.
-    #[arg(long, default_value_t = 256, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=16384))]
+    #[arg(long, default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub max_unpacked: u32,
     /// Nodes of a program.
     #[arg(long, default_value_t = 200_000, value_name = "N")]

@@ -71,7 +71,7 @@ impl Default for Limits {
         Limits {
             body: 64 << 20,
             bodies: 512 << 20,
-            unpacked: 256 << 20,
+            unpacked: 64 << 20,
             nodes: 200_000,
             line: 1 << 20,
             queries: 1_000_000,

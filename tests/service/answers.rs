@@ -1,5 +1,5 @@
 //! The service answers as the command line does.
-use crate::client::{example, form, get, post, post_lines, request, send, service, BYTES};
+use crate::client::{BYTES, example, form, get, post, post_lines, request, send, service};
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
@@ -110,7 +110,8 @@ async fn proofs_and_explanations_on_request() {
 #[tokio::test]
 async fn a_line_that_cannot_be_read_does_not_end_a_batch() {
     let app = service();
-    let batch = "{\"id\":1,\"goal\":\"2 > 1\"}\n\nnonsense\n[]\n{\"id\":4,\"goal\":7}\n{\"id\":5,\"goal\":\"2 > 1\"}";
+    let batch =
+        "{\"id\":1,\"goal\":\"2 > 1\"}\n\nnonsense\n[]\n{\"id\":4,\"goal\":7}\n{\"id\":5,\"goal\":\"2 > 1\"}";
     let lines = post_lines(&app, "/v1/entail", batch).await.lines();
     let got: Vec<(Value, Value)> =
         lines.iter().map(|l| (l["id"].clone(), l["error"]["kind"].clone())).collect();
@@ -163,7 +164,9 @@ async fn a_program_may_come_as_the_body() {
 async fn shapes_are_evaluated() {
     let app = service();
     let program = example("area.pt2");
-    let one = |request: &str| form("/v1/eval", &[("program", None, &program), ("request", None, request.as_bytes())]);
+    let one = |request: &str| {
+        form("/v1/eval", &[("program", None, &program), ("request", None, request.as_bytes())])
+    };
     let answer = send(&app, one(r#"{"id":7,"shapes":{"x":[4],"y":[5]}}"#)).await.json();
     assert_eq!((&answer["id"], &answer["ok"], &answer["outputs"]), (&json!(7), &json!(true), &json!([[4]])));
     let answer = send(&app, one(r#"{"shapes":{"x":[99],"y":[99]}}"#)).await.json();

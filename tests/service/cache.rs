@@ -111,7 +111,10 @@ async fn entries_that_were_changed_are_not_believed() {
     });
     let app = open(&path);
     assert_eq!(ask_all(&app).await, first);
-    assert_eq!(figure(&app, "sizewise_cache_rejected_total{reason=\"checksum\"}").await, QUESTIONS.len() as u64);
+    assert_eq!(
+        figure(&app, "sizewise_cache_rejected_total{reason=\"checksum\"}").await,
+        QUESTIONS.len() as u64
+    );
 }
 
 #[tokio::test]
@@ -147,7 +150,11 @@ async fn forged_verdicts_do_not_stand_up_to_a_check() {
         });
         let app = open(&path);
         let answer = post(&app, "/v1/entail", question).await.json();
-        assert_eq!((&answer["verdict"], &answer["witness"]), (&json!("refuted"), &json!({"s0": 2})), "{forged}");
+        assert_eq!(
+            (&answer["verdict"], &answer["witness"]),
+            (&json!("refuted"), &json!({"s0": 2})),
+            "{forged}"
+        );
         assert_eq!(figure(&app, "sizewise_cache_rejected_total{reason=\"check\"}").await, 1, "{forged}");
     }
     close(app);

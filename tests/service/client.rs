@@ -93,7 +93,9 @@ pub async fn get(app: &Arc<App>, path: &str) -> Answer {
 pub fn form(path: &str, parts: &[(&str, Option<&str>, &[u8])]) -> Request<Body> {
     let mut body = Vec::new();
     for (name, file, content) in parts {
-        body.extend_from_slice(format!("--border\r\nContent-Disposition: form-data; name=\"{name}\"").as_bytes());
+        body.extend_from_slice(
+            format!("--border\r\nContent-Disposition: form-data; name=\"{name}\"").as_bytes(),
+        );
         if let Some(file) = file {
             body.extend_from_slice(format!("; filename=\"{file}\"").as_bytes());
         }

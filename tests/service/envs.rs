@@ -48,7 +48,10 @@ async fn what_a_question_assumes_is_forgotten() {
     assert_eq!(ask(&app, &id, "entail", goal).await.json()["verdict"], "implied");
     assert_eq!(ask(&app, &id, "entail", r#"{"goal":"s0 >= 7"}"#).await.json()["verdict"], "refuted");
     // A goal that divides by s1 says nothing about s1 afterwards.
-    assert_eq!(ask(&app, &id, "entail", r#"{"goal":"Eq((s0*s1)//s1, s0)"}"#).await.json()["verdict"], "implied");
+    assert_eq!(
+        ask(&app, &id, "entail", r#"{"goal":"Eq((s0*s1)//s1, s0)"}"#).await.json()["verdict"],
+        "implied"
+    );
     assert_eq!(ask(&app, &id, "entail", r#"{"goal":"s1 >= 1"}"#).await.json()["verdict"], "refuted");
     // A symbol that is not declared is free in this question.
     assert_eq!(ask(&app, &id, "entail", r#"{"goal":"new >= 0"}"#).await.json()["verdict"], "refuted");
@@ -132,9 +135,16 @@ async fn many_questions_do_not_make_an_environment_grow_for_ever() {
     let app = service();
     let id = make(&app, r#"{"symbols":{"s0":{"min":2}},"given":["s0 >= 5"]}"#).await;
     // Each question leaves expressions behind; after some the facts are made anew, and hold as before.
-    let long = |i: usize| (0..400).map(|j| format!("{}*s0**{}", i + j + 7, 2 + j % 40)).collect::<Vec<_>>().join(" + ");
-    let body: String = (0..120).map(|i| format!("{{\"id\":{i},\"goal\":\"{} >= 0\"}}\n", long(400 * i))).collect();
+    let long = |i: usize| {
+        (0..400).map(|j| format!("{}*s0**{}", i + j + 7, 2 + j % 40)).collect::<Vec<_>>().join(" + ")
+    };
+    let body: String =
+        (0..120).map(|i| format!("{{\"id\":{i},\"goal\":\"{} >= 0\"}}\n", long(400 * i))).collect();
     let lines = send(&app, request("POST", &format!("/v1/envs/{id}/entail"), &[LINES], body)).await.lines();
-    assert!(lines.iter().all(|line| line["verdict"] == "implied"), "{:?}", lines.iter().find(|l| l["verdict"] != "implied"));
+    assert!(
+        lines.iter().all(|line| line["verdict"] == "implied"),
+        "{:?}",
+        lines.iter().find(|l| l["verdict"] != "implied")
+    );
     assert_eq!(ask(&app, &id, "entail", r#"{"goal":"s0 >= 5"}"#).await.json()["verdict"], "implied");
 }

@@ -34,7 +34,10 @@ fn keeps_sarif_rules(log: &Value) {
             let rule = rule.as_object().unwrap();
             ids.push(text(rule, "id"));
             assert!(!text(rule["shortDescription"].as_object().unwrap(), "text").is_empty());
-            assert!(["none", "note", "warning", "error"].contains(&rule["defaultConfiguration"]["level"].as_str().unwrap()));
+            assert!(
+                ["none", "note", "warning", "error"]
+                    .contains(&rule["defaultConfiguration"]["level"].as_str().unwrap())
+            );
         }
         for invocation in run["invocations"].as_array().unwrap() {
             assert!(invocation["executionSuccessful"].is_boolean(), "required of an invocation");
@@ -57,7 +60,9 @@ fn keeps_sarif_rules(log: &Value) {
                 if let Some(region) = physical.get("region") {
                     assert!(region["startLine"].as_u64().unwrap() >= 1, "lines count from 1");
                 }
-                for logical in location.get("logicalLocations").and_then(Value::as_array).into_iter().flatten() {
+                for logical in
+                    location.get("logicalLocations").and_then(Value::as_array).into_iter().flatten()
+                {
                     assert!(!text(logical.as_object().unwrap(), "name").is_empty());
                 }
             }
@@ -70,7 +75,9 @@ async fn sarif_keeps_the_rules_of_the_standard() {
     for name in EXAMPLES {
         let log: Value = serde_json::from_str(&report(name, "sarif").await).unwrap();
         keeps_sarif_rules(&log);
-        let errors = |log: &Value| log["runs"][0]["results"].as_array().unwrap().iter().filter(|r| r["level"] == "error").count();
+        let errors = |log: &Value| {
+            log["runs"][0]["results"].as_array().unwrap().iter().filter(|r| r["level"] == "error").count()
+        };
         let plain: Value = serde_json::from_str(&report(name, "json").await).unwrap();
         assert_eq!(errors(&log) > 0, plain["verdict"] == "violated", "{name}");
     }
@@ -105,7 +112,10 @@ async fn a_page_is_one_file_with_the_whole_view() {
         let view: Value = serde_json::from_str(data).unwrap();
         let plain: Value = serde_json::from_str(&report(name, "json").await).unwrap();
         assert_eq!(view["report"], plain);
-        assert_eq!(view["graph"]["nodes"].as_array().unwrap().len(), plain["program"]["nodes"].as_u64().unwrap() as usize);
+        assert_eq!(
+            view["graph"]["nodes"].as_array().unwrap().len(),
+            plain["program"]["nodes"].as_u64().unwrap() as usize
+        );
         assert_eq!(view, serde_json::from_str::<Value>(&report(name, "view").await).unwrap());
     }
 }

@@ -70,7 +70,8 @@ async fn programs_that_unpack_to_too_much_are_refused() {
 /// An archive of which a few kilobytes unpack to many megabytes.
 fn bomb() -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
     for (name, text) in [("a/archive_format", "pt2"), ("a/archive_version", "0")] {
         archive.start_file(name, options).unwrap();
         archive.write_all(text.as_bytes()).unwrap();
@@ -132,7 +133,11 @@ async fn a_budget_runs_out_and_is_counted() {
 #[tokio::test]
 async fn slow_bodies_are_given_up() {
     let app = with_limits(|limits| limits.patience = Duration::from_millis(20));
-    let slow = || Body::from_stream(stream::iter([Ok(Bytes::from("{"))]).chain(stream::pending::<Result<Bytes, std::io::Error>>()));
+    let slow = || {
+        Body::from_stream(
+            stream::iter([Ok(Bytes::from("{"))]).chain(stream::pending::<Result<Bytes, std::io::Error>>()),
+        )
+    };
     let answer = post(&app, "/v1/entail", slow()).await;
     assert_eq!(answer.problem(), (408, "slow-body".to_string()));
     let lines = post_lines(&app, "/v1/entail", slow()).await.lines();
@@ -148,7 +153,10 @@ async fn bodies_that_break_off() {
     };
     assert_eq!(post(&app, "/v1/entail", broken()).await.problem(), (400, "broken-body".to_string()));
     let lines = post_lines(&app, "/v1/entail", broken()).await.lines();
-    assert_eq!((&lines[0]["verdict"], &lines[1]["error"]["code"]), (&"implied".into(), &"broken-body".into()));
+    assert_eq!(
+        (&lines[0]["verdict"], &lines[1]["error"]["code"]),
+        (&"implied".into(), &"broken-body".into())
+    );
 }
 
 #[tokio::test]

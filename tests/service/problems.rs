@@ -5,7 +5,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 /// What is asked, and the problem with it.
-type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16, &'static str);
+type Case =
+    (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16, &'static str);
 
 const CASES: &[Case] = &[
     ("GET", "/nothing", &[], "", 404, "not-found"),
@@ -72,7 +73,8 @@ async fn problems_name_the_place() {
         assert_eq!(answer["place"], place, "{answer}");
     }
     let broken = example("area.pt2");
-    let answer = send(&app, request("POST", "/v1/check", &[BYTES], broken[..broken.len() / 2].to_vec())).await;
+    let answer =
+        send(&app, request("POST", "/v1/check", &[BYTES], broken[..broken.len() / 2].to_vec())).await;
     assert_eq!(answer.problem(), (422, "unreadable-program".to_string()));
     let json = br#"{"graph_module": 3, "schema_version": {"major": 8, "minor": 8}}"#;
     let answer = send(&app, request("POST", "/v1/check", &[BYTES], json.to_vec())).await.json();
@@ -91,8 +93,16 @@ async fn forms_with_other_parts_are_refused() {
         ("/v1/check", vec![("program", None, &program[..]), ("spec", None, &b"7"[..])], "invalid-spec"),
         ("/v1/eval", vec![("program", None, &program[..])], "invalid"),
         ("/v1/eval", vec![("program", None, &program[..]), ("request", None, &b"[]"[..])], "invalid"),
-        ("/v1/eval", vec![("program", None, &program[..]), ("request", None, &br#"{"shapes":{"q":[1]}}"#[..])], "invalid"),
-        ("/v1/eval", vec![("program", None, &b"no program"[..]), ("request", None, &b"{}"[..])], "unreadable-program"),
+        (
+            "/v1/eval",
+            vec![("program", None, &program[..]), ("request", None, &br#"{"shapes":{"q":[1]}}"#[..])],
+            "invalid",
+        ),
+        (
+            "/v1/eval",
+            vec![("program", None, &b"no program"[..]), ("request", None, &b"{}"[..])],
+            "unreadable-program",
+        ),
     ] {
         let answer = send(&app, form(path, &parts)).await;
         assert_eq!(answer.problem(), (422, code.to_string()), "{path} {}", answer.text);

@@ -1,5 +1,5 @@
 //! Stopping: what was accepted is finished, nothing new is taken.
-use crate::client::{get, post, request, send, service, LINES};
+use crate::client::{LINES, get, post, request, send, service};
 use axum::body::{Body, Bytes};
 use serde_json::Value;
 use std::sync::Arc;
@@ -39,7 +39,10 @@ async fn a_batch_that_has_begun_is_finished() {
     lines.send(Ok(Bytes::from("{\"id\":2,\"goal\":\"2 > 1\"}\n"))).await.unwrap();
     drop(lines);
     let answers: Vec<Value> = asked.await.unwrap();
-    assert_eq!(answers.iter().map(|a| a["verdict"].as_str().unwrap()).collect::<Vec<_>>(), ["implied", "implied"]);
+    assert_eq!(
+        answers.iter().map(|a| a["verdict"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["implied", "implied"]
+    );
     app.until_idle().await;
     assert_eq!(app.in_flight(), 0);
 }
