@@ -25,8 +25,9 @@ const TURN: Duration = Duration::from_millis(100);
 const STRIDE: usize = 8;
 
 /// Answers some requests, in order; on a worker's thread.
-pub type Answers =
-    Arc<dyn Fn(&App, &mut Option<Standing>, &[Fields]) -> Vec<Result<Text, Refusal>> + Send + Sync>;
+pub type Answers = Arc<Answering>;
+
+type Answering = dyn Fn(&App, &mut Option<Standing>, &[Fields]) -> Vec<Result<Text, Refusal>> + Send + Sync;
 
 /// What a batch is put to.
 #[derive(Clone)]
@@ -150,7 +151,7 @@ async fn chunk_answers(app: Arc<App>, batch: Batch, lines: Vec<Bytes>) -> Result
 fn take_turn(
     app: &App,
     standing: &mut Option<Standing>,
-    answers: &dyn Fn(&App, &mut Option<Standing>, &[Fields]) -> Vec<Result<Text, Refusal>>,
+    answers: &Answering,
     mut lines: Vec<Bytes>,
     mut text: Vec<u8>,
     abandoned: &Abandoned,

@@ -18,7 +18,9 @@ pub fn start(filter: &str) -> Result<WorkerGuard, String> {
         .try_init();
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let message = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         tracing::error!(place, message, "panic");
     }));
     Ok(guard)

@@ -186,6 +186,14 @@ async fn the_description_has_every_path() {
     for path in ["check", "eval", "entail", "simplify", "minimize", "bounds", "infer", "envs"] {
         assert!(paths.iter().any(|p| **p == format!("/v1/{path}")), "{path}: {paths:?}");
     }
+    let mut ids: Vec<&str> = Vec::new();
+    for methods in api["paths"].as_object().unwrap().values() {
+        for operation in methods.as_object().unwrap().values() {
+            ids.push(operation["operationId"].as_str().unwrap());
+        }
+    }
+    ids.sort_unstable();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "operations have names of their own: {ids:?}");
     for path in ["/healthz", "/readyz", "/metrics", "/v1/envs/{env}/entail"] {
         assert!(paths.iter().any(|p| *p == path), "{path}");
     }

@@ -6,4 +6,5 @@ mod envs;
 mod forms;
 mod limits;
 mod problems;
+mod starting;
 mod stopping;

@@ -80,6 +80,14 @@ fn problems(path: &str, method: &HttpMethod) -> Vec<Code> {
 }
 
 fn describe(path: &str, method: &HttpMethod, operation: &mut Operation) {
+    // Functions of two modules may have one name; paths are told apart.
+    let verb = match method {
+        HttpMethod::Get => "get",
+        HttpMethod::Delete => "delete",
+        _ => "post",
+    };
+    let words = path.split(['/', '{', '}']).filter(|word| !word.is_empty());
+    operation.operation_id = Some(std::iter::once(verb).chain(words).collect::<Vec<_>>().join("_"));
     let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for code in problems(path, method) {
         let names = by_status.entry(code.status().as_u16()).or_default();
