@@ -40,6 +40,16 @@ impl Modify for Everywhere {
                 form.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
             }
         }
+        // Bounds are integers of any size.
+        if let Some(RefOr::T(Schema::Object(range))) =
+            api.components.get_or_insert_default().schemas.get_mut("Range")
+        {
+            for bound in range.properties.values_mut() {
+                if let RefOr::T(Schema::Object(bound)) = bound {
+                    bound.format = None;
+                }
+            }
+        }
         for (path, item) in &mut api.paths.paths {
             let operations = [
                 (HttpMethod::Get, &mut item.get),
