@@ -44,3 +44,28 @@ fn what_is_missing_is_listed_by_itself() {
     assert!(missing.lines().any(|line| line.starts_with("aten._version.default ")), "{missing}");
     assert!(!missing.contains("aten.mm.default "), "{missing}");
 }
+
+#[test]
+fn what_is_left_out_on_purpose_is_missing() {
+    let list: Json = serde_json::from_str(&ops(&["--format", "json"])).expect("JSON");
+    let operators = list["operators"].as_array().expect("a list");
+    let kernel = |name: &str| operators.iter().find(|row| row["op"] == name).map(|row| row["kernel"].clone());
+    let document = ops(&["--format", "markdown"]);
+    let (_, rest) = document.split_once("left without a kernel").expect("the section");
+    let (section, _) = rest.split_once("\n## ").expect("the next section");
+    let named: Vec<&str> = section.split('`').filter(|word| word.starts_with("aten.")).collect();
+    assert!(named.len() > 5, "{section}");
+    for name in named {
+        assert_eq!(kernel(name), Some("no".into()), "{name} has a kernel by now");
+    }
+}
+
+#[test]
+fn clauses_are_listed_with_the_overload() {
+    let list: Json = serde_json::from_str(&ops(&["--format", "json"])).expect("JSON");
+    let operators = list["operators"].as_array().expect("a list");
+    let mm = operators.iter().find(|row| row["op"] == "aten.mm.default").expect("mm");
+    let clauses: Vec<&str> =
+        mm["clauses"].as_array().expect("a list").iter().filter_map(Json::as_str).collect();
+    assert!(clauses.contains(&"mm.C2"), "{clauses:?}");
+}

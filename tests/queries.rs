@@ -96,3 +96,29 @@ fn what_stays_open_says_which_budget_ran_out() {
         assert!(reason.contains("budget"), "{reason}");
     }
 }
+
+#[test]
+fn rewriting_settles_what_linear_reasoning_and_z3_leave_open() {
+    let symbols = json!({"a": {}, "b": {}, "c": {"min": 1}, "d": {"min": 1}});
+    for goal in ["Eq(ModularIndexing(a, c, d)*c + a % c, a % (c*d))", "Eq(Max(a//c, b//c), Max(a, b)//c)"] {
+        let q = json!({"id": "q", "symbols": symbols, "given": [], "goal": goal});
+        let answer = &entail(&[], &[q])[0];
+        assert_eq!(answer["verdict"], "implied", "{answer}");
+        assert_eq!(answer["decided_by"], "egraph", "{answer}");
+    }
+}
+
+#[test]
+fn every_command_that_reasons_explains_itself_and_takes_a_budget() {
+    let line = json!({"id": 1, "symbols": {"a": {"min": 0, "max": 9}}, "expr": "a//2 + (a + 1)//2",
+        "guards": ["a < 20", "a > 2"], "goal": "Eq(a % 2, 0)"});
+    for command in ["entail", "simplify", "minimize", "bounds"] {
+        let run = |options: &[&str]| -> Value {
+            let mut program = Command::cargo_bin("sizewise").expect("the program is built");
+            let output = program.arg(command).args(options).write_stdin(format!("{line}\n")).output();
+            serde_json::from_slice(&output.expect("the program runs").stdout).expect("an answer is JSON")
+        };
+        assert!(run(&["--explain", "--budget", "3"])["explain"].is_array(), "{command}");
+        assert!(run(&[])["explain"].is_null(), "{command}");
+    }
+}

@@ -52,6 +52,20 @@ impl<'p> Evaluator<'p> {
         Evaluator { contract, operators }
     }
 
+    /// The program's contract.
+    pub(super) fn contract(&self) -> &Contract<'p> {
+        &self.contract
+    }
+
+    pub(super) fn contract_mut(&mut self) -> &mut Contract<'p> {
+        &mut self.contract
+    }
+
+    /// The operators.
+    pub(super) fn operators(&self) -> &'p Operators {
+        self.operators
+    }
+
     /// What the program does with inputs of these shapes; inputs not given keep the shape that they were traced with.
     ///
     /// # Errors

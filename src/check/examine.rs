@@ -3,11 +3,12 @@ use super::evaluate::Evaluator;
 use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
+use super::run::Run;
 use super::summary;
 use super::{minimal, overflow};
 use crate::decide::{Budget, Rung, open_divisors};
 use crate::expr::{Expr, Int, text};
-use crate::propagate::{ELEMENT_COUNT, FailureKind, Interpreter};
+use crate::propagate::{ELEMENT_COUNT, FailureKind};
 use crate::range::ValueRange;
 use crate::report::{
     AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
@@ -26,6 +27,8 @@ pub(super) struct Examination<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: &'a Budget,
+    /// Whether the minimal guards are wanted.
+    pub detailed: bool,
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
@@ -49,7 +52,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Decides what the program demands of its inputs and what its operators need.
-    pub fn conditions(&mut self, run: &mut Interpreter<'p>) {
+    pub fn conditions(&mut self, run: &mut Run) {
         // Demands and guards are decided under what the spec says alone; sizes that only data decides are
         // compared under what is asserted of them too.
         let mut base = self.assumptions.env.clone();
@@ -65,13 +68,15 @@ impl<'p> Examination<'_, 'p> {
         }
         self.definedness(run, &mut base);
         self.element_counts(run, &mut base);
-        self.minimal(&mut base, &list);
+        if self.detailed {
+            self.minimal(&mut base, &list);
+        }
         self.consequences(&mut base);
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
     /// Decides one condition under the facts that may speak of it.
-    fn decide(&self, run: &mut Interpreter<'p>, base: &mut ShapeEnv, obligation: &Obligation) -> Proof {
+    fn decide(&self, run: &mut Run, base: &mut ShapeEnv, obligation: &Obligation) -> Proof {
         let symbols = base.pool.free_symbols(&[obligation.condition]);
         if symbols.iter().all(|&s| base.symbol(s).is_some()) {
             let (pool, facts) = base.facts();
@@ -85,7 +90,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Enters what was found out about one condition.
-    fn write(&mut self, run: &Interpreter<'p>, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
+    fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
         if proof.inconsistent {
             let message = format!("no input satisfies all assumptions: {}", proof.because.join(", "));
             if !self.report.diagnostics.iter().any(|d| d.code == "contradictory") {
@@ -121,7 +126,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero raises instead of refusing.
-    fn definedness(&mut self, run: &Interpreter<'p>, base: &mut ShapeEnv) {
+    fn definedness(&mut self, run: &Run, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
         for (mut before, divisor) in open_divisors(pool, facts) {
             let condition = base.pool.ne(divisor, Expr::ZERO);
@@ -136,7 +141,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Decides whether element counts fit in 64 bits.
-    fn element_counts(&mut self, run: &mut Interpreter<'p>, base: &mut ShapeEnv) {
+    fn element_counts(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         let counts = overflow::counts(self.assumptions, run, base);
         if !counts.bounded.is_empty() {
             let mut facts = base.facts().1.clone();
@@ -198,7 +203,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Steps that fail for every input, or already for the traced one.
-    pub fn failures(&mut self, run: &mut Interpreter<'p>) {
+    pub fn failures(&mut self, run: &mut Run) {
         for failure in std::mem::take(&mut run.failures) {
             let step = &run.steps[failure.origin.0 as usize];
             let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
@@ -244,7 +249,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    pub fn mismatches(&mut self, run: &Interpreter<'p>) {
+    pub fn mismatches(&mut self, run: &Run) {
         for mismatch in &run.mismatches {
             let step = &run.steps[mismatch.origin.0 as usize];
             let shapes = self.prover().shapes_at(&Vec::new());
@@ -259,7 +264,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    pub fn rest(&mut self, run: &mut Interpreter<'p>) {
+    pub fn rest(&mut self, run: &mut Run) {
         for (origin, reason) in &run.unsupported {
             let step = &run.steps[origin.0 as usize];
             self.report.unsupported.push(UnsupportedReport {
@@ -273,7 +278,7 @@ impl<'p> Examination<'_, 'p> {
             self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
         }
-        for assert in run.env.runtime_asserts() {
+        for assert in &run.asserts {
             let step = run.steps.get(assert.origin.0 as usize);
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
@@ -289,7 +294,7 @@ impl<'p> Examination<'_, 'p> {
 }
 
 fn guard_report(
-    run: &Interpreter,
+    run: &Run,
     base: &ShapeEnv,
     obligation: &Obligation,
     proof: Proof,

@@ -1,12 +1,12 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
-use super::pipeline::{CheckError, Checker, Examined};
+use super::pipeline::{CheckError, Examined};
 use super::prove::Prover;
 use super::repair::{self, Changes};
+use super::session::Session;
 use crate::decide::{Budget, Verdict, decide};
 use crate::expr::{Expr, Int, Symbol};
-use crate::fake::Operators;
 use crate::report::{Fix, Outcome};
-use crate::spec::{Change, Contract, Shape, Spec};
+use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
 
 /// How often a repaired spec is repaired again.
@@ -29,16 +29,14 @@ struct Draft {
     meaning: Vec<(String, Expr)>,
 }
 
-impl Checker {
+impl Session<'_> {
     /// The repairs of a violated spec that a check proves to work.
     pub(super) fn fixes(
         &self,
         spec: &Spec,
         first: &mut Examined,
-        operators: &Operators,
         budget: &Budget,
     ) -> Result<Vec<Fix>, CheckError> {
-        let contract = Contract::load(self.program())?;
         let mut start = Draft {
             spec: spec.inlined(),
             lines: IndexMap::new(),
@@ -49,7 +47,7 @@ impl Checker {
         let proposals = if unnamed.is_empty() {
             self.proposals(first)
         } else {
-            let (named, names) = start.spec.with_named(&contract, &first.assumptions, &unnamed);
+            let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
             start.spec = named;
             for (path, name, symbol, range) in names {
                 start.lines.insert(format!("# {path} is {name}"), String::new());
@@ -57,14 +55,14 @@ impl Checker {
                 let e = first.env.pool.symbol_expr(symbol);
                 start.meaning.push((name, e));
             }
-            self.proposals(&mut self.examine(Some(&start.spec), operators, budget)?)
+            self.proposals(&mut self.examine(Some(&start.spec), budget, false)?)
         };
         let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
         for changes in proposals {
             if fixes.len() >= MAX_FIXES {
                 break;
             }
-            let Some((fix, kept)) = self.pursue(&start, &changes, first, operators, budget)? else {
+            let Some((fix, kept)) = self.pursue(&start, &changes, first, budget)? else {
                 continue;
             };
             if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
@@ -104,17 +102,16 @@ impl Checker {
         start: &Draft,
         changes: &Changes,
         first: &mut Examined,
-        operators: &Operators,
         budget: &Budget,
     ) -> Result<Option<(Fix, Option<Expr>)>, CheckError> {
         let mut draft = start.clone();
         let mut changes = changes.clone();
         for round in 0..MAX_ROUNDS {
-            self.tell("looking for a fix", round, MAX_ROUNDS);
+            self.checker().tell("looking for a fix", round, MAX_ROUNDS);
             draft.apply(&changes, first);
-            let mut examined = self.examine(Some(&draft.spec), operators, budget)?;
+            let mut examined = self.examine(Some(&draft.spec), budget, false)?;
             if examined.report.verdict == Outcome::Ok {
-                let cost = self.cost(&draft, first, operators, budget)?;
+                let cost = self.cost(&draft, first, budget)?;
                 let spec = Some(draft.spec.to_json());
                 let kept = draft.conditions.as_ref().map(|conditions| first.env.pool.and(conditions));
                 return Ok(Some((Fix { text: draft.text(), spec, proved: true, cost }, kept)));
@@ -132,7 +129,6 @@ impl Checker {
         &self,
         draft: &Draft,
         first: &mut Examined,
-        operators: &Operators,
         budget: &Budget,
     ) -> Result<Option<String>, CheckError> {
         let Some(conditions) = &draft.conditions else { return Ok(None) };
@@ -149,9 +145,8 @@ impl Checker {
             Verdict::Refuted { witness } => witness,
             _ => return Ok(None),
         };
-        let evaluator = self.evaluator(operators)?;
-        let prover =
-            Prover { assumptions: &first.assumptions, evaluator: &evaluator, budget: budget.clone() };
+        let evaluator = self.evaluator();
+        let prover = Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone() };
         let Some(shapes) = prover.shapes_at(&witness) else { return Ok(None) };
         if evaluator.evaluate(&shapes).is_err() {
             return Ok(None);

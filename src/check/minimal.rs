@@ -1,5 +1,5 @@
 //! The conditions that are left when what follows from the others is left out.
-use crate::decide::{Budget, Facts, Verdict, decide, minimize, quickly};
+use crate::decide::{Budget, Facts, Verdict, decide, quickly, without_redundant};
 use crate::expr::{Expr, Pool, Symbol};
 use crate::range::ValueRange;
 
@@ -17,7 +17,7 @@ pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditio
     if open.len() > MAX_CONDITIONS {
         return open;
     }
-    minimize(pool, ranges, &open, &Budget::small()).kept
+    without_redundant(pool, ranges, &open, &Budget::small())
 }
 
 /// The conditions beyond this many are not compared with those before them.

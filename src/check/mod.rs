@@ -2,6 +2,7 @@
 mod evaluate;
 mod examine;
 mod fix;
+mod guard_set;
 mod minimal;
 mod obligation;
 mod outline;
@@ -9,8 +10,11 @@ mod overflow;
 mod pipeline;
 mod prove;
 mod repair;
+mod run;
+mod session;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use outline::outline;
 pub use pipeline::{CheckError, Checker, Progress, Watch};
+pub use session::Session;

@@ -1,6 +1,6 @@
 //! What is to be proved of a program.
+use super::run::Run;
 use crate::expr::{Expr, Func, Int, Pool};
-use crate::propagate::Interpreter;
 use crate::report::{Cause, ConditionKind};
 use crate::shape_env::{GuardKind, Origin};
 use crate::spec::{Assumptions, DemandKind};
@@ -62,7 +62,7 @@ fn sets_apart_0_or_1(pool: &Pool, condition: Expr) -> bool {
 }
 
 /// Everything to be proved, each condition once: the demands, then what the steps need in their order.
-pub(super) fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<Obligation> {
+pub(super) fn obligations(assumptions: &Assumptions, run: &Run) -> Vec<Obligation> {
     let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
     let mut list = Vec::new();
     for demand in &assumptions.demands {
@@ -76,7 +76,7 @@ pub(super) fn obligations(assumptions: &Assumptions, run: &Interpreter) -> Vec<O
         }
     }
     let mut steps: Vec<Obligation> = Vec::new();
-    for guard in run.env.guards() {
+    for guard in &run.guards {
         let branch = guard.kind == GuardKind::Branch;
         let assertion = guard.clause.starts_with("_assert");
         let kind = match (branch, assertion) {

@@ -1,9 +1,10 @@
 //! Element counts beyond 64 bits: a violation inside declared maxima, a note where only an unbounded dimension gets there.
 //!
 //! An input that exists has a count that fits; only what the program makes of it is in question.
+use super::run::Run;
 use crate::decide::Facts;
 use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
-use crate::propagate::{Interpreter, most_elements};
+use crate::propagate::most_elements;
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
 
@@ -20,7 +21,7 @@ pub(super) struct Counts {
 }
 
 /// Sorts the counts of a run. `env` has the facts of the spec and the expressions of the run.
-pub(super) fn counts(assumptions: &Assumptions, run: &Interpreter, env: &mut ShapeEnv) -> Counts {
+pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -> Counts {
     let mut found = Counts::default();
     let mut fastest: Option<(Int, Origin, Expr)> = None;
     for &(origin, count) in &run.element_counts {

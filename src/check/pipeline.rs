@@ -1,10 +1,12 @@
 //! Checking a program: from bytes to a report.
 use super::evaluate::Evaluator;
 use super::examine::Examination;
+use super::run::Run;
+use super::session::Session;
 use super::summary;
 use crate::decide::Budget;
 use crate::expr::Expr;
-use crate::fake::{Operators, Value};
+use crate::fake::Operators;
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
@@ -26,6 +28,9 @@ pub enum CheckError {
     /// Its records cannot be read.
     #[error("{0}")]
     Records(String),
+    /// The sizes of the inputs do not determine a symbol.
+    #[error("no size of the inputs determines the symbol `{0}`")]
+    Undetermined(String),
 }
 
 /// What a check has found out, before any repair.
@@ -36,6 +41,24 @@ pub(super) struct Examined<'p> {
     pub env: ShapeEnv,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
+}
+
+/// What is to be examined.
+pub(super) struct Task<'t> {
+    /// The spec; none for the program's own contract.
+    pub spec: Option<&'t Spec>,
+    /// A trace whose expressions the evaluator's contract knows: nothing is propagated then.
+    pub trace: Option<&'t Run>,
+    pub budget: &'t Budget,
+    /// Whether the report is to have the minimal guards.
+    pub detailed: bool,
+}
+
+impl<'t> Task<'t> {
+    /// Everything, from the beginning.
+    pub fn whole(spec: Option<&'t Spec>, budget: &'t Budget) -> Task<'t> {
+        Task { spec, trace: None, budget, detailed: true }
+    }
 }
 
 /// Checks one program under any number of specs.
@@ -110,6 +133,11 @@ impl Checker {
         }
     }
 
+    /// The program's name in reports.
+    pub fn name(&self) -> &str {
+        &self.path
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -123,6 +151,14 @@ impl Checker {
         Ok(Evaluator::new(Contract::load(&self.program)?, operators))
     }
 
+    /// A session, for checking the program under one spec after another.
+    ///
+    /// # Errors
+    /// When the program's inputs or records cannot be read.
+    pub fn session<'s>(&'s self, operators: &'s Operators) -> Result<Session<'s>, CheckError> {
+        Session::new(self, operators)
+    }
+
     /// Checks the program under a spec, or under its own contract.
     ///
     /// # Errors
@@ -133,26 +169,26 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Report, CheckError> {
-        let mut examined = self.examine(spec, operators, budget)?;
+        let evaluator = self.evaluator(operators)?;
+        let mut examined = self.examine(&evaluator, &Task::whole(spec, budget))?;
         if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
-            let fixes = self.fixes(spec, &mut examined, operators, budget)?;
+            let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
             examined.report.fixes.extend(fixes);
         }
         Ok(examined.report)
     }
 
     /// Checks without repairing.
-    pub(super) fn examine(
-        &self,
-        spec: Option<&Spec>,
-        operators: &Operators,
-        budget: &Budget,
-    ) -> Result<Examined<'_>, CheckError> {
+    pub(super) fn examine<'s>(
+        &'s self,
+        evaluator: &Evaluator<'s>,
+        task: &Task,
+    ) -> Result<Examined<'s>, CheckError> {
         let mut clock = Clock::new(self.reading);
-        let contract = Contract::load(&self.program)?;
-        let bound = match spec {
+        let contract = evaluator.contract();
+        let bound = match task.spec {
             None => Ok(contract.assumed()),
-            Some(spec) => bind(&contract, spec),
+            Some(spec) => bind(contract, spec),
         };
         let mut report = self.blank();
         for message in &contract.unreadable {
@@ -171,27 +207,28 @@ impl Checker {
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
         report.symbols = summary::symbols(&assumptions);
-        let evaluator = Evaluator::new(contract, operators);
         self.tell("propagating shapes", 0, 0);
         clock.lap("bind");
-        let mut run = self.propagate(&assumptions, operators)?;
+        let mut run = match task.trace {
+            Some(trace) => trace.under(&assumptions),
+            None => self.propagate(&assumptions, evaluator.operators())?,
+        };
         clock.lap("propagate");
-        let results = run.1;
-        let run = &mut run.0;
-        report.outputs = summary::outputs(&assumptions, run, &results);
+        report.outputs = summary::outputs(&self.program, &assumptions, &mut run);
         let mut examination = Examination {
             assumptions: &assumptions,
-            evaluator: &evaluator,
-            budget,
+            evaluator,
+            budget: task.budget,
+            detailed: task.detailed,
             report: &mut report,
             violated: Vec::new(),
             hard: std::cell::Cell::new(0),
             tell: &|done, total| self.tell("deciding conditions", done, total),
         };
-        examination.conditions(run);
-        examination.failures(run);
-        examination.mismatches(run);
-        examination.rest(run);
+        examination.conditions(&mut run);
+        examination.failures(&mut run);
+        examination.mismatches(&run);
+        examination.rest(&mut run);
         let violated = std::mem::take(&mut examination.violated);
         clock.lap("decide");
         report.timings = clock.laps;
@@ -201,11 +238,11 @@ impl Checker {
     }
 
     /// Runs the program on its symbolic inputs.
-    fn propagate<'s>(
+    pub(super) fn propagate<'s>(
         &'s self,
         assumptions: &Assumptions<'s>,
         operators: &'s Operators,
-    ) -> Result<(Interpreter<'s>, Vec<Value>), CheckError> {
+    ) -> Result<Run, CheckError> {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         let mut inputs = Vec::with_capacity(self.program.graph.inputs().len());
         for input in self.program.graph.inputs() {
@@ -217,9 +254,9 @@ impl Checker {
                 }
             });
         }
-        let mut run = Interpreter::new(&self.program, env, records, operators, Mode::Verify);
-        match run.run(inputs) {
-            Ok(results) => Ok((run, results)),
+        let mut interpreter = Interpreter::new(&self.program, env, records, operators, Mode::Verify);
+        match interpreter.run(inputs) {
+            Ok(results) => Ok(Run::new(interpreter, results)),
             Err(Stop::Unreadable(error)) => Err(CheckError::Records(error.to_string())),
             Err(Stop::Failed(failure)) => Err(CheckError::Records(failure.message)),
         }

@@ -1,9 +1,9 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
 use super::prove::int_json;
+use super::run::Run;
 use crate::expr::{Expr, Int, Value as Number, text};
 use crate::fake::Value;
 use crate::ir::{GraphInput, Meta, Program};
-use crate::propagate::Interpreter;
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
 use crate::shape_env::ShapeEnv;
 use crate::spec::Assumptions;
@@ -72,15 +72,10 @@ pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<Tensor
         .collect()
 }
 
-pub(super) fn outputs(
-    assumptions: &Assumptions,
-    run: &mut Interpreter,
-    results: &[Value],
-) -> Vec<TensorInfo> {
-    let program = run.program;
+pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Run) -> Vec<TensorInfo> {
     let mut infos = Vec::new();
     for ((spec, argument), value) in
-        program.signature.outputs.iter().zip(program.graph.outputs()).zip(results)
+        program.signature.outputs.iter().zip(program.graph.outputs()).zip(&run.results)
     {
         if !spec.is_user_output() {
             continue;

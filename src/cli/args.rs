@@ -1,4 +1,5 @@
 //! Commands and their options.
+use crate::decide::{Budget, Trace};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ pub enum Command {
     /// Write a spec: the one that a program has, or the widest one that it serves.
     #[command(subcommand)]
     Spec(SpecCommand),
+    /// Write a program's guards as a self-contained checker of input shapes.
+    Guards(GuardsOptions),
     /// Write an exported program as text.
     Show(super::show::ShowOptions),
     /// Hold an exported program to the rules of its dialect and report every violation.
@@ -32,11 +35,11 @@ pub enum Command {
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
     Entail(EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
-    Simplify(Jsonl),
+    Simplify(Reasoning),
     /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
-    Minimize(Jsonl),
+    Minimize(Reasoning),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
-    Bounds(Jsonl),
+    Bounds(Reasoning),
     /// Serve all of this over HTTP, with a page for people (see docs/service.md).
     #[cfg(feature = "serve")]
     Serve(super::serve::ServeOptions),
@@ -50,24 +53,44 @@ pub struct Jsonl {
     pub jobs: u16,
 }
 
+/// Options of the commands that reason about expressions.
+#[derive(Args, Debug)]
+pub struct Reasoning {
+    /// Add a field `explain`: what was tried, in order, and what came of it.
+    #[arg(long)]
+    pub explain: bool,
+    /// How many times the usual amount of work a request may take.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub budget: u32,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
+}
+
+impl Reasoning {
+    /// The work that a request may take.
+    pub fn budget(&self) -> Budget {
+        Budget::default().times(self.budget)
+    }
+
+    /// An empty record, where attempts are to be explained.
+    pub fn trace(&self) -> Trace {
+        if self.explain { Trace::on() } else { Trace::off() }
+    }
+}
+
 /// Options of `entail`.
 #[derive(Args, Debug)]
 pub struct EntailOptions {
     /// Add a field `proof`: the steps by which the premises imply the goal.
     #[arg(long)]
     pub proof: bool,
-    /// Add a field `explain`: what each rung of the ladder came to.
-    #[arg(long)]
-    pub explain: bool,
     /// Write each question as an SMT-LIB 2 file, which any solver can check again.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
-    /// How many times the usual amount of work a question may take.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub budget: u32,
-    /// How requests are answered.
+    /// How questions are reasoned about, and answered.
     #[command(flatten)]
-    pub jsonl: Jsonl,
+    pub reasoning: Reasoning,
 }
 
 /// Files that declare custom operators.
@@ -126,8 +149,8 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub operators: OperatorFiles,
     /// The form of the report.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
     /// Where to write the report; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -164,6 +187,35 @@ pub struct SpecOptions {
     pub output: Option<PathBuf>,
 }
 
+/// Options of `guards`.
+#[derive(Args, Debug)]
+pub struct GuardsOptions {
+    /// The exported program: a .pt2 file, or - for standard input.
+    pub program: PathBuf,
+    /// The language of the checker.
+    #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
+    pub emit: GuardLanguage,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// Where to write the checker; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The languages of checkers.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuardLanguage {
+    /// A function `check(inputs)` that returns None or a reason.
+    Python,
+    /// A function `check` that returns a Result.
+    Rust,
+    /// A function `sizewise_check` that returns NULL or a reason.
+    C,
+    /// Sizes and conditions as data.
+    Json,
+}
+
 /// Options of `eval`.
 #[derive(Args, Debug)]
 pub struct EvalOptions {
@@ -184,6 +236,17 @@ pub enum Format {
     Text,
     /// For programs.
     Json,
+}
+
+/// The forms of the report of a check.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// As torch words constraint violations, with fixes that torch can read; empty where nothing is violated.
+    Torch,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
     /// Workflow commands, which GitHub shows beside the lines.

@@ -1,9 +1,11 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{CheckOptions, Format};
+use super::args::{CheckOptions, ReportFormat};
 use super::{files, operators, progress};
 use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
-use crate::report::{GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text};
+use crate::report::{
+    GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch,
+};
 use crate::spec::Spec;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -17,11 +19,12 @@ pub fn run(options: &CheckOptions) -> ExitCode {
             }
             let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
             let text = match options.format {
-                Format::Text => to_text(&report, Style { colour }),
-                Format::Json => to_json(&report),
-                Format::Sarif => to_sarif(&report),
-                Format::Github => to_github(&report),
-                Format::Html => to_html(&report, &graph),
+                ReportFormat::Text => to_text(&report, Style { colour }),
+                ReportFormat::Json => to_json(&report),
+                ReportFormat::Torch => to_torch(&report),
+                ReportFormat::Sarif => to_sarif(&report),
+                ReportFormat::Github => to_github(&report),
+                ReportFormat::Html => to_html(&report, &graph),
             };
             if let Err(message) = files::write(options.output.as_deref(), &text) {
                 eprintln!("sizewise: {message}");

@@ -1,7 +1,7 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
 use super::args::EntailOptions;
 use super::jsonl;
-use crate::decide::{self, Budget, Verdict};
+use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
 use serde_json::Value;
@@ -15,15 +15,15 @@ pub fn run(options: &EntailOptions) -> ExitCode {
         eprintln!("sizewise: {}: {error}", folder.display());
         return ExitCode::from(2);
     }
-    jsonl::run(options.jsonl.jobs, &|request| answer(options, request))
+    jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request))
 }
 
 /// Answers one line.
 fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields, Refusal> {
     let mut question = Question::read(request)?;
-    let settled = question.decide(&Budget::default().times(options.budget));
+    let settled = question.decide(&options.reasoning.budget());
     let mut reply = question.reply(&settled);
-    if options.explain {
+    if options.reasoning.explain {
         reply.insert("explain".into(), Question::explanation(&settled));
     }
     if options.proof {
@@ -47,8 +47,12 @@ fn emit(
         Verdict::Refuted { .. } => "sat",
         Verdict::Unknown { .. } => "unknown",
     };
-    let Some(text) = decide::obligation(&mut question.pool, &question.premises.facts, question.goal, status)
-    else {
+    // Facts that contradict each other imply even what never holds.
+    let goal = match settled.answer.verdict {
+        Verdict::Inconsistent { .. } => question.pool.bool(false),
+        _ => question.goal,
+    };
+    let Some(text) = decide::obligation(&mut question.pool, &question.premises.facts, goal, status) else {
         return Ok(Value::Null);
     };
     let id = match id {

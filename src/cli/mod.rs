@@ -7,6 +7,7 @@ mod check;
 mod entail;
 mod eval;
 mod files;
+mod guards;
 mod infer;
 mod jsonl;
 mod operators;
@@ -19,9 +20,9 @@ mod show;
 mod spec;
 mod verify;
 
-use crate::decide::Budget;
+use crate::decide::{Budget, Trace};
 use crate::query;
-use args::{Command, Options};
+use args::{Command, Options, Reasoning};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -52,22 +53,25 @@ fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
+        Command::Guards(options) => guards::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => {
-            jsonl::run(options.jobs, &|request| query::simplify::answer(request, &Budget::default()))
-        }
-        Command::Minimize(options) => {
-            jsonl::run(options.jobs, &|request| query::minimize::answer(request, &Budget::default()))
-        }
+        Command::Simplify(options) => reason(&options, query::simplify::answer),
+        Command::Minimize(options) => reason(&options, query::minimize::answer),
         #[cfg(feature = "serve")]
         Command::Serve(options) => serve::run(&options),
-        Command::Bounds(options) => {
-            jsonl::run(options.jobs, &|request| query::bounds::answer(request, &Budget::default()))
-        }
+        Command::Bounds(options) => reason(&options, query::bounds::answer),
     }
+}
+
+/// Answers questions on expressions, one a line.
+fn reason(
+    options: &Reasoning,
+    answer: fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>,
+) -> ExitCode {
+    jsonl::run(options.jsonl.jobs, &|request| answer(request, &options.budget(), &mut options.trace()))
 }

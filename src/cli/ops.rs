@@ -8,6 +8,28 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Operators that have no kernel because no shape tells their results, by the reason.
+pub const LEFT_OUT: &[(&str, &[&str])] = &[
+    (
+        "they ask for the state of a backend",
+        &["aten._fused_sdp_choice.default", "aten._nnpack_available.default"],
+    ),
+    (
+        "they ask for the state of autograd",
+        &[
+            "aten._version.default",
+            "aten.is_leaf.default",
+            "aten.output_nr.default",
+            "aten.retains_grad.default",
+        ],
+    ),
+    (
+        "they make nested tensors, whose rows differ in length",
+        &["aten._nested_from_padded.default", "aten._nested_tensor_from_mask_left_aligned.default"],
+    ),
+    ("it ends a level of `vmap`, which exported programs do not have", &["aten._remove_batch_dim.default"]),
+];
+
 /// How many lines of tables there are for each overload.
 type Lines = FxHashMap<String, usize>;
 
@@ -56,6 +78,26 @@ fn table_lines(folder: &Path) -> Result<Lines, String> {
     Ok(lines)
 }
 
+/// Clauses with the name that several share written once: `mm.C1 C2, view.C3`.
+fn grouped(clauses: &[&str]) -> String {
+    let mut text = String::new();
+    let mut last = "";
+    for clause in clauses {
+        let (name, number) = clause.rsplit_once('.').unwrap_or((clause, ""));
+        let separator = match (text.is_empty(), name == last) {
+            (true, _) => "",
+            (false, true) => " ",
+            (false, false) => ", ",
+        };
+        let _ = match name == last {
+            true => write!(text, "{separator}{number}"),
+            false => write!(text, "{separator}{clause}"),
+        };
+        last = name;
+    }
+    text
+}
+
 fn served(row: &Coverage) -> &'static str {
     match row.served {
         Served::Kernel => "yes",
@@ -95,9 +137,12 @@ fn text(rows: &[Coverage], lines: &Lines) -> String {
     for row in rows {
         let core = if row.core { "core" } else { "" };
         let family = row.family.unwrap_or_default();
-        let mut line = format!("{:width$}  {core:4}  {:8}  {family:16}", row.name, served(row));
+        let mut line = format!("{:width$}  {core:4}  {:8}  {family:22}", row.name, served(row));
         if let Some(count) = lines.get(&row.name) {
-            let _ = write!(line, "  {count} lines");
+            let _ = write!(line, "  {count} tests");
+        }
+        if !row.clauses.is_empty() {
+            let _ = write!(line, "  {}", grouped(&row.clauses));
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -114,7 +159,7 @@ fn json(rows: &[Coverage], lines: &Lines) -> String {
         .map(|row| {
             json!({
                 "op": row.name, "core": row.core, "mutable": row.mutable, "kernel": served(row),
-                "family": row.family, "lines": lines.get(&row.name),
+                "family": row.family, "clauses": row.clauses, "tests": lines.get(&row.name),
             })
         })
         .collect();
@@ -137,16 +182,26 @@ fn markdown(rows: &[Coverage], lines: &Lines) -> String {
         let _ = writeln!(out, "| {part} | {served} | {all} |");
     }
     out.push_str(
-        "\n*Family* is the file in `src/fake/ops`, *lines* how many lines of the tables in `tests/kernels` call the overload. An in-place \
-         overload is served by the kernel of its functional form.\n\n## Functional operators\n\n\
-         | overload | core | kernel | family | lines |\n| --- | --- | --- | --- | ---: |\n",
+        "\n*Family* is the file in `src/fake/ops`. *Clauses* are the numbered conditions by which the kernel is known to refuse calls, from \
+         the tables and from recorded calls (a test compares them with what the kernels do); what is wrong with the types of arguments \
+         has none. *Tests* is how many lines of the tables in `tests/kernels` call the overload, recorded calls aside. An in-place overload \
+         is served by the kernel of its functional form.\n\n## Functional operators\n\n\
+         | overload | core | kernel | family | clauses | tests |\n| --- | --- | --- | --- | --- | ---: |\n",
     );
     for row in rows.iter().filter(|row| !row.mutable) {
         let core = if row.core { "core" } else { "" };
         let count = lines.get(&row.name).map_or_else(String::new, usize::to_string);
         let family = row.family.unwrap_or_default();
-        let _ = writeln!(out, "| `{}` | {core} | {} | {family} | {count} |", row.name, served(row));
+        let clauses = grouped(&row.clauses);
+        let _ =
+            writeln!(out, "| `{}` | {core} | {} | {family} | {clauses} | {count} |", row.name, served(row));
     }
+    out.push_str("\n## Functional operators that are left without a kernel\n\n");
+    for (reason, names) in LEFT_OUT {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(out, "- {reason}: {}", names.join(", "));
+    }
+    out.push_str("\n`sizewise ops --missing` lists all that have none.\n");
     for (title, wanted) in
         [("In-place operators without a kernel", true), ("Others that write, with a kernel", false)]
     {

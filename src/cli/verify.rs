@@ -1,5 +1,5 @@
 //! `sizewise verify`: does a program keep the rules of its dialect?
-use super::args::Colour;
+use super::args::{Colour, Format};
 use super::files;
 use super::programs::Loaded;
 use crate::fake::Operators;
@@ -41,15 +41,6 @@ pub struct VerifyOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
-}
-
-/// The forms of what was found.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// The dialects.

@@ -2,8 +2,8 @@
 use super::facts::Facts;
 use super::ladder::{decide, prepare};
 use super::replay::replays;
-use super::verdict::{Budget, Verdict, Witness};
-use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value};
+use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
+use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, print};
 use rustc_hash::FxHashMap;
 
 /// Questions asked for one end.
@@ -30,12 +30,23 @@ pub struct Bounds {
 /// The bounds of an integer expression under the facts. A finite end that is given is always a bound; it is attained where its assignment is
 /// given too.
 pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
+    bounds_traced(pool, facts, e, budget, &mut Trace::off())
+}
+
+/// [`bounds`] with a record of the questions asked on the way.
+pub fn bounds_traced(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Bounds {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
     if facts.is_wide() {
         prepare(pool, facts, budget);
         let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
-        let mut found = bounds(pool, &mut own, e, budget);
+        let mut found = bounds_traced(pool, &mut own, e, budget, trace);
         for at in [&mut found.min_at, &mut found.max_at] {
             *at = at.take().map(|witness| facts.complete(pool, witness));
         }
@@ -45,9 +56,9 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
         facts.exclude_zero(pool, d);
     }
     prepare(pool, facts, budget);
-    let upper = end(pool, facts, e, budget);
+    let upper = end(pool, facts, e, budget, trace);
     let negated = pool.neg(e);
-    let lower = end(pool, facts, negated, budget);
+    let lower = end(pool, facts, negated, budget, trace);
     Bounds {
         min: lower.value.map(|v| -v),
         max: upper.value,
@@ -65,8 +76,12 @@ struct End {
 }
 
 /// The greatest value of `e`.
-fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> End {
+fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut Trace) -> End {
     let mut limit = facts.domain(pool, e).range.upper();
+    trace.note(Rung::Range, || {
+        let greatest = limit.as_ref().map_or_else(|| "no bound".to_string(), Int::to_string);
+        format!("the greatest value of {} is at most: {greatest}", print::expression(pool, e))
+    });
     let mut best: Option<(Int, Witness)> = None;
     if let Some(first) = facts.models.first()
         && replays(pool, facts, None, &first)
@@ -94,7 +109,9 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> End {
         };
         let bound = pool.int(probe.clone());
         let goal = pool.le(e, bound);
-        match decide(pool, facts, goal, budget).verdict {
+        let answer = decide(pool, facts, goal, budget);
+        trace.answered(&answer, || format!("{} <= {probe}", print::expression(pool, e)));
+        match answer.verdict {
             Verdict::Implied { .. } => limit = Some(limit.map_or(probe.clone(), |l| l.min(probe))),
             Verdict::Refuted { witness } => match value_at(pool, e, &witness) {
                 Some(v) if v > *value => best = Some((v, witness)),

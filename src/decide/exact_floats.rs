@@ -41,7 +41,7 @@ pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Ex
 
 /// Whether doubles occur in `e`.
 pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
-    pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
+    pool.has_floats() && pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
 }
 
 /// The facts with no integer symbol that has no maximum above `limit`, and with their conditions in integer arithmetic where that makes

@@ -1,22 +1,12 @@
 //! The ladder: rungs in order of cost, until one settles the question.
-use super::cases::{self, Allowance};
+mod steps;
+
 use super::exact_floats::{exact, has_floats};
 use super::facts::{Consistency, Facts};
-use super::linear::{self, Effort};
-use super::models::Search;
-use super::proof::Log;
-use super::reduce::Reduced;
 use super::replay::replays;
-use super::search::conjuncts;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use crate::range::DomainTable;
-use rustc_hash::FxHashMap;
-
-/// More facts than this are not relaxed in one look.
-const MAX_RELAXED: usize = 40;
-/// Goals of more alternatives are not relaxed.
-const MAX_ALTERNATIVES: usize = 4;
 
 /// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
 const STEPS: &[Step] = &[
@@ -24,6 +14,7 @@ const STEPS: &[Step] = &[
     Step::Search { points: 100 },
     Step::Linear { share: 16 },
     Step::Cases { share: 8 },
+    Step::EGraph,
     Step::Search { points: 1_500 },
     Step::Linear { share: 1 },
     Step::Cases { share: 1 },
@@ -45,6 +36,8 @@ enum Step {
     Linear { share: u32 },
     /// Number theory, and cases that are reduced anew, with this share of the budget.
     Cases { share: u32 },
+    /// Equality saturation.
+    EGraph,
     /// Z3 with this share of the budget.
     #[cfg(feature = "smt")]
     Smt { share: u32 },
@@ -275,6 +268,7 @@ impl Climb<'_> {
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
                 Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
                 Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
+                Step::EGraph => (Rung::EGraph, self.saturation(extra)),
                 #[cfg(feature = "smt")]
                 Step::Smt { share } => (Rung::Smt, self.ask(extra, share)),
             };
@@ -290,126 +284,11 @@ impl Climb<'_> {
         }
         // What the last step of each rung said.
         let mut reasons: Vec<String> = Vec::new();
-        for rung in [Rung::Linear, Rung::Search, Rung::Smt] {
+        for rung in [Rung::EGraph, Rung::Linear, Rung::Search, Rung::Smt] {
             let said = self.trace.iter().rev().find(|a| a.rung == rung);
             reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
         }
         Settled::Open(reasons.join("; "), last)
-    }
-
-    /// Whether the facts leave no case of `extra` a rational solution.
-    fn relaxation(&mut self, extra: &[Expr]) -> Finding {
-        let open = || Finding::Open("the linear relaxation has a solution".to_string());
-        let &[negation] = extra else { return open() };
-        if self.budget.work == 0 || self.facts.parts().len() > MAX_RELAXED {
-            return open();
-        }
-        let mut literals: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
-        let known = literals.len();
-        let alternatives = match self.pool.as_func(negation, Func::Or) {
-            Some(parts) => parts.to_vec(),
-            None => vec![negation],
-        };
-        if alternatives.len() > MAX_ALTERNATIVES {
-            return open();
-        }
-        for case in alternatives {
-            // An excluded value leaves what is below and what is above.
-            let sides = match self
-                .pool
-                .as_func(case, Func::Not)
-                .and_then(|a| self.pool.as_func(a[0], Func::IsZero))
-            {
-                Some(&[p]) => vec![self.pool.lt(p, Expr::ZERO), self.pool.lt(Expr::ZERO, p)],
-                _ => vec![case],
-            };
-            for side in sides {
-                literals.truncate(known);
-                conjuncts(self.pool, side, &mut literals);
-                let table = self.facts.table(self.pool);
-                if !linear::infeasible(self.pool, table, &literals) {
-                    return open();
-                }
-            }
-        }
-        Finding::Closed
-    }
-
-    fn search(&mut self, extra: &[Expr], points: u32, spent: &mut u32) -> Finding {
-        let points = points.min(self.budget.points).saturating_sub(*spent);
-        let (found, left) = self.facts.models.search(self.pool, extra, points);
-        *spent += points - left;
-        match found {
-            Search::Candidate(witness) => Finding::Candidate(witness),
-            Search::None => Finding::Closed,
-            Search::Open => Finding::Open(format!(
-                "none of {spent} assignments is a solution (budget {})",
-                self.budget.points
-            )),
-        }
-    }
-
-    /// The facts and `extra`, reduced.
-    fn reduced(&mut self, extra: &[Expr]) -> Reduced {
-        let mut conditions = self.facts.range_conditions(self.pool);
-        conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
-        for d in self.facts.divisors(self.pool, Some(self.goal)) {
-            conditions.push(self.pool.ne(d, Expr::ZERO));
-        }
-        conditions.extend_from_slice(extra);
-        Reduced::new(self.pool, &conditions)
-    }
-
-    /// Linear reasoning on the facts with `extra`.
-    fn linear(&mut self, problem: &mut Option<Reduced>, extra: &[Expr], share: u32) -> Finding {
-        if problem.is_none() {
-            *problem = Some(self.reduced(extra));
-        }
-        let Some(reduced) = problem else { return Finding::Open(String::new()) };
-        let (branches, work) = (self.budget.branches / share, self.budget.work / share);
-        let mut effort = Effort { branches, work };
-        match linear::refute(self.pool, reduced, &mut effort, &mut Log::off()) {
-            linear::Outcome::Closed => Finding::Closed,
-            linear::Outcome::Open => {
-                Finding::Open(format!("linear reasoning does not close within {branches} branches"))
-            }
-            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
-                Some(witness) => Finding::Candidate(witness),
-                None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
-            },
-        }
-    }
-
-    /// Number theory and case splits on the facts with the negated goal.
-    fn cases(&mut self, problem: &mut Option<Reduced>, goal: Option<Expr>, share: u32) -> Finding {
-        let Some(reduced) = problem else { return Finding::Open(String::new()) };
-        let proposed = super::number::solutions(self.pool, reduced);
-        let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
-        let mut left = Allowance { cases, work: self.budget.work / share, steps };
-        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
-        for values in proposed {
-            if let Some(witness) = self.witness(problem.as_ref(), values)
-                && replays(self.pool, self.facts, goal, &witness)
-            {
-                return Finding::Candidate(witness);
-            }
-        }
-        match outcome {
-            linear::Outcome::Closed => Finding::Closed,
-            linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
-            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
-                Some(witness) => Finding::Candidate(witness),
-                None => Finding::Open("a solution has no value for a replaced symbol".to_string()),
-            },
-        }
-    }
-
-    /// An assignment of the facts' symbols from one of the reduced problem's.
-    fn witness(&self, problem: Option<&Reduced>, mut values: FxHashMap<Symbol, Int>) -> Option<Witness> {
-        problem?.extend(self.pool, &mut values)?;
-        let free = |low: Option<&Int>, high: Option<&Int>| low.or(high).cloned().unwrap_or_default();
-        let value = |(s, low, high)| (s, values.get(&s).cloned().unwrap_or_else(|| free(low, high)));
-        Some(self.facts.ranges().map(value).collect())
     }
 
     /// A known satisfying assignment at which the goal is false.
@@ -476,25 +355,6 @@ impl Climb<'_> {
                     "nothing contradicts the goal, but no assignment that satisfies the facts was found";
                 (Verdict::Unknown { reason: reason.to_string() }, rung)
             }
-        }
-    }
-
-    #[cfg(feature = "smt")]
-    fn ask(&self, extra: &[Expr], share: u32) -> Finding {
-        use super::smt::{Question, Response, check};
-        let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
-        let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
-        conditions.extend_from_slice(extra);
-        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
-        let rlimit = self.budget.rlimit / share;
-        if rlimit == 0 {
-            return Finding::Open("the budget leaves Z3 out".to_string());
-        }
-        let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
-        match check(self.pool, &question) {
-            Response::Unsatisfiable => Finding::Closed,
-            Response::Candidate(model) => Finding::Candidate(model),
-            Response::Unknown(reason) => Finding::Open(reason),
         }
     }
 }

@@ -28,7 +28,7 @@ mod smt;
 mod smtlib;
 mod verdict;
 
-pub use bounds::{Bounds, bounds};
+pub use bounds::{Bounds, bounds, bounds_traced};
 pub use confirm::{confirms, divisors, model};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
@@ -36,9 +36,9 @@ pub use facts::Facts;
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
 pub use ladder::{decide, entails, prepare, quickly, quickly_knowing};
-pub use minimize::{Minimized, minimize};
+pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};
-pub use simplify::simplify;
+pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
-pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Verdict, Witness};
+pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};

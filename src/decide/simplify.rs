@@ -6,9 +6,9 @@
 use super::enumerate::{Bank, Target};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
-use super::verdict::{Budget, Verdict};
+use super::verdict::{Budget, Rung, Trace, Verdict};
 use crate::egraph::{Graph, Limits, Reading, RuleSet};
-use crate::expr::{Expr, Func, Pool, Sort};
+use crate::expr::{Expr, Func, Pool, Sort, print};
 use rustc_hash::FxHashMap;
 
 /// Expressions of more operators than this are only put through the e-graph.
@@ -20,12 +20,23 @@ const MAX_ROUNDS: usize = 4;
 
 /// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with as few operators as was found.
 pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Expr {
+    simplify_traced(pool, facts, e, budget, &mut Trace::off())
+}
+
+/// [`simplify`] with a record of the rules used and the replacements tried.
+pub fn simplify_traced(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Expr {
     facts.declare_free(pool, e);
     if facts.is_wide() {
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.
         let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
-        return simplify(pool, &mut own, e, budget);
+        return simplify_traced(pool, &mut own, e, budget, trace);
     }
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
@@ -35,6 +46,7 @@ pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
         return e;
     }
     let mut simplifier = Simplifier {
+        trace,
         reading: Reading::new(),
         budget: Budget {
             rlimit: 0,
@@ -55,14 +67,15 @@ pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
     best
 }
 
-struct Simplifier {
+struct Simplifier<'a> {
+    trace: &'a mut Trace,
     reading: Reading,
     budget: Budget,
     /// Parts that have been looked at as a whole, with what they became.
     done: FxHashMap<Expr, Expr>,
 }
 
-impl Simplifier {
+impl Simplifier<'_> {
     fn cost(&mut self, pool: &mut Pool, e: Expr) -> u32 {
         self.reading.operators(pool, e)
     }
@@ -77,11 +90,22 @@ impl Simplifier {
         facts.fill_graph(pool, &mut graph);
         graph.add(pool, e);
         let limits = Limits { nodes: 400, iterations: 5, matches: 300 };
-        graph.saturate(pool, RuleSet::simplifying(), &limits, None);
+        let outcome = graph.saturate(pool, RuleSet::simplifying(), &limits, None);
+        self.trace.note(Rung::EGraph, || {
+            let rules = graph.fired_rules(RuleSet::simplifying()).join(", ");
+            let rules = if rules.is_empty() { "none".to_string() } else { rules };
+            let (stop, rounds, nodes) = (outcome.stop, outcome.iterations, outcome.nodes);
+            format!(
+                "{stop} after {rounds} rounds with {nodes} expressions; rules that taught something: {rules}"
+            )
+        });
         if graph.contradiction().is_some() {
             return e;
         }
         let found = graph.extract(pool, e, &mut self.reading);
+        self.trace.note(Rung::EGraph, || {
+            format!("the smallest equal expression is {}", print::expression(pool, found))
+        });
         self.smaller(pool, e, found)
     }
 
@@ -144,7 +168,11 @@ impl Simplifier {
                 continue;
             }
             let equal = pool.eq(part, candidate);
-            match decide(pool, facts, equal, &self.budget).verdict {
+            let answer = decide(pool, facts, equal, &self.budget);
+            self.trace.answered(&answer, || {
+                format!("{} is {}", print::expression(pool, part), print::expression(pool, candidate))
+            });
+            match answer.verdict {
                 Verdict::Implied { .. } => return Some(candidate),
                 Verdict::Refuted { witness } => bank.learn(pool, &witness),
                 Verdict::Inconsistent { .. } => return None,
@@ -156,7 +184,9 @@ impl Simplifier {
 
     fn settled(&mut self, pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Option<bool> {
         let opposite = pool.not(condition);
-        match decide(pool, facts, condition, &self.budget).verdict {
+        let answer = decide(pool, facts, condition, &self.budget);
+        self.trace.answered(&answer, || print::expression(pool, condition));
+        match answer.verdict {
             Verdict::Implied { .. } => Some(true),
             Verdict::Refuted { .. } => {
                 decide(pool, facts, opposite, &self.budget).verdict.is_implied().then_some(false)

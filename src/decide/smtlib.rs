@@ -18,6 +18,8 @@ pub fn obligation(pool: &mut Pool, facts: &Facts, goal: Expr, status: &str) -> O
     let nonlinear = {
         let mut roots = facts.conditions().to_vec();
         roots.push(goal);
+        // A divisor that construction has cancelled has to be there all the same.
+        roots.extend_from_slice(facts.nonzero());
         pool.reachable(&roots).into_iter().any(|e| match pool.node(e) {
             Some(Node::Product(_)) => true,
             Some(Node::Call(Func::FloorDiv | Func::Mod, args)) => !pool.is_constant(args[1]),
@@ -214,6 +216,7 @@ mod tests {
         assert_eq!(status(&["a <= b"], "Max(a, b) > Min(a, b)"), Sat);
         assert_eq!(status(&["-7 <= a", "a <= -5"], "Eq(a//3, -3) | Eq(a//3, -2)"), Unsat);
         assert_eq!(status(&["-7 <= a", "a <= -5"], "Eq(a//-3, 2)"), Sat);
+        assert_eq!(status(&["Eq(a, b)"], "Eq(a*b*c//(b*b*c), a//b)"), Unsat);
         assert_eq!(status(&["Abs(a) > 3", "a < 2"], "Where(a < 0, -a, a) >= 4"), Unsat);
     }
 }

@@ -109,6 +109,50 @@ pub struct Attempt {
     pub outcome: String,
 }
 
+/// A record of attempts, if anybody wants it.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    attempts: Option<Vec<Attempt>>,
+}
+
+impl Trace {
+    /// A record that keeps nothing.
+    pub fn off() -> Trace {
+        Trace::default()
+    }
+
+    /// A record that keeps up to [`Trace::MAX`] attempts.
+    pub fn on() -> Trace {
+        Trace { attempts: Some(Vec::new()) }
+    }
+
+    /// The most attempts that are kept.
+    pub const MAX: usize = 2_000;
+
+    /// What was recorded, in order; none where nothing was to be.
+    pub fn attempts(&self) -> Option<&[Attempt]> {
+        self.attempts.as_deref()
+    }
+
+    pub(super) fn note(&mut self, rung: Rung, outcome: impl FnOnce() -> String) {
+        if let Some(attempts) = &mut self.attempts
+            && attempts.len() < Trace::MAX
+        {
+            attempts.push(Attempt { rung, outcome: outcome() });
+        }
+    }
+
+    /// Records an answer about `what`.
+    pub(super) fn answered(&mut self, answer: &Answer, what: impl FnOnce() -> String) {
+        self.note(answer.decided_by, || match &answer.verdict {
+            Verdict::Implied { .. } => format!("{}: implied", what()),
+            Verdict::Refuted { .. } => format!("{}: refuted", what()),
+            Verdict::Inconsistent { .. } => format!("{}: the facts contradict each other", what()),
+            Verdict::Unknown { reason } => format!("{}: unknown ({reason})", what()),
+        });
+    }
+}
+
 /// A verdict with its history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {

@@ -46,6 +46,19 @@ pub enum Stop {
     Matches,
 }
 
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Stop::Saturated => "nothing more to learn",
+            Stop::Settled => "settled",
+            Stop::Contradiction => "a contradiction",
+            Stop::Nodes => "the limit of expressions was reached",
+            Stop::Iterations => "the limit of rounds was reached",
+            Stop::Matches => "the limit of rule applications was reached",
+        })
+    }
+}
+
 /// What a saturation came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {

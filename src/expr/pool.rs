@@ -3,7 +3,11 @@ use super::int::Int;
 use super::node::{Args, F64, Func, Node, Sort};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 use std::fmt;
+
+/// Sets of up to this many expressions are searched from end to end.
+const MAX_SCANNED: usize = 24;
 
 /// A handle to an expression of a [`Pool`]; equal handles of one pool are the same expression.
 ///
@@ -79,6 +83,8 @@ pub struct Pool {
     /// The sort of each node.
     sorts: Vec<Sort>,
     symbols: indexmap::IndexMap<Box<str>, Sort, FxBuildHasher>,
+    /// Whether any node is a double.
+    floats: bool,
 }
 
 impl Default for Pool {
@@ -94,8 +100,12 @@ const TRUE: Expr = Expr(2);
 impl Pool {
     /// A pool that holds only the truth values.
     pub fn new() -> Pool {
-        let mut pool =
-            Pool { nodes: IndexSet::default(), sorts: Vec::new(), symbols: indexmap::IndexMap::default() };
+        let mut pool = Pool {
+            nodes: IndexSet::default(),
+            sorts: Vec::new(),
+            symbols: indexmap::IndexMap::default(),
+            floats: false,
+        };
         pool.intern(Node::Bool(false));
         pool.intern(Node::Bool(true));
         pool
@@ -111,10 +121,17 @@ impl Pool {
         self.nodes.len() <= 2
     }
 
+    /// Whether any expression of the pool is a double.
+    pub fn has_floats(&self) -> bool {
+        self.floats
+    }
+
     pub(super) fn intern(&mut self, node: Node) -> Expr {
         let (index, new) = self.nodes.insert_full(node);
         if new {
-            self.sorts.push(self.sort_of_node(index));
+            let sort = self.sort_of_node(index);
+            self.sorts.push(sort);
+            self.floats |= sort == Sort::Float;
         }
         Expr((index as u64) << 1)
     }
@@ -269,10 +286,22 @@ impl Pool {
     /// carried by their handle are left out.
     pub fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
         let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack: Vec<Expr> = roots.to_vec();
-        let mut found = Vec::new();
+        let mut stack: SmallVec<[Expr; 16]> = roots.into();
+        let mut found: Vec<Expr> = Vec::new();
         while let Some(e) = stack.pop() {
-            if e.index().is_some() && seen.insert(e) {
+            if e.index().is_none() {
+                continue;
+            }
+            // Most expressions are small, and looking through a few handles costs less than hashing them.
+            let new = if found.len() < MAX_SCANNED {
+                !found.contains(&e)
+            } else {
+                if seen.is_empty() {
+                    seen.extend(found.iter().copied());
+                }
+                seen.insert(e)
+            };
+            if new {
                 found.push(e);
                 self.for_each_child(e, |child| stack.push(child));
             }

@@ -39,6 +39,7 @@ impl Args<'_> {
     pub fn tensor_at(&self, at: usize) -> Result<&Arc<Tensor>, KernelError> {
         match self.values.get(at) {
             Some(Value::Tensor(t)) => Ok(t),
+            Some(Value::None) => Err(undefined(&format!("argument {at}"))),
             other => Err(self.mismatch(&format!("argument {at}"), other.map_or("nothing", Value::kind))),
         }
     }
@@ -67,7 +68,7 @@ impl Args<'_> {
 
     /// A tensor.
     pub fn tensor(&self, name: &str) -> Result<&Arc<Tensor>, KernelError> {
-        self.required(name, self.opt_tensor(name))
+        self.opt_tensor(name)?.ok_or_else(|| undefined(name))
     }
 
     /// A tensor that may be absent.
@@ -186,6 +187,11 @@ impl Args<'_> {
     pub fn opt_memory_format(&self, name: &str) -> Result<Option<MemoryFormat>, KernelError> {
         self.optional(name, |v| if let Value::MemoryFormat(f) = v { Some(*f) } else { None })
     }
+}
+
+/// What a kernel says of None where it needs a tensor.
+pub(super) fn undefined(name: &str) -> KernelError {
+    KernelError::invalid("arguments.C1", format!("`{name}` is None, a tensor is needed"))
 }
 
 impl Value {

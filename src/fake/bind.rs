@@ -108,7 +108,8 @@ fn convert(pool: &mut Pool, ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (Type::Optional(_), Value::None) => Value::None,
         (Type::Optional(inner), value) => convert(pool, inner, value)?,
-        (Type::Tensor, value @ Value::Tensor(_)) => value,
+        // torch takes None for an undefined tensor, which kernels that do not look at it let pass; those that do refuse it.
+        (Type::Tensor, value @ (Value::Tensor(_) | Value::None)) => value,
         (Type::Tensor, value) => Value::Tensor(Arc::new(wrapped_number(&value)?)),
         (Type::Int { .. }, Value::Bool(e)) => Value::Int(pool.as_integer(e)),
         (Type::Int { .. }, value @ Value::Int(_)) => value,
@@ -126,7 +127,8 @@ fn convert(pool: &mut Pool, ty: &Type, value: Value) -> Option<Value> {
         (Type::ScalarType, Value::Int(e)) => Value::Dtype(super::c10::dtype_of(e.as_inline()?)?),
         // Enumerations stand in schemas of TorchScript by their numbers; that of layouts begins with the ordinary one.
         (Type::MemoryFormat, Value::Int(e)) => {
-            Value::MemoryFormat(super::c10::memory_format_of(e.as_inline()?)?)
+            let named = super::c10::memory_format_of(e.as_inline()?);
+            Value::MemoryFormat(named.unwrap_or(MemoryFormat::Contiguous))
         }
         (Type::Layout, Value::Int(Expr::ZERO)) => Value::Layout(Layout::Strided),
         (Type::Layout, value @ Value::Layout(_)) => value,

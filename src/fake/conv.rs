@@ -65,7 +65,7 @@ impl Conv {
     /// along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
     ///
     /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are positive, padding is not
-    /// negative, and so is dilation, unless the input has no batch or no channels. (C3) The weight's first size is a positive multiple of groups. (C4) The
+    /// negative; dilation is positive, unless the input has no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The weight's first size is a positive multiple of groups. (C4) The
     /// channels fit. (C5) The bias has one element for each channel of the result. (C6) The kernel has elements, and does not exceed the padded
     /// input. (C7) Output padding is below stride or dilation, and the result not empty. (C8) Only batch and channels may be empty. (C9) The
     /// dtypes agree and have a kernel.
@@ -83,7 +83,7 @@ impl Conv {
         cx.check(w.rank() >= 3 && x.rank() == w.rank(), "convolution.C1", |_| {
             format!("an input of {} dimensions does not go with a weight of {}", x.rank(), w.rank())
         })?;
-        self.signs(cx, idle)?;
+        self.signs(cx, x, w, idle)?;
         let out = w.size(0);
         let (enough, rest) = (cx.ge(out, self.groups), cx.modulo(out, self.groups));
         cx.require(enough, "convolution.C3", |cx| {
@@ -125,7 +125,7 @@ impl Conv {
     }
 
     /// (C2) of [`Conv::sizes`].
-    fn signs(&self, cx: &mut Cx, idle: Expr) -> Result<(), KernelError> {
+    fn signs(&self, cx: &mut Cx, x: &Tensor, w: &Tensor, idle: Expr) -> Result<(), KernelError> {
         let positive: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.gt(e, 0);
         let natural: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.ge(e, 0);
         let conditions = [
@@ -137,7 +137,18 @@ impl Conv {
         for (condition, what) in conditions {
             cx.require(condition, "convolution.C2", |_| what.into())?;
         }
-        let dilated = each(cx, &self.dilation, positive);
+        let mut dilated = each(cx, &self.dilation, positive);
+        if self.transposed && self.dilation.contains(&Expr::ZERO) && x.rank() < 5 && x.dtype != Dtype::Float16
+        {
+            let mut unasked = vec![self.by_one_dnn(cx, x, w)];
+            for (&dilation, &kernel) in self.dilation.iter().zip(&w.sizes[2..]) {
+                let (steps, none, single) = (cx.gt(dilation, 0), cx.eq(dilation, 0), cx.eq(kernel, 1));
+                let none = cx.all(&[none, single]);
+                unasked.push(cx.any(&[steps, none]));
+            }
+            let unasked = cx.all(&unasked);
+            dilated = cx.any(&[dilated, unasked]);
+        }
         let dilated = cx.any(&[dilated, idle]);
         cx.require(dilated, "convolution.C2", |_| "the dilation is to be positive".into())
     }
@@ -210,9 +221,4 @@ impl Conv {
         let large = cx.gt(elements, 20480);
         cx.any(&[grouped, large_kernel, several, large])
     }
-}
-
-/// The dtypes that the CPU convolves in.
-pub fn convolves(dtype: Dtype) -> bool {
-    Domain::FLOAT_COMPLEX.contains(dtype) || dtype == Dtype::Int64
 }

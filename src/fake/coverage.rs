@@ -27,6 +27,21 @@ pub struct Coverage {
     pub served: Served,
     /// The family of its kernel, which is the file of `src/fake/ops` that holds it.
     pub family: Option<&'static str>,
+    /// The clauses by which its kernel is known to refuse calls, sorted: those that the tables of the tests state and those that recorded calls
+    /// violate. A test compares the list, `data/clauses.txt`, with what the kernels do.
+    pub clauses: Vec<&'static str>,
+}
+
+/// Each overload with its clauses, one a line.
+const CLAUSES: &str = include_str!("../../data/clauses.txt");
+
+/// The clauses of each overload.
+fn clauses() -> FxHashMap<&'static str, Vec<&'static str>> {
+    let row = |line: &'static str| {
+        let mut words = line.split(' ');
+        Some((words.next()?, words.collect()))
+    };
+    CLAUSES.lines().filter_map(row).collect()
 }
 
 /// All overloads that exported programs can call, in the order of the schemas: those of the dispatcher, higher-order operators aside.
@@ -35,6 +50,7 @@ pub fn coverage() -> Vec<Coverage> {
         .iter()
         .flat_map(|(family, kernels)| kernels.iter().map(|(overload, _)| (*overload, *family)))
         .collect();
+    let clauses = clauses();
     let callable = |overload: &&Overload| {
         let tags = overload.tags();
         !tags.contains(Tags::TORCHSCRIPT_ONLY) && !tags.contains(Tags::HIGHER_ORDER)
@@ -53,6 +69,7 @@ pub fn coverage() -> Vec<Coverage> {
             mutable: tags.contains(Tags::MUTABLE),
             served,
             family,
+            clauses: clauses.get(name.as_str()).cloned().unwrap_or_default(),
             name,
         }
     };

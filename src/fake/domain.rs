@@ -2,6 +2,7 @@
 use super::context::Cx;
 use super::error::KernelError;
 use super::tensor::Tensor;
+use crate::expr::Expr;
 use crate::ir::dtype::{Device, Dtype};
 
 /// A set of dtypes.
@@ -112,6 +113,28 @@ impl Cx<'_> {
         clause: &'static str,
     ) -> Result<(), KernelError> {
         self.require_dtype(tensor.dtype, domain, &tensor.device, clause)
+    }
+
+    /// As [`Cx::require_kind`], but nothing is required of a result without elements, for which no kernel is called.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when the set does not have the dtype and the sizes have elements.
+    pub fn require_kind_where_filled(
+        &mut self,
+        tensor: &Tensor,
+        domain: Domain,
+        sizes: &[Expr],
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        if domain.contains(tensor.dtype) || &*tensor.device.kind != "cpu" {
+            return Ok(());
+        }
+        let numel = self.product(sizes.iter().copied());
+        let empty = self.eq(numel, 0);
+        if self.known(empty) == Some(false) {
+            return self.require_kind(tensor, domain, clause);
+        }
+        self.require(empty, clause, |_| format!("the operator does not compute in {}", tensor.dtype))
     }
 
     /// Requires that a CPU kernel computes in `dtype`; on other devices nothing is known and nothing required.

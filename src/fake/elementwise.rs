@@ -51,6 +51,7 @@ impl Args<'_> {
     pub fn operand(&self, at: usize) -> Result<Operand<'_>, KernelError> {
         match self.values.get(at) {
             Some(Value::Tensor(t)) => Ok(Operand::Tensor(t)),
+            Some(Value::None) => Err(super::args::undefined(&format!("argument {at}"))),
             Some(value) => match value.as_scalar() {
                 Some(scalar) => Ok(Operand::Scalar(scalar)),
                 None => Err(self.mismatch(&format!("argument {at}"), value.kind())),

@@ -1,7 +1,7 @@
 //! The least and the greatest value of an expression under ranges and assumptions.
 use super::premises::Premises;
 use super::{Fields, Refusal};
-use crate::decide::{self, Budget};
+use crate::decide::{self, Budget, Trace};
 use crate::expr::{Expr, Int, Pool};
 use serde_json::Value;
 
@@ -9,17 +9,23 @@ use serde_json::Value;
 ///
 /// # Errors
 /// When the request cannot be understood.
-pub fn answer(request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
+pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
     let mut pool = Pool::new();
     let mut premises = Premises::read(&mut pool, request, "given")?;
     let e = premises.expression(&mut pool, request, "expr")?;
     premises.finish(&mut pool, true);
-    Ok(under(&mut pool, &mut premises, e, budget))
+    Ok(under(&mut pool, &mut premises, e, budget, trace))
 }
 
 /// The fields of the answer for an expression under premises.
-pub(super) fn under(pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &Budget) -> Fields {
-    let found = decide::bounds(pool, &mut premises.facts, e, budget);
+pub(super) fn under(
+    pool: &mut Pool,
+    premises: &mut Premises,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Fields {
+    let found = decide::bounds_traced(pool, &mut premises.facts, e, budget, trace);
     let number = |v: &Option<Int>| match v {
         Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
         None => Value::Null,
@@ -34,5 +40,8 @@ pub(super) fn under(pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &
     reply.insert("min_at".into(), assignment(&found.min_at));
     reply.insert("max_at".into(), assignment(&found.max_at));
     reply.insert("exact".into(), found.exact.into());
+    if let Some(attempts) = trace.attempts() {
+        reply.insert("explain".into(), super::attempts(attempts));
+    }
     reply
 }

@@ -87,6 +87,7 @@ impl Question {
         if steps.is_empty() {
             let says = match rung {
                 Rung::Smt => "Z3 finds these premises and the negated goal unsatisfiable",
+                Rung::EGraph => "the rewrite rules contradict these premises with the negated goal",
                 _ => "every assignment within the ranges was tried",
             };
             return json!([{"rule": rung.name(), "says": says}]);
@@ -96,7 +97,7 @@ impl Question {
 
     /// What each rung of the ladder came to.
     pub fn explanation(settled: &Settled) -> Value {
-        settled.answer.trace.iter().map(|a| json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
+        super::attempts(&settled.answer.trace)
     }
 
     /// The answer with what is needed to check it again: premises or a witness, and for `implied` an assignment that satisfies the facts.

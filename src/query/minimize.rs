@@ -1,7 +1,7 @@
 //! An equivalent set of guards without redundant members.
 use super::premises::Premises;
 use super::{Fields, Refusal};
-use crate::decide::{self, Budget};
+use crate::decide::{self, Budget, Trace};
 use crate::egraph::Reading;
 use crate::expr::Pool;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// When the request cannot be understood.
-pub fn answer(request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
+pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
     let mut pool = Pool::new();
     let premises = Premises::read(&mut pool, request, "guards")?;
     let guards = premises.defined(&mut pool);
     let smaller = match premises.ranges() {
-        Some(ranges) => decide::minimize(&mut pool, &ranges, &guards, budget),
+        Some(ranges) => decide::minimize_traced(&mut pool, &ranges, &guards, budget, trace),
         // No value is in an empty range: every set of guards is equivalent to the one that never holds.
         None => decide::Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
     };
@@ -32,5 +32,8 @@ pub fn answer(request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
     let mut reply = Fields::new();
     reply.insert("guards".into(), guards.into());
     reply.insert("dropped".into(), dropped.into());
+    if let Some(attempts) = trace.attempts() {
+        reply.insert("explain".into(), super::attempts(attempts));
+    }
     Ok(reply)
 }

@@ -16,5 +16,10 @@ pub use premises::Premises;
 pub use refusal::{Refusal, parse_line, reply};
 pub use standing::{Ask, Room, Standing};
 
+/// What was tried, as JSON: the rung of the ladder and what came of it.
+pub fn attempts(attempts: &[crate::decide::Attempt]) -> serde_json::Value {
+    attempts.iter().map(|a| serde_json::json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
+}
+
 /// The fields of a request or an answer.
 pub type Fields = serde_json::Map<String, serde_json::Value>;

@@ -1,7 +1,7 @@
 //! Facts that stand while questions are put to them: symbols and assumptions are added as they become known.
 use super::premises::Premises;
 use super::{Fields, Refusal, bounds, entail, simplify};
-use crate::decide::{self, Budget};
+use crate::decide::{self, Budget, Trace};
 use crate::expr::{Expr, Pool};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -151,7 +151,7 @@ fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &
             reply.insert("setup_ns".into(), settled.setup_ns.into());
             reply
         }
-        Ask::Simplify => simplify::under(pool, premises, e, budget),
-        Ask::Bounds => bounds::under(pool, premises, e, budget),
+        Ask::Simplify => simplify::under(pool, premises, e, budget, &mut Trace::off()),
+        Ask::Bounds => bounds::under(pool, premises, e, budget, &mut Trace::off()),
     }
 }

@@ -2,12 +2,14 @@
 mod findings;
 mod github;
 mod graph;
+pub mod guard_code;
 mod html;
 mod json;
 mod model;
 mod sarif;
 mod style;
 mod text;
+mod torch;
 
 pub use github::to_github;
 pub use graph::{GraphView, NodeView, ValueView};
@@ -17,3 +19,4 @@ pub use model::*;
 pub use sarif::to_sarif;
 pub use style::Style;
 pub use text::to_text;
+pub use torch::to_torch;

@@ -2,7 +2,7 @@
 use super::app::App;
 use super::cache::{Entry, Key, key};
 use super::work::or_bug;
-use crate::decide::Verdict;
+use crate::decide::{Trace, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{self, Ask, Fields, Refusal, Standing};
 use serde_json::Value;
@@ -214,10 +214,11 @@ fn compute(
         }
         other => {
             app.metrics.misses.inc();
+            let mut trace = Trace::off();
             match other {
-                Command::Simplify => query::simplify::answer(request, &budget)?,
-                Command::Minimize => query::minimize::answer(request, &budget)?,
-                Command::Bounds => query::bounds::answer(request, &budget)?,
+                Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
+                Command::Minimize => query::minimize::answer(request, &budget, &mut trace)?,
+                Command::Bounds => query::bounds::answer(request, &budget, &mut trace)?,
                 _ => query::infer::answer(&app.operators, request)?,
             }
         }

@@ -57,6 +57,8 @@ struct Named {
     example: Option<Int>,
     /// The symbol that stands for it, once there is one.
     variable: Option<Expr>,
+    /// The first size that is it: `x.shape[0]`.
+    path: Option<String>,
 }
 
 struct Binder<'c, 'p> {
@@ -78,6 +80,9 @@ impl<'p> Binder<'_, 'p> {
             match &place.entry {
                 Entry::Dim(dim) => {
                     self.add_dim(dim, &place.path)?;
+                    if let Some(named) = self.dims.get_mut(&dim.name) {
+                        named.path.get_or_insert_with(|| place.path.clone());
+                    }
                     self.set_example(&dim.name, place.example.clone(), &place.path)?;
                 }
                 Entry::Derived { root, .. } => self.add_dim(root, &place.path)?,
@@ -108,7 +113,7 @@ impl<'p> Binder<'_, 'p> {
     fn add_dim(&mut self, dim: &DimSpec, path: &str) -> Result<(), SpecError> {
         match self.dims.get(&dim.name) {
             None => {
-                let named = Named { spec: dim.clone(), example: None, variable: None };
+                let named = Named { spec: dim.clone(), example: None, variable: None, path: None };
                 self.dims.insert(dim.name.clone(), named);
                 Ok(())
             }
@@ -215,9 +220,10 @@ impl<'p> Binder<'_, 'p> {
         named.variable = Some(variable);
         let range = ValueRange::between_options(Some(named.spec.min.clone()), named.spec.max.clone());
         let hint = named.example.clone().map(Number::Int);
+        let path = named.path.clone();
         let Some(symbol) = self.env.pool.as_symbol(variable) else { return };
         let symbol_name = self.env.pool.symbol_name(symbol).to_string();
-        let info = SymbolInfo { hint, source: self.contract.source(symbol) };
+        let info = SymbolInfo { hint, source: self.contract.source(symbol).or_else(|| path.map(Into::into)) };
         self.env.declare(&symbol_name, range.unwrap_or_else(ValueRange::all), info);
         self.dim_names.insert(symbol, name.to_string());
     }

@@ -5,6 +5,7 @@ use super::inputs::{self, InputKind, ProgramInput};
 use crate::expr::text::{Property, SourcePath, read};
 use crate::expr::{Expr, Int, Symbol, Value as Number};
 use crate::ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
+use crate::range::ValueRange;
 use crate::shape_env::{Records, ShapeEnv, SymbolInfo, range};
 
 /// A program's contract, in its own symbols.
@@ -105,17 +106,7 @@ impl<'p> Contract<'p> {
 
     /// The assumptions under the program's own contract: ranges and guards hold.
     pub fn assumed(&self) -> Assumptions<'p> {
-        let mut env = self.env.clone();
-        for symbol in self.input_symbols() {
-            let name = env.pool.symbol_name(symbol).to_string();
-            let info = SymbolInfo { hint: self.hints.get(&symbol).cloned(), source: self.source(symbol) };
-            if env.is_float(symbol) {
-                env.declare_float(&name, info);
-            } else {
-                env.declare(&name, range(self.bounds(symbol)), info);
-            }
-        }
-        let conditions: Vec<Expr> = self.guards.iter().map(|(_, c)| *c).collect();
+        let mut env = self.declared(|symbol| range(self.bounds(symbol)));
         for (e, bounds) in &self.ranges {
             if env.pool.as_symbol(*e).is_none() {
                 for condition in bound_conditions(&mut env, *e, *bounds) {
@@ -123,9 +114,46 @@ impl<'p> Contract<'p> {
                 }
             }
         }
-        for condition in conditions {
-            env.assume(condition);
+        for (_, condition) in &self.guards {
+            env.assume(*condition);
         }
+        self.with_inputs(env)
+    }
+
+    /// Assumptions that every call satisfies: sizes are not negative.
+    pub fn unconstrained(&self) -> Assumptions<'p> {
+        let scalars: Vec<Expr> = self
+            .inputs
+            .iter()
+            .filter_map(|input| match &input.kind {
+                InputKind::Scalar(e) => Some(*e),
+                _ => None,
+            })
+            .collect();
+        let scalars = self.env.pool.free_symbols(&scalars);
+        let env = self.declared(|symbol| {
+            let least = (!scalars.contains(&symbol)).then_some(Int::ZERO);
+            ValueRange::between_options(least, None).unwrap_or_else(ValueRange::all)
+        });
+        self.with_inputs(env)
+    }
+
+    /// The environment with the symbols of the inputs declared.
+    fn declared(&self, range: impl Fn(Symbol) -> ValueRange) -> ShapeEnv {
+        let mut env = self.env.clone();
+        for symbol in self.input_symbols() {
+            let name = env.pool.symbol_name(symbol).to_string();
+            let info = SymbolInfo { hint: self.hints.get(&symbol).cloned(), source: self.source(symbol) };
+            if env.is_float(symbol) {
+                env.declare_float(&name, info);
+            } else {
+                env.declare(&name, range(symbol), info);
+            }
+        }
+        env
+    }
+
+    fn with_inputs(&self, env: ShapeEnv) -> Assumptions<'p> {
         let inputs = self
             .inputs
             .iter()

@@ -1,14 +1,14 @@
 //! Z3 as the last resort: is a conjunction satisfiable?
 //!
 //! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
-//! resource counter (libz3 4.8.12 may deadlock with its own timeout set); a watchdog far beyond that is there for the procedures
-//! that do not count. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
+//! resource counter (libz3 4.8.12 may deadlock with its own timeout set), and its procedures are chosen among those that count; a
+//! watchdog is behind that. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
 mod encode;
 
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use encode::Encoder;
 use std::time::Duration;
-use z3::{Config, Context, Params, SatResult, Solver};
+use z3::{Config, Context, Params, SatResult, Solver, Tactic};
 
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
@@ -19,8 +19,9 @@ const MAX_NONLINEAR_BITS: u64 = 256;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
-/// Z3 is interrupted after this long. Its resource counter stops it much earlier; some of its procedures do not draw on that,
-/// and without this limit one such question would stop everything.
+/// Z3 is interrupted after this long, as the last resort. On recorded queries its resource counter stops it much earlier; on rare generated
+/// ones (several powers with a common symbol, large moduli) a step that does not count runs on. An answer that this limit changes
+/// says `watchdog`.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// A conjunction to check.
@@ -55,11 +56,7 @@ pub fn check(pool: &Pool, question: &Question) -> Response {
 }
 
 fn ask(pool: &Pool, question: &Question) -> Response {
-    let solver = Solver::new();
-    let mut params = Params::new();
-    params.set_u32("random_seed", 42);
-    params.set_u32("rlimit", question.rlimit);
-    solver.set_params(&params);
+    let solver = solver(question.rlimit);
     let mut encoder = Encoder::new(pool);
     for (symbol, low, high) in question.ranges {
         encoder.declare(*symbol, low.as_ref(), high.as_ref());
@@ -73,8 +70,12 @@ fn ask(pool: &Pool, question: &Question) -> Response {
     for assertion in encoder.assertions() {
         solver.assert(assertion);
     }
-    match watched(&solver) {
+    let (result, stopped) = watched(&solver);
+    match result {
         SatResult::Unsat => Response::Unsatisfiable,
+        SatResult::Unknown if stopped => {
+            Response::Unknown("watchdog: Z3 did not keep to its resource limit".to_string())
+        }
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
             Some(reason) => format!("Z3 gave up at rlimit {}: {reason}", question.rlimit),
             None => format!("Z3 gave up at rlimit {}", question.rlimit),
@@ -94,11 +95,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         return None;
     }
     z3::with_z3_config(&Config::new(), || {
-        let solver = Solver::new();
-        let mut params = Params::new();
-        params.set_u32("random_seed", 42);
-        params.set_u32("rlimit", rlimit);
-        solver.set_params(&params);
+        let solver = solver(rlimit);
         let mut encoder = Encoder::new(pool);
         others.iter().for_each(|&c| encoder.require(c));
         let mut labels = Vec::with_capacity(tracked.len());
@@ -111,7 +108,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         for assertion in encoder.assertions() {
             solver.assert(assertion);
         }
-        if watched(&solver) != SatResult::Unsat {
+        if watched(&solver).0 != SatResult::Unsat {
             return None;
         }
         let core = solver.get_unsat_core();
@@ -119,20 +116,37 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
     })
 }
 
-/// Checks, and interrupts Z3 after [`PATIENCE`].
-fn watched(solver: &Solver) -> SatResult {
+/// A solver that stops after so much work.
+///
+/// What Z3 chooses for nonlinear integers by itself runs one procedure after the other for so many seconds each, so that its answer depends on
+/// the machine; and the newer of its arithmetic solvers runs long past its resource limit in nonlinear cells and large numbers. The SMT core with
+/// the older one counts nearly all that it does.
+fn solver(rlimit: u32) -> Solver {
+    let solver = Tactic::new("smt").solver();
+    let mut params = Params::new();
+    params.set_u32("random_seed", 42);
+    params.set_u32("rlimit", rlimit);
+    params.set_u32("arith.solver", 2);
+    solver.set_params(&params);
+    solver
+}
+
+/// Checks; interrupts Z3 after [`PATIENCE`], and says whether it did.
+fn watched(solver: &Solver) -> (SatResult, bool) {
     let context = Context::thread_local();
     let handle = context.handle();
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        let watch = scope.spawn(move || {
+            let late = waiting.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+            if late {
                 handle.interrupt();
             }
+            late
         });
         let result = solver.check();
         drop(done);
-        result
+        (result, watch.join().unwrap_or_default())
     })
 }
 

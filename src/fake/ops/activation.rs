@@ -7,6 +7,7 @@ use crate::fake::promote::{Category, to_float};
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value};
 use crate::ir::dtype::MemoryFormat;
+use crate::ir::schema::Type;
 use smallvec::smallvec;
 
 /// The kernels of the family.
@@ -52,11 +53,12 @@ fn activation(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 
 /// A function of all tensor arguments.
 fn gradient(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
-    let operands: Vec<Operand> = args
-        .values()
-        .iter()
-        .filter_map(|v| if let Value::Tensor(t) = v { Some(Operand::Tensor(t)) } else { None })
-        .collect();
+    let mut operands: Vec<Operand> = Vec::with_capacity(3);
+    for (at, spec) in args.schema.args.iter().enumerate() {
+        if spec.ty == Type::Tensor {
+            operands.push(Operand::Tensor(args.tensor_at(at)?));
+        }
+    }
     cx.pointwise(&operands, domain, Out::Common)
 }
 

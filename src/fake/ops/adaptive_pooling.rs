@@ -44,11 +44,15 @@ fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, Ke
 /// `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,) c, output_size]`.
 ///
 /// (C1), (C2) See [`target`]. (C3) No spatial dimension (of three: none but the first dimension) is empty, unless the result has one element a channel, which is a mean. (C4) The dtype has a
-/// kernel. The underscored operators never take the mean.
+/// kernel, unless in 1 or 2 dimensions the result is empty. The underscored operators never take the mean.
 fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
-    cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
+    if rank == 3 {
+        cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
+    } else {
+        cx.require_kind_where_filled(x, Domain::FLOAT, &sizes, "adaptive_pool.C4")?;
+    }
     let spatial = sizes.len() - rank;
     let mean = by_mean && sizes[spatial..].iter().all(|s| *s == Expr::ONE);
     if !mean {

@@ -3,6 +3,7 @@ use crate::expr::Expr;
 use crate::fake::error::one;
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value, Values};
+use crate::ir::dtype::Dtype;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -11,8 +12,18 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     assert_scalar => "aten._assert_scalar.default", "aten._functional_assert_scalar.default";
     constrain_range => "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
         "aten._functional_sym_constrain_range.default", "aten._functional_sym_constrain_range_for_size.default";
-    |_, _| Ok(Values::new()) => "aten._print.default", "aten._linalg_check_errors.default";
+    |_, _| Ok(Values::new()) => "aten._print.default";
+    check_errors => "aten._linalg_check_errors.default";
 };
+
+/// `_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()`.
+///
+/// (C1) What tells errors is of `int32`.
+fn check_errors(cx: &mut Cx, args: &Args) -> KernelResult {
+    let found = args.tensor("info")?.dtype;
+    cx.check(found == Dtype::Int32, "linalg_check_errors.C1", |_| format!("int32 is expected, not {found}"))?;
+    Ok(Values::new())
+}
 
 /// The token that a functional variant hands on, else nothing.
 fn done(args: &Args) -> KernelResult {

@@ -215,12 +215,21 @@ fn reaches(
 /// momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
 ///
 /// (C1) to (C5) As [`batch_norm`], `use_input_stats` being the training, and vectors being repeated for each image. (C6) Running statistics of an empty input, where they
-/// are updated, have an element for each channel.
+/// are updated, have an element for each channel. A running mean that is not of the weight's dtype, or without one of the input's, is converted to it before (C4) is
+/// asked, and the variance with it.
 fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     let training = args.flag("use_input_stats")?;
     if !is_empty(cx, x) || x.rank() < 2 {
-        checked(cx, x, &parameters, training)?;
+        let meant = parameters[0].map_or(x.dtype, |weight| weight.dtype);
+        let converts = parameters[2].is_some_and(|mean| mean.dtype != meant);
+        let converted =
+            parameters.map(|p| p.filter(|_| converts).map(|p| Tensor { dtype: meant, ..p.clone() }));
+        let mut seen = parameters;
+        for at in 2..4 {
+            seen[at] = converted[at].as_ref().or(seen[at]);
+        }
+        checked(cx, x, &seen, training)?;
         return one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device));
     }
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {

@@ -5,6 +5,7 @@ use crate::fake::elementwise::{Operand, Out, common_dtype};
 use crate::fake::promote::{self, Category};
 use crate::fake::registry::{Kernel, kernels};
 use crate::fake::{Args, Cx, KernelError, KernelResult, Scalar};
+use crate::ir::dtype::Dtype;
 
 const BITS: Domain = Domain::INT_BOOL.with(Domain::WIDE_UNSIGNED);
 const SHIFT: Domain = Domain::INT.with(Domain::WIDE_UNSIGNED);
@@ -122,8 +123,13 @@ fn sub(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `relu(self + alpha * other)`.
+///
+/// (C1) The first operand is of signed integers, `float32` or `float64`.
 fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
     require_alpha(cx, args)?;
+    let first = args.tensor_at(0)?.dtype;
+    let served = Domain::REAL.contains(first) && !Domain::HALVES.contains(first) && first != Dtype::Uint8;
+    cx.check(served, "add_relu.C1", |_| format!("there is no kernel for {first}"))?;
     binary(cx, args, Domain::REAL, Out::Common)
 }
 

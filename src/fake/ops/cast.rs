@@ -193,7 +193,12 @@ fn chalf(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::real(Tensor(a) self) -> Tensor(a)`: a real tensor itself, or every other element of its storage.
 fn real(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
-    if x.dtype.is_complex() { part(cx, x, 0) } else { one(as_laid_out(x)) }
+    if x.dtype.is_complex() {
+        return part(cx, x, 0);
+    }
+    let plain = &*args.schema.namespace == "aten";
+    cx.check(plain, "real.C1", |_| format!("a complex tensor is expected, not {}", x.dtype))?;
+    one(as_laid_out(x))
 }
 
 /// `aten::imag(Tensor(a) self) -> Tensor(a)`.

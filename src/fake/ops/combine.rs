@@ -1,5 +1,6 @@
 //! Products and powers of vectors as matrices: combinations, Cartesian products, Vandermonde matrices.
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::promote;
 use crate::fake::registry::Kernel;
@@ -86,10 +87,11 @@ fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`, by default the
 /// last size.
 ///
-/// (C1) The dtype is not `bool`. (C2) `N > 1`.
+/// (C1) The dtype is of integers, or of 32 bits and more. (C2) `N > 1`.
 fn linalg_vander(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("x")?;
-    cx.check(!x.dtype.is_bool(), "linalg_vander.C1", |_| "numbers are expected, not bool".to_string())?;
+    let served = Domain::REAL.with(Domain::COMPLEX).contains(x.dtype) && !Domain::HALVES.contains(x.dtype);
+    cx.check(served, "linalg_vander.C1", |_| format!("the operator does not compute in {}", x.dtype))?;
     let mut sizes = x.sizes.clone();
     if sizes.is_empty() {
         sizes.push(Expr::ONE);

@@ -1,10 +1,11 @@
 //! Convolutions.
 use crate::expr::Expr;
-use crate::fake::conv::{Conv, convolves, idle};
+use crate::fake::conv::{Conv, idle};
 use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use crate::ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
@@ -43,7 +44,7 @@ fn list(args: &Args, name: &str, default: Expr, rank: usize) -> Result<Vec<Expr>
 }
 
 /// The parameters of a convolution over `rank` spatial dimensions, as the arguments say.
-fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, KernelError> {
+pub(super) fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, KernelError> {
     Ok(Conv {
         stride: list(args, "stride", Expr::ONE, rank)?,
         padding: list(args, "padding", Expr::ZERO, rank)?,
@@ -55,17 +56,23 @@ fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<Conv, Kernel
 }
 
 /// The number of spatial dimensions of a weight.
-fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
+pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
     cx.check(w.rank() >= 3, "convolution.C1", |cx| {
         format!("the weight is to have at least 3 dimensions, its shape is {}", cx.show_all(&w.sizes))
     })?;
     Ok(w.rank() - 2)
 }
 
-/// (C9) of [`Conv::sizes`].
-fn dtypes(cx: &mut Cx, x: &Tensor, w: &Tensor) -> Result<(), KernelError> {
+/// (C9) of [`Conv::sizes`]: integers of less than 64 bits are only unfolded, and complex numbers are computed with part by part, by `composed` operators only.
+fn dtypes(cx: &mut Cx, conv: &Conv, x: &Tensor, w: &Tensor, composed: bool) -> Result<(), KernelError> {
     cx.same_dtype(&[x, w], "convolution.C9")?;
-    cx.check(convolves(x.dtype), "convolution.C9", |_| format!("there is no CPU kernel for {}", x.dtype))
+    let unfolds = !conv.transposed && conv.dilation.iter().all(|d| *d == Expr::ONE);
+    let served = match x.dtype {
+        Dtype::Int64 => true,
+        dtype if dtype.is_complex() => composed && Domain::COMPLEX.contains(dtype),
+        dtype => Domain::FLOAT.contains(dtype) || (unfolds && Domain::INT.contains(dtype)),
+    };
+    cx.check(served, "convolution.C9", |_| format!("there is no CPU kernel for {}", x.dtype))
 }
 
 /// The result of a convolution of an input with a batch dimension.
@@ -107,7 +114,7 @@ fn bias_dtype(
 fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
     let output = result(cx, &conv, x, w, bias.map(|b| &**b))?;
     bias_dtype(cx, &conv, x, w, bias.map(|b| &**b))?;
     one(output)
@@ -127,7 +134,6 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     cx.check(missing || x.rank() == spatial + 2, "convolution.C1", |_| {
         format!("the input is to have {} dimensions, or one more, not {}", spatial + 1, x.rank())
     })?;
-    dtypes(cx, x, w)?;
     let mut input = (**x).clone();
     if missing {
         let span = cx.mul(x.sizes[0], x.strides[0]);
@@ -142,6 +148,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
         None => parameters(args, spatial, transposed)?,
         Some(mode) => by_name(cx, args, spatial, mode, w)?,
     };
+    dtypes(cx, &conv, x, w, rank.is_some())?;
     if mode.is_some() || transposed {
         bias_dtype(cx, &conv, &input, w, bias.map(|b| &**b))?;
     } else if let Some(bias) = bias {
@@ -216,13 +223,13 @@ fn same(
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("input")?, args.tensor("weight")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
     cx.same_dtype(&[grad, x], "convolution_backward.C10")?;
     let mask = args.flags("output_mask")?;
     if mask.len() != 3 {
         return Err(KernelError::invalid("convolution_backward.mask", "the mask is to have 3 entries"));
     }
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "convolution.C9")?;
+    cx.require_kind(x, Domain::FLOAT, "convolution.C9")?;
     let sizes = conv.sizes(cx, x, w, None)?;
     cx.check(grad.rank() == sizes.len(), "convolution_backward.C10", |_| {
         format!("grad_output is to have {} dimensions, not {}", sizes.len(), grad.rank())
@@ -287,7 +294,8 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the like. The kernel size is given beside the weight.
 ///
 /// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12) A bias of another dtype goes with kernels that
-/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. A missing batch dimension is not modelled.
+/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without
+/// dilation. A missing batch dimension is not modelled.
 fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let spatial = spatial(cx, w)?;
@@ -295,7 +303,14 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     if x.rank() + 1 == w.rank() && x.rank() > 2 {
         return Err(KernelError::Unsupported("an input without a batch dimension is not modelled".into()));
     }
-    dtypes(cx, x, w)?;
+    dtypes(cx, &conv, x, w, false)?;
+    let unfolds = args.has("kernel_size") && !args.has("dilation");
+    for name in ["stride", "padding"] {
+        let given = args.ints(name)?.len();
+        cx.check(!unfolds || given == spatial, "convolution.C1", |_| {
+            format!("{name} is to have {spatial} entries, not {given}")
+        })?;
+    }
     let strict = args.has("dilation") && (!transposed || spatial == 3);
     let viewed = if args.has("kernel_size") { kernel_sizes(cx, args, w, strict)? } else { (**w).clone() };
     if let Some(bias) = bias {
@@ -303,14 +318,26 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
             format!("the dtypes differ: {} and {}", x.dtype, bias.dtype)
         })?;
     }
-    one(result(cx, &conv, x, &viewed, bias.map(|b| &**b))?)
+    let mut input = (**x).clone();
+    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && x.sizes[1] == Expr::ZERO {
+        let held = cx.numel(w);
+        let some = cx.gt(held, 0);
+        cx.require(some, "convolution.C11", |_| "the weight is empty".into())?;
+        input.sizes[1] = viewed.sizes[1];
+    }
+    one(result(cx, &conv, &input, &viewed, bias.map(|b| &**b))?)
 }
 
 /// The weight as kernels see it that go by `kernel_size`.
 ///
 /// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are read as kernels of that size the weight holds; else
 /// its channels stand. The weight is not empty.
-fn kernel_sizes(cx: &mut Cx, args: &Args, w: &Tensor, strict: bool) -> Result<Tensor, KernelError> {
+pub(super) fn kernel_sizes(
+    cx: &mut Cx,
+    args: &Args,
+    w: &Tensor,
+    strict: bool,
+) -> Result<Tensor, KernelError> {
     let kernel = Conv::spread(args.ints("kernel_size")?, w.rank() - 2, "kernel_size")?;
     if kernel == w.sizes[2..] {
         return Ok((*w).clone());

@@ -139,12 +139,13 @@ fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool
 /// zero_infinity=False) -> Tensor`: shaped like `log_probs`.
 ///
-/// (C1) to (C6) As [`loss`]. (C7) The gradient, the losses and the alignments have its dtype.
+/// (C1) to (C6) As [`loss`]. (C7) The gradient, the losses and the alignments have its dtype. (C8) Gradient and losses have 1 dimension, alignments 3.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     checked(cx, args, x)?;
-    for name in ["grad", "neg_log_likelihood", "log_alpha"] {
+    for (name, rank) in [("grad", 1), ("neg_log_likelihood", 1), ("log_alpha", 3)] {
         cx.same_dtype(&[x, args.tensor(name)?], "ctc_loss.C7")?;
+        cx.rank(args.tensor(name)?, rank, "ctc_loss.C8", name)?;
     }
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

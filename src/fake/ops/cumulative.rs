@@ -72,12 +72,12 @@ fn cumprod_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     if given_back {
         return one(Tensor { wrapped: false, ..(**grad).clone() });
     }
+    let shapes = [grad, x, output].map(|t| t.sizes.as_slice());
+    let sizes = cx.broadcast(shapes, "cumprod.C2")?;
     let dtype = cx.common_dtype(&[grad, x], "cumprod.C3")?;
     let all = cx.common_dtype(&[grad, x, output], "cumprod.C3")?;
     if all != dtype || !(dtype.is_float() || dtype.is_complex()) {
         return Err(KernelError::Unsupported(format!("cumprod_backward in {dtype} or {all}")));
     }
-    let shapes = [grad, x, output].map(|t| t.sizes.as_slice());
-    let sizes = cx.broadcast(shapes, "cumprod.C2")?;
     one(cx.contiguous(sizes, dtype, &x.device))
 }

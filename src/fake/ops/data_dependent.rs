@@ -1,6 +1,7 @@
 //! Operators whose results' sizes, or results, only running tells.
 use super::index::nonzero_count;
 use crate::expr::Expr;
+use crate::fake::domain::Domain;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::value::list;
@@ -123,8 +124,11 @@ fn distinct_count(cx: &mut Cx, length: Expr) -> Expr {
 
 /// `aten::_unique2(Tensor self, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`: the distinct
 /// elements, where each element went, and how many there are of each; `_unique` gives the first two.
+///
+/// (C3) The dtype is ordered.
 fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     let x = args.tensor("self")?;
+    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
     let numel = cx.numel(x);
     let count = distinct_count(cx, numel);
     let values = cx.contiguous([count].as_slice(), x.dtype, &x.device);
@@ -147,9 +151,10 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
 /// `aten::unique_consecutive(Tensor self, bool return_inverse, bool return_counts, int? dim) -> (Tensor, Tensor, Tensor)`: elements
 /// without immediate repetitions; with a dimension, slices along it.
 ///
-/// (C1) The dimension exists.
+/// (C1) The dimension exists. (C3) The dtype is ordered.
 fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
+    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
     match args.opt_int("dim")? {
         // The one dimension of a vector, not counted from the end, is the flattened tensor.
         None => {}
@@ -175,9 +180,10 @@ fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::unique_dim(Tensor self, int dim, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`: the
 /// distinct slices along a dimension; positions and counts are given in any case.
 ///
-/// (C1) The dimension exists. (C2) If there are no elements, only that dimension is empty.
+/// (C1) The dimension exists. (C2) If there are no elements, only that dimension is empty. (C3) The dtype is ordered.
 fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
+    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
     let dim = match args.opt_int("dim")? {
         Some(dim) if x.rank() > 0 => cx.dim(dim, x.rank(), "unique.C1")?,
         _ => return Err(KernelError::invalid("unique.C1", "the tensor has no dimension to take")),

@@ -155,11 +155,18 @@ fn repeat_interleave_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
             format!("repeats has {} elements for a size of {}", cx.show(count), cx.show(sizes[dim]))
         })?;
     }
-    sizes[dim] = match args.opt_int("output_size")? {
-        Some(size) => size,
-        None => cx.unbacked_size(0, None),
-    };
+    sizes[dim] = repeated_size(cx, args)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
+}
+
+/// How many elements there are after repeating: `output_size`, or a number known only to the program.
+///
+/// (C6) A size that is given is not negative.
+fn repeated_size(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
+    let Some(size) = args.opt_int("output_size")? else { return Ok(cx.unbacked_size(0, None)) };
+    let natural = cx.ge(size, 0);
+    cx.require(natural, "repeat_interleave.C6", |cx| format!("an output size of {}", cx.show(size)))?;
+    Ok(size)
 }
 
 /// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]` times.
@@ -173,10 +180,7 @@ fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(matches!(repeats.dtype, Dtype::Int32 | Dtype::Int64), "repeat_interleave.C5", |_| {
         format!("repeats is of {}, int32 or int64 is expected", repeats.dtype)
     })?;
-    let size = match args.opt_int("output_size")? {
-        Some(size) => size,
-        None => cx.unbacked_size(0, None),
-    };
+    let size = repeated_size(cx, args)?;
     one(cx.contiguous([size].as_slice(), repeats.dtype, &repeats.device))
 }
 

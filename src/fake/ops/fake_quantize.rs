@@ -64,23 +64,27 @@ fn per_tensor(cx: &mut Cx, args: &Args, masked: bool) -> KernelResult {
 /// `_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max)
 /// -> (Tensor output, Tensor mask)`.
 ///
-/// (C1), (C2) as above. (C4) Whether to quantise is one element; scale and zero point are read only then.
+/// (C1), (C2) as above. (C4) Whether to quantise, the scale and the zero point are one element.
 fn by_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     range(cx, args)?;
-    let enabled = cx.numel(args.tensor("fake_quant_enabled")?);
-    cx.require_eq(enabled, Expr::ONE, "fake_quantize.C4", "whether to quantise is to be one element")?;
+    for name in ["fake_quant_enabled", "scale", "zero_point"] {
+        let numel = cx.numel(args.tensor(name)?);
+        cx.require_eq(numel, Expr::ONE, "fake_quantize.C4", &format!("{name} is to be one element"))?;
+    }
     rounded(cx, args.tensor("self")?, true)
 }
 
 /// `_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor`.
 ///
-/// (C1) as above. (C5) Scale and zero point have a first element.
+/// (C1) as above. (C5) Scale and zero point have a first element, which is a number.
 fn learnable_per_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     for name in ["scale", "zero_point"] {
         let t = args.tensor(name)?;
         cx.check(t.rank() > 0, "fake_quantize.C5", |_| format!("{name} has no dimension"))?;
         let some = cx.gt(t.size(0), 0);
         cx.require(some, "fake_quantize.C5", |_| format!("{name} is empty"))?;
+        let numbers = cx.product(t.sizes[1..].iter().copied());
+        cx.require_eq(numbers, Expr::ONE, "fake_quantize.C5", "the first element is no number")?;
     }
     rounded(cx, args.tensor("self")?, false)
 }

@@ -309,7 +309,9 @@ fn c2r(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
 /// (C2) The dimensions are in range.
 fn fftshift(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    for &dim in args.opt_ints("dim")?.unwrap_or_default() {
+    let dims = args.opt_ints("dim")?;
+    cx.check(dims.is_none_or(|dims| !dims.is_empty()), "fft.C2", |_| "no dimension is given".into())?;
+    for &dim in dims.unwrap_or_default() {
         dimension(cx, x, dim)?;
     }
     one(cx.contiguous_copy(x))

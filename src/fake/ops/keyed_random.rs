@@ -79,6 +79,7 @@ fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 /// points, `[n, dimension]` of `dtype` (by default `float32`), and the state after them, like `quasi`.
 ///
 /// (C1) `quasi` and `sobolstate` are of `int64`. (C2) `quasi` is a vector of `dimension` elements. (C3) `n` is not negative.
+/// (C4) The state has 30 numbers or more for each dimension.
 fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
     let (quasi, state) = (args.tensor("quasi")?, args.tensor("sobolstate")?);
     let (n, dimension) = (args.int("n")?, args.int("dimension")?);
@@ -87,6 +88,12 @@ fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     cx.rank(quasi, 1, "sobol.C2", "quasi")?;
     cx.require_eq(quasi.size(0), dimension, "sobol.C2", "quasi has another size than the dimension")?;
+    cx.rank(state, 2, "sobol.C4", "the state")?;
+    cx.require_eq(state.size(0), dimension, "sobol.C4", "the state has another size than the dimension")?;
+    let enough = cx.ge(state.size(1), 30);
+    cx.require(enough, "sobol.C4", |cx| {
+        format!("{} numbers a dimension are not 30", cx.show(state.size(1)))
+    })?;
     let natural = cx.ge(n, 0);
     cx.require(natural, "sobol.C3", |cx| format!("{} points are negative", cx.show(n)))?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(Dtype::Float32);

@@ -24,7 +24,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 /// (C1) The shapes broadcast. (C2) The dtypes promote to one of real floating point. (C3) `dim` is in range.
 fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
-    let common = cx.combined(&[a, b], "cosine_similarity.C1")?;
+    let mut common = cx.combined(&[a, b], "cosine_similarity.C1")?;
+    // The dtypes meet as those of tensors with dimensions do.
+    common.dtype = promote::promote(a.dtype, b.dtype).unwrap_or(common.dtype);
     cx.require_dtype(common.dtype, Domain::FLOAT, &common.device, "cosine_similarity.C2")?;
     let dim = cx.dim(args.int("dim")?, common.rank(), "cosine_similarity.C3")?;
     one(cx.reduced(&common, &Reduction::one(common.rank(), dim, false), common.dtype))

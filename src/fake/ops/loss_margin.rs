@@ -108,7 +108,12 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
     } else {
         cx.require_same_shape(&x.sizes, &target.sizes, "multilabel_margin_loss.C2")?;
     }
-    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE, &x.device, "multilabel_margin_loss.C3")?;
+    if !Domain::SINGLE_DOUBLE.contains(x.dtype) {
+        let nothing = cx.eq(samples, 0);
+        cx.require(nothing, "multilabel_margin_loss.C3", |_| {
+            format!("the operator does not compute in {}", x.dtype)
+        })?;
+    }
     cx.check(target.dtype == Dtype::Int64, "multilabel_margin_loss.C3", |_| {
         format!("the target is {}, not int64", target.dtype)
     })?;
@@ -118,8 +123,8 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
 /// `multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)`: `[n]` of a
 /// matrix without reduction, else a scalar; `is_target` is shaped as the target.
 ///
-/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target is shaped as `self`. (C3) `self` is `float32` or
-/// `float64`, the target `int64`.
+/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target is shaped as `self`. (C3) Where there are samples, `self` is
+/// `float32` or `float64`; the target is `int64`.
 fn multilabel_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let samples = check_multilabel(cx, x, target)?;

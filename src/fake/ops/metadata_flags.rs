@@ -97,11 +97,14 @@ fn saturate(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`: all dimensions but the given one, or but the last where
 /// that does not exist.
 ///
-/// (C1) The tensor has dimensions.
+/// (C1) The tensor has dimensions. (C2) The level is one of 64.
 fn add_batch_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dim) = (args.tensor("self")?, args.int("batch_dim")?);
     let dim = cx.literal(dim, "add_batch_dim.C1")?;
     cx.check(x.rank() > 0, "add_batch_dim.C1", |_| "the tensor has no dimension".into())?;
+    let level = args.int("level")?;
+    let level = cx.literal(level, "add_batch_dim.C2")?;
+    cx.check((0..64).contains(&level), "add_batch_dim.C2", |_| format!("there is no level {level}"))?;
     let hidden = dim.clamp(0, x.rank() as i64 - 1) as usize;
     let (mut sizes, mut strides) = (x.sizes.clone(), x.strides.clone());
     sizes.remove(hidden);

@@ -13,6 +13,7 @@ mod cast;
 mod combination;
 mod combine;
 mod convolution;
+mod convolution_gradients;
 mod creation;
 mod ctc;
 mod cumulative;
@@ -54,6 +55,7 @@ mod pooling;
 mod prims_pointwise;
 mod prims_view;
 mod quantile;
+mod quantized_weight;
 mod random;
 mod rearrange;
 mod recurrent;
@@ -73,6 +75,7 @@ mod split;
 mod stft;
 mod strided;
 mod ternary;
+mod torch_tests;
 mod transformer;
 mod unary;
 mod upsample;
@@ -85,6 +88,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("distance", distance::KERNELS),
     ("dtype_query", dtype_query::KERNELS),
     ("convolution", convolution::KERNELS),
+    ("convolution_gradients", convolution_gradients::KERNELS),
     ("pooling", pooling::KERNELS),
     ("batch_norm", batch_norm::KERNELS),
     ("layer_norm", layer_norm::KERNELS),
@@ -107,6 +111,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("keyed_random", keyed_random::KERNELS),
     ("combination", combination::KERNELS),
     ("quantile", quantile::KERNELS),
+    ("quantized_weight", quantized_weight::KERNELS),
     ("histogram", histogram::KERNELS),
     ("calculus", calculus::KERNELS),
     ("spectrum", spectrum::KERNELS),
@@ -147,6 +152,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("recurrent", recurrent::KERNELS),
     ("recurrent_cell", recurrent_cell::KERNELS),
     ("attention_kernels", attention_kernels::KERNELS),
+    ("torch_tests", torch_tests::KERNELS),
     ("transformer", transformer::KERNELS),
     ("segment", segment::KERNELS),
     ("fake_quantize", fake_quantize::KERNELS),

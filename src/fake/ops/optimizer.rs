@@ -28,7 +28,8 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
 /// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out, Tensor[] grads_out, ...)` and the like: the lists of parameters,
 /// gradients and states, after the step; as many of them as the schema returns.
 ///
-/// (C1) Gradients, and states that are there, are as many as parameters. (C2) Parameters are floating point. (The kernel takes their shapes on trust.)
+/// (C1) Gradients, and states that are used, are as many as parameters. (C2) Parameters are floating point. (C3) Gradients and states have the parameter's dtype. (C4) Numbers of
+/// steps and a rate that is a tensor are one element. (The kernel takes their shapes on trust.)
 fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     let lists: Vec<&[Option<Arc<Tensor>>]> = args
         .values()
@@ -43,6 +44,30 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     for parameter in parameters.iter().flatten() {
         cx.require_kind(parameter, Domain::FLOAT, "optimizer.C2")?;
+    }
+    let used = |name: &str| name != "max_exp_avg_sqs" || args.flag("amsgrad").unwrap_or(true);
+    for (spec, value) in args.schema.args.iter().zip(args.values()) {
+        if let (Value::Tensor(t), "lr") = (value, spec.name.as_str()) {
+            let numel = cx.numel(t);
+            cx.require_eq(numel, Expr::ONE, "optimizer.C4", "the rate is to be one element")?;
+        }
+        let Value::Tensors(list) = value else { continue };
+        if !used(&spec.name) {
+            continue;
+        }
+        cx.check(
+            list.len() == parameters.len() || spec.name == "momentum_buffer_list",
+            "optimizer.C1",
+            |_| format!("{} has {} tensors for {} parameters", spec.name, list.len(), parameters.len()),
+        )?;
+        for (t, parameter) in list.iter().flatten().zip(parameters.iter().flatten()) {
+            if spec.name == "state_steps" {
+                let numel = cx.numel(t);
+                cx.require_eq(numel, Expr::ONE, "optimizer.C4", "a number of steps is to be one element")?;
+            } else {
+                cx.same_dtype(&[parameter, t], "optimizer.C3")?;
+            }
+        }
     }
     let returned = args.schema.returns.len();
     if lists.len() < returned {

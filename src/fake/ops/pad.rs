@@ -12,7 +12,7 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     }),
     ("aten._pad_enum.default", |cx, args| {
         let mode = cx.literal(args.int("mode")?, "pad.C4")?;
-        let names = ["constant", "reflect", "replicate", "circular"];
+        let names = ["reflect", "replicate", "circular", "constant"];
         let mode = usize::try_from(mode).ok().and_then(|mode| names.get(mode).copied()).unwrap_or("unknown");
         let value = args.opt_float("value")?;
         pad(cx, args.tensor("self")?, args.ints("pad")?, mode, value)
@@ -45,8 +45,8 @@ enum Mode {
 /// `aten::pad(Tensor self, SymInt[] pad, str mode, float? value) -> Tensor`
 ///
 /// (C1) There are two entries a padded dimension. (C2) No more dimensions are padded than there are. (C3) Only constant padding
-/// takes a value. (C4) The mode is known; for reflection and replication the last 1, 2 or 3
-/// of one or two dimensions more are padded.
+/// takes a value. (C4) The mode is known; other modes than the constant pad the last 1, 2 or 3
+/// of one or two dimensions more.
 fn pad(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: &str, value: Option<Expr>) -> KernelResult {
     if mode == "constant" {
         return constant(cx, x, pad);
@@ -54,12 +54,10 @@ fn pad(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: &str, value: Option<Expr>) -
     let dims = padded_dims(cx, x, pad)?;
     let zero = cx.env.pool.float(0.0);
     cx.check(value.is_none_or(|v| v == zero), "pad.C3", |_| format!("mode {mode} takes no value"))?;
-    if mode == "circular" {
-        return circular(cx, x, pad);
-    }
     let fits = (1..=3).contains(&dims) && (dims + 1..=dims + 2).contains(&x.rank());
     cx.check(fits, "pad.C4", |_| format!("mode {mode} does not pad {dims} of {} dimensions", x.rank()))?;
     match mode {
+        "circular" => circular(cx, x, pad),
         "reflect" => padded(cx, x, pad, Mode::Reflect),
         "replicate" => padded(cx, x, pad, Mode::Replicate),
         _ => Err(KernelError::invalid("pad.C4", format!("unknown padding mode {mode}"))),
@@ -123,9 +121,14 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
 
 /// `aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor`
 ///
-/// (C1), (C2) as in [`pad`]. (C6) No padding exceeds the size. (C7) No size of the result is negative.
+/// (C2) There are one or two dimensions more than padded ones; a last entry without a pair is not looked at. (C6) No padding exceeds the size. (C7) No size of the result is
+/// negative.
 fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
-    padded_dims(cx, x, pad)?;
+    let (dims, rank) = (pad.len() / 2, x.rank());
+    let pad = &pad[..2 * dims];
+    cx.check(rank == dims + 1 || rank == dims + 2, "pad.C2", |_| {
+        format!("padding {dims} of {rank} dimensions leaves neither 1 nor 2")
+    })?;
     let mut sizes = x.sizes.clone();
     for at in 0..x.rank() {
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
@@ -163,8 +166,9 @@ fn padding_fits(cx: &mut Cx, x: &Tensor, pad: &[Expr], dims: usize) -> Result<()
 }
 
 /// (C8) No size but that of a batch is 0. (C9) Reflection needs more elements than it adds. (C10) No size of the result is 0 or
-/// less.
+/// less. (C13) The dtype is not `bool`.
 fn padded(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> KernelResult {
+    cx.check(!x.dtype.is_bool(), "pad.C13", |_| "the operator does not pad tensors of bool".into())?;
     let sizes = padded_sizes(cx, x, pad, mode)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }

@@ -74,9 +74,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.atleast_2d.Sequence", |cx, args| at_least_each(cx, args, 2)),
     ("aten.atleast_3d.Sequence", |cx, args| at_least_each(cx, args, 3)),
     ("aten.alias.default", same),
-    ("aten.alias_copy.default", same_copy),
+    ("aten.alias_copy.default", fresh_copy),
     ("aten.detach.default", same),
-    ("aten.detach_copy.default", same_copy),
+    ("aten.detach_copy.default", fresh_copy),
     ("aten.lift.default", same),
     ("aten.lift_fresh.default", same),
     ("aten.lift_fresh_copy.default", |cx, args| {
@@ -85,10 +85,10 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     }),
     ("aten.resolve_conj.default", same),
     ("aten.resolve_neg.default", same),
-    ("aten._conj.default", same),
-    ("aten._conj_copy.default", same_copy),
+    ("aten._conj.default", conjugate),
+    ("aten._conj_copy.default", |cx, args| conjugate(cx, args).and_then(|_| fresh_copy(cx, args))),
     ("aten._neg_view.default", same),
-    ("aten._neg_view_copy.default", same_copy),
+    ("aten._neg_view_copy.default", fresh_copy),
     ("aten._fw_primal.default", same),
     ("aten.data.default", same),
     ("prims.view_of.default", same),
@@ -321,13 +321,17 @@ fn same(_: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// A copy of the first argument that keeps its strides where they are dense.
-fn same_copy(cx: &mut Cx, args: &Args) -> KernelResult {
-    match args.values().first() {
-        Some(Value::Tensor(x)) => {
-            let strides = cx.preserved_strides(x);
-            one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
-        }
-        _ => same(cx, args),
-    }
+/// A copy of the first argument, row-major.
+fn fresh_copy(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor_at(0)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `_conj(Tensor(a) self) -> Tensor(a)`: a view that is read as the conjugate.
+///
+/// (C1) The tensor is complex.
+fn conjugate(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor_at(0)?;
+    cx.check(x.dtype.is_complex(), "conj.C1", |_| format!("{} numbers have no conjugate view", x.dtype))?;
+    one(Tensor::clone(x))
 }

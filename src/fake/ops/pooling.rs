@@ -264,6 +264,10 @@ fn unpool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     }
     require_image(cx, x, rank, "max_unpool.C3")?;
     cx.check(output.len() == rank, "max_unpool.C4", |_| format!("output_size is to have {rank} entries"))?;
+    for &size in output {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "max_unpool.C4", |cx| format!("a size of {} is negative", cx.show(size)))?;
+    }
     if rank == 3 {
         let (stride, padding) = (args.ints("stride")?, args.ints("padding")?);
         cx.check(stride.len() == 3 && padding.len() == 3, "max_unpool.C4", |_| {

@@ -46,7 +46,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     convert_element_type => "prims.convert_element_type.default";
     device_put => "prims.device_put.default";
     copy_strided => "prims.copy_strided.default";
-    |_, args| one(Tensor { wrapped: false, ..(**args.tensor("a")?).clone() }) => "prims.conj.default";
+    conj => "prims.conj.default";
     |_, _| Ok(Values::new()) => "prims._sink_tokens.default";
     |cx, _| one(cx.contiguous([crate::expr::Expr::ZERO].as_slice(), Dtype::Float32, &Device::cpu())) =>
         "prims._make_token.default";
@@ -54,6 +54,15 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         "prims.amin.default", "prims.xor_sum.default";
     |cx, args| reduce(cx, args, Out::Real) => "prims.var.default";
 };
+
+/// `prims::conj(Tensor(a) a) -> Tensor(a)`.
+///
+/// (C4) The tensor is complex.
+fn conj(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("a")?;
+    cx.check(x.dtype.is_complex(), "prims.C4", |_| format!("a complex tensor is expected, not {}", x.dtype))?;
+    one(Tensor { wrapped: false, ..(**x).clone() })
+}
 
 /// A function of all arguments, which are tensors or numbers.
 ///

@@ -12,8 +12,8 @@ use smallvec::smallvec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
-    |cx, args| drawn(cx, args, Domain::FLOAT) => "aten.rand.default", "aten.rand.generator";
-    |cx, args| drawn(cx, args, Domain::FLOAT_COMPLEX) => "aten.randn.default", "aten.randn.generator";
+    |cx, args| drawn(cx, args, Domain::FLOAT_COMPLEX) => "aten.rand.default", "aten.rand.generator",
+        "aten.randn.default", "aten.randn.generator";
     normal_sized => "aten.normal.float_float", "prims.normal.default";
     uniform_prim => "prims.uniform.default";
     |cx, args| drawn_like(cx, args, Domain::FLOAT_COMPLEX) => "aten.rand_like.default", "aten.rand_like.generator",
@@ -84,8 +84,13 @@ fn normal_sized(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `prims::uniform(SymInt[] shape, *, …, SymInt[] stride, …) -> Tensor`.
+///
+/// (C1) There are as many strides as sizes.
 fn uniform_prim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (sizes, strides) = (args.ints("shape")?, args.ints("stride")?);
+    cx.check(sizes.len() == strides.len(), "uniform.C1", |_| {
+        format!("{} sizes and {} strides", sizes.len(), strides.len())
+    })?;
     require_natural(cx, sizes, "creation.C1")?;
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
     one(cx.strided(sizes.into(), strides.into(), dtype, &device))
@@ -239,7 +244,7 @@ fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::dropout(Tensor input, float p, bool train) -> Tensor` and its kin: like `input`, which it is when nothing is dropped.
 ///
-/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats. (C3) Whole features are dropped of tensors with at least 2
+/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats, unless all is dropped. (C3) Whole features are dropped of tensors with at least 2
 /// dimensions.
 fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
@@ -248,6 +253,10 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let zero = cx.pool().as_float(p) == Some(0.0);
     if zero || !args.flag("train")? {
         return one(Tensor { wrapped: false, ..(**x).clone() });
+    }
+    if cx.pool().as_float(p) == Some(1.0) {
+        // Everything is dropped: the product with 0.
+        return one(cx.elementwise(&[x], x.dtype, "dropout.C2")?);
     }
     if args.schema.name.starts_with("feature") {
         cx.check(x.rank() >= 2, "dropout.C3", |_| format!("{} dimensions have no features", x.rank()))?;

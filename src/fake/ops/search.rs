@@ -6,7 +6,7 @@ use crate::fake::error::one;
 use crate::fake::promote::Category;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
-use crate::fake::{Args, Cx, KernelError, KernelResult};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
 use crate::ir::dtype::{Device, Dtype};
 
 /// The kernels of the family.
@@ -39,7 +39,16 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
     cx.check(boundaries.rank() == 1, "search.C1", |_| {
         format!("the boundaries have {} dimensions, 1 is expected", boundaries.rank())
     })?;
+    ordered(cx, boundaries)?;
+    if let crate::fake::Value::Tensor(x) = args.value("self")? {
+        ordered(cx, x)?;
+    }
     one(cx.contiguous(sizes, position_dtype(args)?, &boundaries.device))
+}
+
+/// (C6) The dtype is ordered.
+fn ordered(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
+    cx.check(!x.dtype.is_complex(), "search.C6", |_| format!("{} numbers have no order", x.dtype))
 }
 
 /// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor? sorter) -> Tensor`:
@@ -50,6 +59,7 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
 /// contradict `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
+    ordered(cx, sequence)?;
     let alike = sequence.rank() == 1 || (sequence.rank() == values.len() && !values.is_empty());
     cx.check(alike, "search.C2", |cx| {
         let (a, b) = (cx.show_all(&sequence.sizes), cx.show_all(values));

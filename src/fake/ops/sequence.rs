@@ -103,11 +103,13 @@ fn range(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor`.
 ///
-/// (C1) The dtype is of integers. (C2) The step is not 0. (C3) The length is not negative.
+/// (C1) The dtype is of integers. (C2) The step is not 0. (C3) The length is not negative. (C4) No gradient is asked for.
 fn iota(cx: &mut Cx, args: &Args) -> KernelResult {
     let (length, step) = (args.int("length")?, args.int("step")?);
     let dtype = dtype_or(args, Dtype::Int64)?;
     cx.check(dtype.is_integral(), "iota.C1", |_| format!("{dtype} is not of integers"))?;
+    let trains = args.flag("requires_grad")?;
+    cx.check(!trains, "iota.C4", |_| format!("{dtype} has no gradients"))?;
     let nonzero = cx.ne(step, 0);
     cx.require(nonzero, "iota.C2", |_| "the step is 0".to_string())?;
     require_natural(cx, &[length], "iota.C3")?;

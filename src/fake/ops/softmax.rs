@@ -22,22 +22,22 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 
 /// `softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`, and `log_softmax`: shaped as the operand, contiguous.
 ///
-/// (C1) `dim` is in range. (C2) The dtype, if given, or else the operand's is of real floating point.
+/// (C1) `dim` is in range. (C2) The dtype, if given, or else the operand's is of real floating point, unless there are no elements.
 fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_dtype(dtype, Domain::FLOAT, &x.device, "softmax.C2")?;
+    cx.require_kind_where_filled(&x.with_dtype(dtype), Domain::FLOAT, &x.sizes, "softmax.C2")?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
 /// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand, contiguous.
 ///
-/// (C1) `dim` is in range. (C2) The dtype is of real floating point. (C3) `half_to_float` is off: there is no CPU kernel for it.
+/// (C1) `dim` is in range. (C2) The dtype is of real floating point, unless there are no elements. (C3) `half_to_float` is off: there is no CPU kernel for it.
 fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "softmax.C2")?;
+    cx.require_kind_where_filled(x, Domain::FLOAT, &x.sizes, "softmax.C2")?;
     let converts = args.flag("half_to_float")?;
     cx.check(!converts, "softmax.C3", |_| {
         format!("half_to_float is set for a {} operand on the CPU", x.dtype)
@@ -108,7 +108,7 @@ fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor`: shaped as the gradient, a
 /// scalar becoming a vector.
 ///
-/// (C1) The mask is `bool` and shaped as the gradient. (C2) `dim` is in range. (C3) The dtype is of real floating point.
+/// (C1) The mask is `bool` and shaped as the gradient. (C2) `dim` is in range. (C3) Gradient and output have one dtype, of real floating point.
 fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, mask) = (args.tensor("grad_output")?, args.tensor("mask")?);
     cx.check(mask.dtype == Dtype::Bool, "masked_softmax_backward.C1", |_| {
@@ -118,6 +118,8 @@ fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(dim) = args.opt_int("dim")? {
         cx.dim(dim, grad.rank(), "masked_softmax_backward.C2")?;
     }
+    let output = args.tensor("output")?;
+    cx.same_dtype(&[grad, output], "masked_softmax_backward.C3")?;
     cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "masked_softmax_backward.C3")?;
     let mut sizes = grad.sizes.clone();
     if sizes.is_empty() {

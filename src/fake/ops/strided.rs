@@ -6,7 +6,7 @@ use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
 use crate::fake::view::copied;
-use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -164,11 +164,7 @@ fn natural_sizes(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
 ///
 /// (C1) No size is negative. (C2) It broadcasts to the part.
 fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResult {
-    let mut sizes: &[Expr] = &args.tensor("grad_output")?.sizes;
-    // Leading dimensions of size 1 are dropped in copying.
-    while sizes.len() > part.rank() && sizes[0] == Expr::ONE {
-        sizes = &sizes[1..];
-    }
+    let sizes = &args.tensor("grad_output")?.sizes;
     cx.require_expandable(sizes, &part.sizes, "view_backward.C2")?;
     one(input)
 }
@@ -219,7 +215,12 @@ fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(Sizes::from(sizes), grad.dtype, &grad.device))
 }
 
-/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: `src` with the dtype of `self`.
-fn slice_inverse(_: &mut Cx, args: &Args) -> KernelResult {
-    one(args.tensor("src")?.with_dtype(args.tensor("self")?.dtype))
+/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: the storage of `self` as `src` is laid out on its own.
+///
+/// (C1) to (C3) As [`as_strided`].
+fn slice_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, src) = (args.tensor("self")?, args.tensor("src")?);
+    let [sizes, strides] = [&src.sizes, &src.strides].map(|list| Value::Ints(list.to_vec()));
+    one(cx
+        .invoke_one("aten.as_strided.default", [Value::from(&**x), sizes, strides, Value::Int(src.offset)])?)
 }

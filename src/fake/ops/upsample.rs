@@ -152,10 +152,12 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let served = Domain::FLOAT.contains(grad.dtype) || grad.dtype == Dtype::Uint8;
     cx.check(served, "upsample_backward.C4", |_| format!("there is no CPU kernel for {}", grad.dtype))?;
     let sizes = Sizes::from_slice(input);
-    one(if rank == 3 {
-        cx.contiguous(sizes, grad.dtype, &grad.device)
-    } else {
+    let name = &*args.schema.name;
+    let keeps_format = if rank == 3 { name.contains("linear") } else { !name.contains("bicubic") };
+    one(if keeps_format {
         cx.image(grad, sizes, grad.dtype)
+    } else {
+        cx.contiguous(sizes, grad.dtype, &grad.device)
     })
 }
 
@@ -221,7 +223,7 @@ fn grid_sampler_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult 
 /// `aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor`: `[n, 2, 3]` and `[n, c, h, w]` give `[n, h, w, 2]`, `[n, 3, 4]` and
 /// `[n, c, d, h, w]` give `[n, d, h, w, 3]`.
 ///
-/// (C1) The size has 4 or 5 entries. (C2) Theta has 3 dimensions. (C3) They fit. (C4) Theta is floating point.
+/// (C1) The size has 4 or 5 entries. (C2) Theta has 3 dimensions. (C3) They fit. (C4) Theta is not of `bool`.
 fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
     let (theta, size) = (args.tensor("theta")?, args.ints("size")?);
     cx.check(size.len() == 4 || size.len() == 5, "affine_grid.C1", |_| {
@@ -233,7 +235,7 @@ fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
     for (given, wanted) in theta.sizes.iter().zip([size[0], rows, columns]) {
         cx.require_eq(*given, wanted, "affine_grid.C3", "a size of theta is wrong")?;
     }
-    cx.require_kind(theta, Domain::FLOAT, "affine_grid.C4")?;
+    cx.require_kind(theta, Domain::REAL.with(Domain::COMPLEX), "affine_grid.C4")?;
     let mut sizes = Sizes::from_slice(&[size[0]]);
     sizes.extend_from_slice(&size[2..]);
     sizes.push(rows);

@@ -249,7 +249,13 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
 fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let order = number(cx, args.scalar("ord")?)?;
     if order > 0.0 && order.is_finite() {
-        return vector_norm(cx, args);
+        let given = args.opt_dtype("dtype")?;
+        let Some(dtype) = given.filter(|d| d.is_float() || d.is_complex()) else {
+            return vector_norm(cx, args);
+        };
+        let x = args.tensor("self")?;
+        let reduction = cx.reduction(args, x, "linalg_vector_norm.C1")?;
+        return one(cx.reduced(x, &reduction, promote::to_real(dtype)));
     }
     Err(KernelError::Unsupported(format!("a sum of powers of order {order}")))
 }

@@ -1,9 +1,10 @@
 //! Reshaping: views and copies with other sizes and as many elements.
 use crate::expr::Expr;
 use crate::fake::error::one;
+use crate::fake::promote;
 use crate::fake::registry::Kernel;
 use crate::fake::tensor::Sizes;
-use crate::fake::{Args, Cx, KernelResult, Tensor};
+use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -183,16 +184,17 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::fake::KernelErr
 fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     cx.check(!tensors.is_empty(), "flatten_dense_tensors.C1", |_| "tensors are expected".to_string())?;
-    let first = tensors[0].clone();
+    let mut dtype = tensors[0].dtype;
     let mut numels = Vec::with_capacity(tensors.len());
     for tensor in &tensors {
-        cx.check(tensor.dtype == first.dtype, "flatten_dense_tensors.C2", |_| {
-            format!("the dtypes differ: {} and {}", first.dtype, tensor.dtype)
+        dtype = promote::promote(dtype, tensor.dtype).ok_or_else(|| {
+            let message = format!("{dtype} and {} do not promote", tensor.dtype);
+            KernelError::invalid("flatten_dense_tensors.C2", message)
         })?;
         numels.push(cx.numel(tensor));
     }
     let total = cx.sum(numels);
-    one(cx.contiguous([total].as_slice(), first.dtype, &first.device))
+    one(cx.contiguous([total].as_slice(), dtype, &tensors[0].device))
 }
 
 /// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor, shaped like
@@ -255,7 +257,12 @@ fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::fake::Kerne
     let mut result = x.with_dtype(crate::fake::promote::to_complex(x.dtype));
     result.sizes.truncate(last);
     result.strides.truncate(last);
-    for length in result.strides.iter_mut().chain([&mut result.offset]) {
+    for at in 0..=last {
+        let length = result.strides.get_mut(at).unwrap_or(&mut result.offset);
+        if result.sizes.get(at) == Some(&Expr::ONE) {
+            *length = cx.floor_div(*length, 2);
+            continue;
+        }
         let rest = cx.modulo(*length, 2);
         cx.require_eq(rest, Expr::ZERO, "view_as_complex.C4", "strides and storage offset must be even")?;
         *length = cx.floor_div(*length, 2);

@@ -76,6 +76,7 @@ fn report(
     Ok(match form {
         ReportForm::Json => ("application/json", report::to_json(&report)),
         ReportForm::Text => ("text/plain; charset=utf-8", report::to_text(&report, Style { colour: false })),
+        ReportForm::Torch => ("text/plain; charset=utf-8", report::to_torch(&report)),
         ReportForm::Github => ("text/plain; charset=utf-8", report::to_github(&report)),
         ReportForm::Sarif => ("application/json", report::to_sarif(&report)),
         ReportForm::View => ("application/json", report::to_view_json(&report, &outline(checker.program()))),

@@ -62,6 +62,8 @@ pub enum ReportForm {
     Sarif,
     /// GitHub workflow commands.
     Github,
+    /// As torch words constraint violations.
+    Torch,
     /// For people.
     Text,
 }

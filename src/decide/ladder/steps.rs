@@ -1,0 +1,187 @@
+//! The steps of the ladder: what each rung makes of the facts with the negated goal.
+use super::{Climb, Finding};
+use crate::decide::cases::{self, Allowance};
+use crate::decide::linear::{self, Effort};
+use crate::decide::models::Search;
+use crate::decide::proof::Log;
+use crate::decide::reduce::Reduced;
+use crate::decide::replay::replays;
+use crate::decide::search::conjuncts;
+use crate::decide::verdict::Witness;
+use crate::egraph::{Graph, Limits, RuleSet, Stop};
+use crate::expr::{Expr, Func, Int, Symbol};
+use rustc_hash::FxHashMap;
+
+/// More facts than this are not relaxed in one look.
+const MAX_RELAXED: usize = 40;
+/// Goals of more alternatives are not relaxed.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// What the e-graph may grow by for each round that the budget allows: expressions, and uses of rules.
+const NODES_PER_ROUND: usize = 100;
+const MATCHES_PER_ROUND: usize = 75;
+
+impl Climb<'_> {
+    /// Whether equality saturation contradicts the facts with `extra`.
+    pub(super) fn saturation(&mut self, extra: &[Expr]) -> Finding {
+        let rounds = self.budget.iterations as usize;
+        if rounds == 0 {
+            return Finding::Open("the budget leaves the e-graph out".to_string());
+        }
+        let mut graph = Graph::new();
+        self.facts.fill_graph(self.pool, &mut graph);
+        for (i, &e) in extra.iter().enumerate() {
+            graph.assume(self.pool, e, (self.facts.parts().len() + i) as u32);
+        }
+        let limits = Limits {
+            nodes: NODES_PER_ROUND * rounds,
+            iterations: rounds,
+            matches: MATCHES_PER_ROUND * rounds,
+        };
+        let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
+        match outcome.stop {
+            Stop::Contradiction => Finding::Closed,
+            Stop::Saturated => Finding::Open("no rule teaches anything more".to_string()),
+            _ => Finding::Open(format!("no contradiction within {rounds} rounds of rules")),
+        }
+    }
+
+    /// Whether the facts leave no case of `extra` a rational solution.
+    pub(super) fn relaxation(&mut self, extra: &[Expr]) -> Finding {
+        let open = || Finding::Open("the linear relaxation has a solution".to_string());
+        let &[negation] = extra else { return open() };
+        if self.budget.work == 0 || self.facts.parts().len() > MAX_RELAXED {
+            return open();
+        }
+        let mut literals: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
+        let known = literals.len();
+        let alternatives = match self.pool.as_func(negation, Func::Or) {
+            Some(parts) => parts.to_vec(),
+            None => vec![negation],
+        };
+        if alternatives.len() > MAX_ALTERNATIVES {
+            return open();
+        }
+        for case in alternatives {
+            // An excluded value leaves what is below and what is above.
+            let sides = match self
+                .pool
+                .as_func(case, Func::Not)
+                .and_then(|a| self.pool.as_func(a[0], Func::IsZero))
+            {
+                Some(&[p]) => vec![self.pool.lt(p, Expr::ZERO), self.pool.lt(Expr::ZERO, p)],
+                _ => vec![case],
+            };
+            for side in sides {
+                literals.truncate(known);
+                conjuncts(self.pool, side, &mut literals);
+                let table = self.facts.table(self.pool);
+                if !linear::infeasible(self.pool, table, &literals) {
+                    return open();
+                }
+            }
+        }
+        Finding::Closed
+    }
+
+    pub(super) fn search(&mut self, extra: &[Expr], points: u32, spent: &mut u32) -> Finding {
+        let points = points.min(self.budget.points).saturating_sub(*spent);
+        let (found, left) = self.facts.models.search(self.pool, extra, points);
+        *spent += points - left;
+        match found {
+            Search::Candidate(witness) => Finding::Candidate(witness),
+            Search::None => Finding::Closed,
+            Search::Open => Finding::Open(format!(
+                "none of {spent} assignments is a solution (budget {})",
+                self.budget.points
+            )),
+        }
+    }
+
+    /// The facts and `extra`, reduced.
+    pub(super) fn reduced(&mut self, extra: &[Expr]) -> Reduced {
+        let mut conditions = self.facts.range_conditions(self.pool);
+        conditions.extend(self.facts.parts().iter().map(|(e, _)| *e));
+        for d in self.facts.divisors(self.pool, Some(self.goal)) {
+            conditions.push(self.pool.ne(d, Expr::ZERO));
+        }
+        conditions.extend_from_slice(extra);
+        Reduced::new(self.pool, &conditions)
+    }
+
+    /// Linear reasoning on the facts with `extra`.
+    pub(super) fn linear(&mut self, problem: &mut Option<Reduced>, extra: &[Expr], share: u32) -> Finding {
+        if problem.is_none() {
+            *problem = Some(self.reduced(extra));
+        }
+        let Some(reduced) = problem else { return Finding::Open(String::new()) };
+        let (branches, work) = (self.budget.branches / share, self.budget.work / share);
+        let mut effort = Effort { branches, work };
+        match linear::refute(self.pool, reduced, &mut effort, &mut Log::off()) {
+            linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open => {
+                Finding::Open(format!("linear reasoning does not close within {branches} branches"))
+            }
+            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+                Some(witness) => Finding::Candidate(witness),
+                None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
+            },
+        }
+    }
+
+    /// Number theory and case splits on the facts with the negated goal.
+    pub(super) fn cases(&mut self, problem: &mut Option<Reduced>, goal: Option<Expr>, share: u32) -> Finding {
+        let Some(reduced) = problem else { return Finding::Open(String::new()) };
+        let proposed = crate::decide::number::solutions(self.pool, reduced);
+        let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
+        let mut left = Allowance { cases, work: self.budget.work / share, steps };
+        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
+        for values in proposed {
+            if let Some(witness) = self.witness(problem.as_ref(), values)
+                && replays(self.pool, self.facts, goal, &witness)
+            {
+                return Finding::Candidate(witness);
+            }
+        }
+        match outcome {
+            linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
+            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+                Some(witness) => Finding::Candidate(witness),
+                None => Finding::Open("a solution has no value for a replaced symbol".to_string()),
+            },
+        }
+    }
+
+    /// An assignment of the facts' symbols from one of the reduced problem's.
+    pub(super) fn witness(
+        &self,
+        problem: Option<&Reduced>,
+        mut values: FxHashMap<Symbol, Int>,
+    ) -> Option<Witness> {
+        problem?.extend(self.pool, &mut values)?;
+        let free = |low: Option<&Int>, high: Option<&Int>| low.or(high).cloned().unwrap_or_default();
+        let value = |(s, low, high)| (s, values.get(&s).cloned().unwrap_or_else(|| free(low, high)));
+        Some(self.facts.ranges().map(value).collect())
+    }
+
+    /// Puts the facts with `extra` to Z3.
+    #[cfg(feature = "smt")]
+    pub(super) fn ask(&self, extra: &[Expr], share: u32) -> Finding {
+        use crate::decide::smt::{Question, Response, check};
+        let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
+        let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
+        conditions.extend_from_slice(extra);
+        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
+        let rlimit = self.budget.rlimit / share;
+        if rlimit == 0 {
+            return Finding::Open("the budget leaves Z3 out".to_string());
+        }
+        let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
+        match check(self.pool, &question) {
+            Response::Unsatisfiable => Finding::Closed,
+            Response::Candidate(model) => Finding::Candidate(model),
+            Response::Unknown(reason) => Finding::Open(reason),
+        }
+    }
+}

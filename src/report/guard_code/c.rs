@@ -1,0 +1,158 @@
+//! Checkers in C, with the 128-bit integers of gcc and clang.
+use super::formula::{self, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::{GuardSet, GuardedInput};
+use crate::expr::{Func, Int, Sort};
+use std::fmt::Write;
+
+/// Arithmetic that remembers an overflow or a zero divisor, and floor semantics.
+const ARITHMETIC: &str = include_str!("arithmetic.c.txt");
+
+struct C;
+
+impl Syntax for C {
+    const NAME: &'static str = "C";
+
+    fn int(&self, value: &Int) -> Option<String> {
+        let value = value.to_i64().filter(|&v| v != i64::MIN)?;
+        Some(format!("(wide)INT64_C({value})"))
+    }
+
+    fn float(&self, value: f64) -> String {
+        match value {
+            v if v.is_nan() => "NAN".to_string(),
+            v if v.is_infinite() => format!("({}INFINITY)", if v > 0.0 { "" } else { "-" }),
+            v => format!("({v:?})"),
+        }
+    }
+
+    fn symbol(&self, name: &str) -> String {
+        name.to_string()
+    }
+
+    fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String> {
+        use Func::*;
+        let infix = |operator: &str| Some(format!("({})", args.join(operator)));
+        let with_state = |name: &str| Some(format!("{name}(&failed, {})", args.join(", ")));
+        let extremum = |name: &str| {
+            let mut rest = args.iter();
+            let first = rest.next()?.clone();
+            Some(rest.fold(first, |text, arg| format!("{name}({text}, {arg})")))
+        };
+        let [a, ..] = args else { return None };
+        match func {
+            FloorDiv => with_state("floor_div"),
+            Mod => with_state("modulo"),
+            Pow => with_state("power"),
+            BitAnd => infix(" & "),
+            BitOr => infix(" | "),
+            BitXor => infix(" ^ "),
+            Min if sort == Sort::Int => extremum("least"),
+            Max if sort == Sort::Int => extremum("greatest"),
+            Abs if sort == Sort::Int => Some(format!("greatest({a}, -({a}))")),
+            Abs => Some(format!("fabs({a})")),
+            Ite => Some(format!("({a} ? {} : {})", args.get(1)?, args.get(2)?)),
+            And => infix(" && "),
+            Or => infix(" || "),
+            Not => Some(format!("(!{a})")),
+            IsZero => Some(format!("({a} == 0)")),
+            NotPositive => Some(format!("({a} <= 0)")),
+            FloatEq => infix(" == "),
+            FloatLt => infix(" < "),
+            FloatLe => infix(" <= "),
+            ToFloat => with_state("to_double"),
+            IntTrueDiv => with_state("true_div"),
+            FloatTrueDiv => with_state("double_div"),
+            FloatAdd => infix(" + "),
+            FloatMul => infix(" * "),
+            Trunc => Some(format!("to_wide(&failed, trunc({a}))")),
+            Floor => Some(format!("to_wide(&failed, floor({a}))")),
+            Ceil => Some(format!("to_wide(&failed, ceil({a}))")),
+            Round => Some(format!("to_wide(&failed, nearbyint({a}))")),
+            TruncToFloat => Some(format!("trunc({a})")),
+            Sqrt => with_state("root"),
+            // Powers and transcendental functions differ in the last bit from library to library.
+            _ => None,
+        }
+    }
+
+    fn add(&self, a: &str, b: &str) -> String {
+        format!("add(&failed, {a}, {b})")
+    }
+
+    fn mul(&self, a: &str, b: &str) -> String {
+        format!("mul(&failed, {a}, {b})")
+    }
+
+    fn truth(&self, value: bool) -> &'static str {
+        if value { "1" } else { "0" }
+    }
+}
+
+pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
+    let mut out = String::new();
+    for line in set.headline() {
+        let _ = writeln!(out, "// {line}");
+    }
+    let _ = writeln!(out, "{ARITHMETIC}");
+    let _ = writeln!(out, "// NULL if the program serves inputs of these shapes, else why not.");
+    let mut parameters: Vec<String> = set
+        .inputs
+        .iter()
+        .map(|input| {
+            let name = formula::identifier(input.name());
+            match input {
+                GuardedInput::Tensor { .. } => format!("const int64_t *{name}_shape, size_t {name}_rank"),
+                GuardedInput::Number { .. } => format!("int64_t {name}_value"),
+            }
+        })
+        .collect();
+    if parameters.is_empty() {
+        parameters.push("void".to_string());
+    }
+    let _ = writeln!(out, "const char *sizewise_check({}) {{", parameters.join(", "));
+    let line = |out: &mut String, condition: &str, message: &str| {
+        let _ = writeln!(out, "    if (!({condition})) return {};", literal(message));
+    };
+    let size = |input: usize, dim: Option<usize>| {
+        let name = formula::identifier(set.inputs[input].name());
+        match dim {
+            Some(dim) => format!("(wide){name}_shape[{dim}]"),
+            None => format!("(wide){name}_value"),
+        }
+    };
+    for input in &set.inputs {
+        let name = formula::identifier(input.name());
+        if let GuardedInput::Tensor { sizes, .. } = input {
+            let message = format!("{} has to have {} dimensions", input.name(), sizes.len());
+            line(&mut out, &format!("{name}_rank == {}", sizes.len()), &message);
+            if sizes.is_empty() {
+                let _ = writeln!(out, "    (void){name}_shape;");
+            }
+        }
+    }
+    let _ = writeln!(out, "    int failed = 0;\n    (void)failed;");
+    for v in &set.variables {
+        let name = formula::identifier(set.pool.symbol_name(v.symbol));
+        let (of, offset, factor) = (size(v.input, v.dim), int(set, &v.offset)?, int(set, &v.factor)?);
+        let _ = writeln!(out, "    wide {name} = floor_div(&failed, {of} - {offset}, {factor});");
+        let _ = writeln!(out, "    (void){name};");
+    }
+    for &(input, dim, e) in &set.fixed {
+        let condition = format!("{} == {} && !failed", size(input, dim), formula::formula(set, &C, e)?);
+        line(&mut out, &condition, &fixed_message(set, input, dim, e));
+    }
+    for &e in &set.conditions {
+        let condition = format!("{} && !failed", formula::formula(set, &C, e)?);
+        line(&mut out, &condition, &condition_message(set, e));
+    }
+    let _ = writeln!(out, "    return NULL;\n}}");
+    Ok(out)
+}
+
+fn int(set: &GuardSet, value: &Int) -> Result<String, NotExpressible> {
+    C.int(value).ok_or_else(|| NotExpressible {
+        condition: value.to_string(),
+        language: C::NAME,
+        reason: format!("a size of {} does not fit its integers", set.program),
+    })
+}

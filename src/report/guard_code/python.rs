@@ -1,0 +1,136 @@
+//! Checkers in Python.
+use super::formula::{self, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::{GuardSet, GuardedInput};
+use crate::expr::{Func, Int, Sort};
+use std::fmt::Write;
+
+struct Python;
+
+impl Syntax for Python {
+    const NAME: &'static str = "Python";
+
+    fn int(&self, value: &Int) -> Option<String> {
+        Some(if value.is_negative() { format!("({value})") } else { value.to_string() })
+    }
+
+    fn float(&self, value: f64) -> String {
+        if value.is_finite() { format!("({value:?})") } else { format!("float(\"{value}\")") }
+    }
+
+    fn symbol(&self, name: &str) -> String {
+        name.to_string()
+    }
+
+    fn call(&self, func: Func, _: Sort, args: &[String]) -> Option<String> {
+        use Func::*;
+        let infix = |operator: &str| Some(format!("({})", args.join(operator)));
+        let named = |name: &str| Some(format!("{name}({})", args.join(", ")));
+        let [a, ..] = args else { return None };
+        match func {
+            FloorDiv => infix(" // "),
+            Mod => infix(" % "),
+            Pow | FloatPow => infix(" ** "),
+            IntTrueDiv | FloatTrueDiv => infix(" / "),
+            FloatAdd => infix(" + "),
+            FloatMul => infix(" * "),
+            BitAnd => infix(" & "),
+            BitOr => infix(" | "),
+            BitXor => infix(" ^ "),
+            FloatEq => infix(" == "),
+            FloatLt => infix(" < "),
+            FloatLe => infix(" <= "),
+            And => infix(" and "),
+            Or => infix(" or "),
+            Not => Some(format!("(not {a})")),
+            IsZero => Some(format!("({a} == 0)")),
+            NotPositive => Some(format!("({a} <= 0)")),
+            Ite => Some(format!("({} if {a} else {})", args.get(1)?, args.get(2)?)),
+            Min => named("min"),
+            Max => named("max"),
+            Abs => named("abs"),
+            Round | RoundDecimal => named("round"),
+            ToFloat => named("float"),
+            Trunc => named("math.trunc"),
+            Floor => named("math.floor"),
+            Ceil => named("math.ceil"),
+            TruncToFloat => Some(format!("float(math.trunc({a}))")),
+            Sqrt => named("math.sqrt"),
+            Cos => named("math.cos"),
+            Cosh => named("math.cosh"),
+            Sin => named("math.sin"),
+            Sinh => named("math.sinh"),
+            Tan => named("math.tan"),
+            Tanh => named("math.tanh"),
+            Asin => named("math.asin"),
+            Acos => named("math.acos"),
+            Atan => named("math.atan"),
+            Asinh => named("math.asinh"),
+            Exp => named("math.exp"),
+            Log => named("math.log"),
+            Log2 => named("math.log2"),
+            Ratio | DenseIndicator => None,
+        }
+    }
+
+    fn add(&self, a: &str, b: &str) -> String {
+        format!("({a} + {b})")
+    }
+
+    fn mul(&self, a: &str, b: &str) -> String {
+        format!("({a} * {b})")
+    }
+
+    fn truth(&self, value: bool) -> &'static str {
+        if value { "True" } else { "False" }
+    }
+}
+
+pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
+    let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", set.headline().join("\n"));
+    out.push_str(
+        "def check(inputs):\n    \"\"\"None if the program serves inputs of these shapes, else why not.\n\n    \
+         `inputs` maps an input's name to its shape, or to its value if it is a number.\n    \"\"\"\n",
+    );
+    let line = |out: &mut String, condition: &str, message: &str| {
+        let _ = writeln!(out, "    if not {condition}:\n        return {}", literal(message));
+    };
+    for (i, input) in set.inputs.iter().enumerate() {
+        let _ = writeln!(out, "    i{i} = inputs[{}]", literal(input.name()));
+        if let GuardedInput::Tensor { name, sizes } = input {
+            let message = format!("{name} has to have {} dimensions", sizes.len());
+            line(&mut out, &format!("len(i{i}) == {}", sizes.len()), &message);
+        }
+    }
+    let size = |input: usize, dim: Option<usize>| match dim {
+        Some(dim) => format!("i{input}[{dim}]"),
+        None => format!("i{input}"),
+    };
+    for v in &set.variables {
+        let name = formula::identifier(set.pool.symbol_name(v.symbol));
+        let of = size(v.input, v.dim);
+        let value = if v.factor.is_one() && v.offset.is_zero() {
+            of
+        } else {
+            format!("({of} - ({})) // ({})", v.offset, v.factor)
+        };
+        let _ = writeln!(out, "    {name} = {value}");
+    }
+    for &(input, dim, e) in &set.fixed {
+        let condition = format!("{} == {}", size(input, dim), formula::formula(set, &Python, e)?);
+        line(&mut out, &condition, &fixed_message(set, input, dim, e));
+    }
+    if !set.conditions.is_empty() {
+        out.push_str("    try:\n");
+        for &e in &set.conditions {
+            let condition = formula::formula(set, &Python, e)?;
+            let message = literal(&condition_message(set, e));
+            let _ = writeln!(out, "        if not {condition}:\n            return {message}");
+        }
+        out.push_str(
+            "    except (ArithmeticError, ValueError) as error:\n        \
+             return f\"a condition has no value: {error}\"\n",
+        );
+    }
+    out.push_str("    return None\n");
+    Ok(out)
+}
