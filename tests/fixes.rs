@@ -66,6 +66,8 @@ fn the_first_fix_is_the_weakest_and_a_check_proves_it() {
             "# x.shape[0] is x_0\nx_0 = 32",
             nothing,
         ),
+        // A number that the program made constant.
+        ("v_symint_range", json!({"x": [dim("b")], "n": "DYNAMIC"}), "n = Dim.STATIC", nothing),
     ];
     for (name, spec, text, cost) in table {
         let report = check(name, Some(&spec));

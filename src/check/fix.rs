@@ -4,7 +4,7 @@ use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
 use crate::decide::{Budget, Verdict, decide};
-use crate::expr::{Expr, Int, Symbol};
+use crate::expr::{Expr, Func, Int, Symbol};
 use crate::report::{Fix, Outcome};
 use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
@@ -38,13 +38,25 @@ impl Session<'_> {
         budget: &Budget,
     ) -> Result<Vec<Fix>, CheckError> {
         let mut start = Draft {
-            spec: spec.inlined(),
+            spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
             lines: IndexMap::new(),
             conditions: Some(Vec::new()),
             meaning: dimensions(first),
         };
-        let unnamed = unnamed(first);
-        let proposals = if unnamed.is_empty() {
+        let constants = constant_numbers(first);
+        for (input, path, condition) in &constants {
+            start.spec = start.spec.with_static(self.contract(), *input);
+            start.lines.insert(path.clone(), "Dim.STATIC".to_string());
+            start.conditions.get_or_insert_default().push(*condition);
+        }
+        let mut unnamed = unnamed(first);
+        let of_constants: Vec<Expr> = constants.iter().map(|(.., condition)| *condition).collect();
+        let settled = first.env.pool.free_symbols(&of_constants);
+        unnamed.retain(|symbol| !settled.contains(symbol));
+        let proposals = if !constants.is_empty() {
+            // That may be all; what is left is proposed on the way.
+            vec![Changes::new()]
+        } else if unnamed.is_empty() {
             self.proposals(first)
         } else {
             let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
@@ -179,6 +191,21 @@ fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
     let dims: Vec<(Symbol, String)> =
         examined.assumptions.dims.iter().map(|(s, name)| (*s, name.clone())).collect();
     dims.into_iter().map(|(s, name)| (name, examined.env.pool.symbol_expr(s))).collect()
+}
+
+/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated conditions.
+fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
+    let pool = &first.env.pool;
+    let mut constants = Vec::new();
+    for (place, input) in first.assumptions.inputs.iter().enumerate() {
+        let Some(symbol) = input.scalar.and_then(|e| pool.as_symbol(e)) else { continue };
+        let is_constant =
+            |c: &&Expr| pool.as_func(**c, Func::IsZero).is_some() && pool.free_symbols(&[**c]) == [symbol];
+        if let Some(condition) = first.violated.iter().find(is_constant) {
+            constants.push((place, input.path.clone(), *condition));
+        }
+    }
+    constants
 }
 
 /// The symbols in violated conditions that no named dimension stands for.

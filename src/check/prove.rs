@@ -1,7 +1,7 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
-use crate::decide::{Budget, Facts, Premise, Verdict, Witness, decide, up_to};
+use crate::decide::{Budget, Facts, Premise, Verdict, Witness, clash, decide, up_to};
 use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use crate::report::GuardVerdict;
 use crate::spec::{Assumptions, Shape};
@@ -76,6 +76,7 @@ impl Prover<'_, '_> {
             }
             Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
             Verdict::Inconsistent { because } => {
+                let because = clash(pool, facts, &self.budget).unwrap_or(because);
                 let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
                 Proof {
                     because,

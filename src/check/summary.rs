@@ -1,6 +1,7 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
 use super::prove::int_json;
 use super::run::Run;
+use crate::decide::{Budget, bounds};
 use crate::expr::{Expr, Int, Value as Number, text};
 use crate::fake::Value;
 use crate::ir::{GraphInput, Meta, Program};
@@ -88,7 +89,7 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
             Value::Tensor(t) => {
                 // A bound that only says that a size is an int64 is none.
                 let bounded = |v: &Int| *v < Int::from(i64::MAX - 1);
-                let mut upper = |e| run.env.upper_bound(e).filter(bounded).map(|v| int_json(&v));
+                let mut upper = |e| greatest(&mut run.env, e).filter(bounded).map(|v| int_json(&v));
                 let upper = t.sizes.iter().map(|&e| upper(e)).collect();
                 let shape = t.sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
                 TensorInfo {
@@ -112,6 +113,18 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
         infos.push(info);
     }
     infos
+}
+
+/// The greatest value of a size; of one that is not linear, intervals may say too much.
+fn greatest(env: &mut ShapeEnv, e: Expr) -> Option<Int> {
+    let upper = env.upper_bound(e)?;
+    let poly = env.pool.poly(e);
+    if poly.terms.len() <= 1 && poly.terms.iter().all(|(atom, _)| env.pool.as_symbol(*atom).is_some()) {
+        return Some(upper);
+    }
+    let (pool, facts) = env.facts();
+    let exact = bounds(pool, facts, e, &Budget::small());
+    Some(exact.max.map_or(upper.clone(), |max| max.min(upper)))
 }
 
 pub(super) fn symbols(assumptions: &Assumptions) -> IndexMap<String, SymbolReport> {

@@ -168,8 +168,16 @@ pub struct CheckOptions {
 /// What spec to write.
 #[derive(Subcommand, Debug)]
 pub enum SpecCommand {
-    /// The spec that the program has: named dimensions in the ranges that it records.
-    Init(SpecOptions),
+    /// The spec that the program has: named dimensions in the ranges that it records; or what additional examples make dynamic.
+    Init {
+        /// What is written, and where.
+        #[command(flatten)]
+        options: SpecOptions,
+        /// An additional example, such as '{"x": [3, 8]}': sizes that differ from the traced ones become dynamic; may be given several
+        /// times.
+        #[arg(long = "example", value_name = "JSON")]
+        examples: Vec<String>,
+    },
     /// The widest spec that the program serves: any size, narrowed by proved fixes.
     Widen(SpecOptions),
 }

@@ -8,15 +8,19 @@ use crate::spec::{Contract, Spec, Width};
 use serde_json::Value as Json;
 use std::process::ExitCode;
 
+/// A spec to be written, and what its reader has to know.
+type Written = (Json, Option<String>);
+
 /// Runs the command.
 pub fn run(command: &SpecCommand) -> ExitCode {
     let (options, result) = match command {
-        SpecCommand::Init(options) => (options, init(options)),
+        SpecCommand::Init { options, examples } => (options, init(options, examples)),
         SpecCommand::Widen(options) => (options, widen(options)),
     };
-    let written = result.and_then(|spec| {
+    let written = result.and_then(|(spec, note)| {
         let text = serde_json::to_string_pretty(&spec).map_err(|error| (70, error.to_string()))?;
-        files::write(options.output.as_deref(), &format!("{text}\n")).map_err(|message| (3, message))
+        files::write(options.output.as_deref(), &format!("{text}\n")).map_err(|message| (3, message))?;
+        note.map_or(Ok(()), |note| Err((4, note)))
     });
     match written {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,29 +46,52 @@ fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<
         .map_err(|error| (3, format!("{}: {error}", files::name(&options.program))))
 }
 
-fn init(options: &SpecOptions) -> Result<Json, (u8, String)> {
+fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, String)> {
     let checker = read(options)?;
     let contract = contract(&checker, options)?;
-    Ok(Spec::initial(&contract, Width::Recorded).to_json())
+    if examples.is_empty() {
+        return Ok((Spec::initial(&contract, Width::Recorded).to_json(), None));
+    }
+    let mut parsed = Vec::with_capacity(examples.len());
+    for (i, text) in examples.iter().enumerate() {
+        let example: Json = serde_json::from_str(text)
+            .map_err(|error| (2, format!("--example {}: `{text}` is not JSON: {error}", i + 1)))?;
+        parsed.push(example);
+    }
+    let spec = Spec::of_examples(&contract, &parsed).map_err(|error| (2, error.to_string()))?;
+    Ok((spec.to_json(), None))
 }
 
-/// The widest spec: any size, and where that is too much, what the first fix leaves of it.
-fn widen(options: &SpecOptions) -> Result<Json, (u8, String)> {
+/// The widest spec: any size, and where that is too much, what the first fix leaves of it; where there is no fix, sizes of which the
+/// program demands something are left to the program.
+fn widen(options: &SpecOptions) -> Result<Written, (u8, String)> {
     let checker = read(options)?;
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let widest = Spec::initial(&contract(&checker, options)?, Width::Any);
-    let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
-    let report = checker.check(Some(&widest), &operators, &Budget::default()).map_err(failed)?;
-    match (report.verdict, report.fixes.into_iter().next().and_then(|fix| fix.spec)) {
-        (Outcome::Ok, _) => Ok(widest.to_json()),
-        (_, Some(spec)) => Ok(spec),
-        (verdict, None) => {
-            let name = files::name(&options.program);
-            let why = match verdict {
-                Outcome::Unknown => "not everything the program needs could be decided",
-                _ => "no spec was found that implies everything the program needs",
-            };
-            Err((4, format!("{name}: {why}; `sizewise check {name}` says more")))
+    let name = files::name(&options.program);
+    let contract = contract(&checker, options)?;
+    let check = |spec: Option<&Spec>| {
+        let report = checker.check(spec, &operators, &Budget::default());
+        report.map_err(|error: CheckError| (3, format!("{name}: {error}")))
+    };
+    for width in [Width::Any, Width::Demanded, Width::Recorded] {
+        let spec = Spec::initial(&contract, width);
+        let report = check(Some(&spec))?;
+        match (report.verdict, report.fixes.into_iter().next().and_then(|fix| fix.spec)) {
+            (Outcome::Ok, _) => return Ok((spec.to_json(), None)),
+            (_, Some(fixed)) => return Ok((fixed, None)),
+            // Nothing can be proved of a program that is undecided under its own contract.
+            (Outcome::Unknown, None)
+                if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
+            {
+                let note = format!(
+                    "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
+                     `sizewise check {name}` says more"
+                );
+                return Ok((spec.to_json(), Some(note)));
+            }
+            _ => {}
         }
     }
+    let why = "no spec was found that implies everything the program needs";
+    Err((4, format!("{name}: {why}; `sizewise check {name}` says more")))
 }

@@ -11,6 +11,9 @@ use crate::range::ValueRange;
 /// Larger sets are returned with only what ranges make redundant left out.
 const MAX_GUARDS: usize = 400;
 
+/// Of larger sets, the ways to make them smaller are not compared in simplified form.
+const MAX_COMPARED: usize = 6;
+
 /// A set of guards made smaller.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Minimized {
@@ -64,7 +67,8 @@ pub fn minimize_traced(
     smaller
 }
 
-/// What [`minimize`] keeps, for a tenth of the work: one order of leaving out is tried, and nothing is said of what is left out.
+/// What [`minimize`] keeps, for a tenth of the work: nothing is said of what is left out, and of many guards one order of leaving out
+/// is tried.
 pub fn without_redundant(
     pool: &mut Pool,
     ranges: &[(Symbol, ValueRange)],
@@ -72,7 +76,8 @@ pub fn without_redundant(
     budget: &Budget,
 ) -> Vec<Expr> {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, 1, budget, &mut Trace::off())
+    let orders = if guards.len() <= FEW { ORDERS } else { 1 };
+    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, orders, budget, &mut Trace::off())
     else {
         return vec![pool.bool(false)];
     };
@@ -87,6 +92,9 @@ pub fn without_redundant(
 
 /// In how many orders guards are left out: which are redundant depends on which go first.
 const ORDERS: usize = 3;
+
+/// So many guards are few.
+const FEW: usize = 16;
 
 /// A set of guards with the redundant ones marked.
 struct Smallest {
@@ -112,24 +120,48 @@ fn smallest(
     tried[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
     tried[1].reverse();
     tried[2].sort_by_key(|&i| (costs[i], i));
-    let mut best: Option<(usize, u32, Vec<bool>)> = None;
+    let mut ways: Vec<Vec<bool>> = Vec::new();
     for order in tried.into_iter().take(orders) {
         let mut alive = vec![true; guards.len()];
         for &i in order.iter().take(MAX_GUARDS) {
             alive[i] = !redundant(pool, ranges, guards, &alive, i, budget, trace)?;
         }
         let left = alive.iter().filter(|a| **a).count();
-        let cost = costs.iter().zip(&alive).map(|(c, a)| if *a { *c } else { 0 }).sum();
-        if best.as_ref().is_none_or(|(n, c, _)| (left, cost) < (*n, *c)) {
-            best = Some((left, cost, alive));
+        if !ways.contains(&alive) {
+            ways.push(alive);
         }
         if left <= 1 {
             break;
         }
     }
-    let (_, _, mut alive) = best.unwrap_or_default();
+    // The fewest, then the simplest, are best. Small sets are compared as they are once they are simplified.
+    let size = |costs: &[u32], alive: &[bool]| -> (usize, u32) {
+        let left = costs.iter().zip(alive).filter(|(_, a)| **a);
+        (left.clone().count(), left.map(|(c, _)| *c).sum())
+    };
+    if ways.iter().any(|alive| size(&costs, alive).0 > MAX_COMPARED) {
+        ways.sort_by_key(|alive| size(&costs, alive));
+        ways.truncate(1);
+    }
+    let simplified = ways.into_iter().map(|alive| {
+        let smallest = simplified(pool, ranges, guards, alive, budget, trace);
+        let costs: Vec<u32> = smallest.simple.iter().map(|&g| reading.operators(pool, g)).collect();
+        (size(&costs, &smallest.alive), smallest)
+    });
+    let least = simplified.min_by_key(|(size, _)| *size);
+    Some(least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest))
+}
+
+/// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
+fn simplified(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    mut alive: Vec<bool>,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Smallest {
     let mut simple = guards.to_vec();
-    // Simple forms show redundancies that the first ones hide.
     for i in 0..guards.len() {
         if alive[i] {
             simple[i] = simpler(pool, ranges, &simple, &alive, i, budget, trace);
@@ -140,7 +172,7 @@ fn smallest(
             alive[i] = false;
         }
     }
-    Some(Smallest { alive, simple })
+    Smallest { alive, simple }
 }
 
 /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.

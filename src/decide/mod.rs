@@ -5,6 +5,7 @@
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
+mod clash;
 mod confirm;
 mod definedness;
 mod enumerate;
@@ -29,6 +30,7 @@ mod smtlib;
 mod verdict;
 
 pub use bounds::{Bounds, bounds, bounds_traced};
+pub use clash::{clash, minimal_clash};
 pub use confirm::{confirms, divisors, model};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;

@@ -200,7 +200,7 @@ pub(super) fn decided(
     if let Verdict::Implied { because } = &mut answer.verdict {
         *because = decide::narrow(pool, &premises.facts, Some(goal), because);
     } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
-        *because = decide::narrow(pool, &premises.facts, None, because);
+        *because = decide::minimal_clash(pool, &premises.facts, because, budget);
     }
     Settled { answer, time_ns, setup_ns: 0 }
 }

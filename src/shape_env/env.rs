@@ -1,6 +1,9 @@
 //! The shape environment.
 use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
-use super::symbols::SymbolInfo;
+use super::lifetime::Pending;
+use super::policy::{Artefact, Policies};
+use super::replace::Replacements;
+use super::symbols::{Names, SymbolInfo};
 use crate::decide::{self, Facts};
 use crate::expr::{EvalError, Evaluator, Expr, Int, Pool, Symbol, Value};
 use crate::range::ValueRange;
@@ -12,19 +15,34 @@ pub struct ShapeEnv {
     /// The expressions.
     pub pool: Pool,
     /// What is assumed: ranges, assumptions, and the guards recorded so far.
-    facts: Facts,
-    symbols: FxHashMap<Symbol, SymbolInfo>,
-    guards: Vec<Guard>,
-    asserts: Vec<RuntimeAssert>,
+    pub(super) facts: Facts,
+    pub(super) symbols: FxHashMap<Symbol, SymbolInfo>,
+    pub(super) guards: Vec<Guard>,
+    pub(super) asserts: Vec<RuntimeAssert>,
+    /// What is assumed of sizes without being told.
+    pub(super) policies: Policies,
+    /// What the policies have made of sizes.
+    pub(super) artefacts: Vec<Artefact>,
+    /// Conditions that were asked for and that the facts answered, as they hold.
+    pub(super) answered: Vec<Expr>,
+    /// Symbols that sizes with equal hints share.
+    pub(super) ducks: Vec<Symbol>,
+    pub(super) names: Names,
+    pub(super) replacements: Replacements,
+    pub(super) pending: Pending,
+    /// Whether no more guards may be recorded, and no more runtime assertions.
+    pub(super) frozen: (bool, bool),
+    /// Guards that operators called for after the environment was frozen.
+    pub(super) refused: Vec<Guard>,
     /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
     layout_choices: Vec<(Expr, Origin)>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
     settled: FxHashMap<Expr, bool>,
     hint_values: FxHashMap<Expr, Option<Value>>,
-    unbacked: Vec<Symbol>,
+    pub(super) unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
     hints_hold: bool,
-    origin: Origin,
+    pub(super) origin: Origin,
 }
 
 impl Default for ShapeEnv {
@@ -36,7 +54,21 @@ impl Default for ShapeEnv {
 impl ShapeEnv {
     /// An environment without symbols.
     pub fn new() -> ShapeEnv {
+        ShapeEnv::with_policies(Policies::default())
+    }
+
+    /// An environment without symbols that makes symbols by these policies.
+    pub fn with_policies(policies: Policies) -> ShapeEnv {
         ShapeEnv {
+            policies,
+            artefacts: Vec::new(),
+            answered: Vec::new(),
+            ducks: Vec::new(),
+            names: Names::default(),
+            replacements: Replacements::default(),
+            pending: Pending::default(),
+            frozen: (false, false),
+            refused: Vec::new(),
             pool: Pool::new(),
             facts: Facts::new(),
             symbols: FxHashMap::default(),
@@ -91,32 +123,6 @@ impl ShapeEnv {
             let condition = self.pool.le(to, upper);
             self.assume(condition);
         }
-    }
-
-    /// A fresh unbacked integer in a range, named `u<n>`.
-    pub fn fresh_unbacked(&mut self, range: ValueRange) -> Expr {
-        let mut n = self.unbacked.len();
-        let name = loop {
-            let name = format!("u{n}");
-            if self.pool.find_symbol(&name).is_none() {
-                break name;
-            }
-            n += 1;
-        };
-        let e = self.declare(&name, range, SymbolInfo::default());
-        self.unbacked.extend(self.pool.as_symbol(e));
-        e
-    }
-
-    /// A fresh unbacked double, named `zuf<n>`.
-    pub fn fresh_unbacked_float(&mut self) -> Expr {
-        let mut n = 0;
-        while self.pool.find_symbol(&format!("zuf{n}")).is_some() {
-            n += 1;
-        }
-        let e = self.pool.symbol(&format!("zuf{n}"));
-        self.unbacked.extend(self.pool.as_symbol(e));
-        e
     }
 
     /// Whether a symbol is a double.
@@ -232,8 +238,7 @@ impl ShapeEnv {
             Some(_) => Required::Refuted,
             None if settled == Some(false) => Required::Refuted,
             None => {
-                self.asserts.push(RuntimeAssert { condition, origin: self.origin, clause });
-                self.assume(condition);
+                self.record_assert(condition, clause);
                 Required::Asserted
             }
         }
@@ -264,8 +269,13 @@ impl ShapeEnv {
         value
     }
 
-    fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
-        self.guards.push(Guard { condition, kind, origin: self.origin, clause });
+    pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
+        let guard = Guard { condition, kind, origin: self.origin, clause };
+        if self.frozen.0 {
+            self.refused.push(guard);
+            return;
+        }
+        self.guards.push(guard);
         self.assume(condition);
         let negated = self.pool.not(condition);
         self.settled.insert(negated, false);

@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The least lower bound that an exported module checks: it takes sizes of 0 and 1 although the trace excluded them.
-const LEAST_CHECKED_MINIMUM: i64 = 3;
+pub(super) const LEAST_CHECKED_MINIMUM: i64 = 3;
 
 /// Lays a spec over a program's contract.
 ///
@@ -26,6 +26,7 @@ const LEAST_CHECKED_MINIMUM: i64 = 3;
 /// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges for one name, an example
 /// that the spec excludes.
 pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>, SpecError> {
+    let spec = &spec.resolved(contract)?;
     let places = places(contract, spec)?;
     let mut binder = Binder {
         contract,
@@ -86,6 +87,16 @@ impl<'p> Binder<'_, 'p> {
                     self.set_example(&dim.name, place.example.clone(), &place.path)?;
                 }
                 Entry::Derived { root, .. } => self.add_dim(root, &place.path)?,
+                Entry::Inferred { min, max, .. } => {
+                    let Some(example) = &place.example else { continue };
+                    if min.as_ref().is_some_and(|min| example < min)
+                        || max.as_ref().is_some_and(|max| example > max)
+                    {
+                        let message =
+                            format!("the traced example has {example}, outside the range of the hint");
+                        return Err(SpecError::new(&place.path, message));
+                    }
+                }
                 Entry::Size(size) if place.example.as_ref().is_some_and(|e| e != size) => {
                     let example = place.example.clone().unwrap_or_default();
                     let message = format!("the spec says {size}, the program was traced with {example}");
@@ -160,6 +171,15 @@ impl<'p> Binder<'_, 'p> {
                     format!("`{expression}` may speak of its root {} only, not of {name}", root.name);
                 return Err(SpecError::new(path, message));
             }
+        }
+        let poly = self.env.pool.poly(read.expr);
+        let linear = matches!(poly.terms.as_slice(),
+            [(root, factor)] if self.env.pool.as_symbol(*root).is_some() && factor.is_positive());
+        if !linear {
+            let name = &root.name;
+            let message =
+                format!("`{expression}` is not of the form k*{name} + c with integers k and c, k at least 1");
+            return Err(SpecError::new(path, message));
         }
         Ok(read.expr)
     }

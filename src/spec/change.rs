@@ -1,6 +1,6 @@
 //! Changing named dimensions of a spec, and naming dimensions that it leaves to the program.
 use super::dim::Entry;
-use super::locate::entry_of_dim;
+use super::locate::{entry_of_dim, entry_of_input};
 use super::parse::Spec;
 use super::{Assumptions, Contract};
 use crate::expr::text::read;
@@ -174,6 +174,18 @@ impl Spec {
             }
         }
         (named, placed)
+    }
+
+    /// The spec with an input, by its place, declared static.
+    #[must_use]
+    pub fn with_static(&self, contract: &Contract, input: usize) -> Spec {
+        let mut changed = self.clone();
+        if let Some(input) = contract.inputs.get(input)
+            && let Some(entry) = entry_of_input(&mut changed, contract, input)
+        {
+            *entry = Json::Null;
+        }
+        changed
     }
 
     /// The spec as JSON.

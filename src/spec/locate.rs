@@ -35,6 +35,7 @@ impl Place {
 /// The dimensions and scalars of all inputs, in order, with their entries.
 pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, SpecError> {
     check_names(contract, spec)?;
+    check_parts(contract, spec)?;
     let mut places = Vec::new();
     for (at, input) in contract.inputs.iter().enumerate() {
         let json = find(contract, spec, input)?;
@@ -70,6 +71,15 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
     Ok(places)
 }
 
+/// So many dimensions, in words.
+pub(super) fn dimensions(count: usize) -> String {
+    if count == 1 { "1 dimension".to_string() } else { format!("{count} dimensions") }
+}
+
+fn entries_text(count: usize) -> String {
+    if count == 1 { "1 entry".to_string() } else { format!("{count} entries") }
+}
+
 fn tensor(
     contract: &Contract,
     spec: &Spec,
@@ -94,15 +104,18 @@ fn tensor(
     };
     match json {
         Json::Array(entries) if entries.len() != sizes.len() => {
-            let message =
-                format!("the tensor has {} dimensions, the spec {} entries", sizes.len(), entries.len());
+            let message = format!(
+                "the tensor has {}, the spec {}",
+                dimensions(sizes.len()),
+                entries_text(entries.len())
+            );
             return Err(SpecError::new(&whole, message));
         }
         Json::Object(entries) => {
             if let Some(key) = entries.keys().find(|k| k.parse::<usize>().map_or(true, |d| d >= sizes.len()))
             {
                 let message =
-                    format!("the tensor has {} dimensions: there is no dimension \"{key}\"", sizes.len());
+                    format!("the tensor has {}: there is no dimension \"{key}\"", dimensions(sizes.len()));
                 return Err(SpecError::new(&whole, message));
             }
         }
@@ -118,7 +131,7 @@ fn tensor(
 }
 
 /// Refuses names that are no parameter's.
-fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecError> {
+pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecError> {
     let Json::Object(entries) = &spec.tree else {
         return Ok(());
     };
@@ -148,8 +161,83 @@ fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// Refuses parts of a spec that no input has, below the parameters.
+pub(super) fn check_parts(contract: &Contract, spec: &Spec) -> Result<(), SpecError> {
+    let Json::Object(entries) = &spec.tree else { return Ok(()) };
+    for (name, entry) in entries {
+        let mut paths: Vec<&[PathStep]> = Vec::new();
+        for input in &contract.inputs {
+            for path in std::iter::once(&input.input.path).chain(&input.input.aliases) {
+                if let Some((PathStep::Parameter(first), rest)) = path.split_first()
+                    && **first == **name
+                {
+                    paths.push(rest);
+                }
+            }
+        }
+        parts(entry, name, &paths)?;
+    }
+    Ok(())
+}
+
+/// Refuses what is in a container of a spec and not in the inputs' container, whose paths these are.
+fn parts(json: &Json, place: &str, paths: &[&[PathStep]]) -> Result<(), SpecError> {
+    let mut steps: Vec<&PathStep> = Vec::new();
+    for path in paths {
+        // A leaf, whose entries are its dimensions.
+        let Some(step) = path.first() else { return Ok(()) };
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    let below = |step: &PathStep| -> Vec<&[PathStep]> {
+        paths.iter().filter(|path| path.first() == Some(step)).map(|path| &path[1..]).collect()
+    };
+    match json {
+        Json::Array(items) => {
+            for (i, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
+                let step = steps.iter().find(|s| matches!(s, PathStep::Index(at) if *at == i));
+                match step.or(steps.get(i).filter(|s| !matches!(s, PathStep::Index(_)))) {
+                    Some(step) => parts(item, &format!("{place}{step}"), &below(step))?,
+                    None if steps.is_empty() => {}
+                    None => {
+                        let message =
+                            format!("the input has {} parts, the spec {}", steps.len(), items.len());
+                        return Err(SpecError::new(place, message));
+                    }
+                }
+            }
+        }
+        Json::Object(fields) => {
+            for (key, item) in fields.iter().filter(|(_, item)| !item.is_null()) {
+                let named = |step: &&&PathStep| match step {
+                    PathStep::Key(TreeKey::Str(k)) => **k == **key,
+                    PathStep::Key(TreeKey::Int(k)) => k.to_string() == *key,
+                    PathStep::Field(name) | PathStep::Parameter(name) => **name == **key,
+                    PathStep::Index(i) => i.to_string() == *key,
+                };
+                match steps.iter().find(named) {
+                    Some(step) => parts(item, &format!("{place}{step}"), &below(step))?,
+                    None if steps.is_empty() => {}
+                    None => {
+                        let known: Vec<String> = steps.iter().map(|s| format!("{place}{s}")).collect();
+                        let message = format!("the input has no part \"{key}\"; it has {}", known.join(", "));
+                        return Err(SpecError::new(place, message));
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 /// The entry of an input.
-fn find<'s>(contract: &Contract, spec: &'s Spec, input: &ProgramInput) -> Result<&'s Json, SpecError> {
+pub(super) fn find<'s>(
+    contract: &Contract,
+    spec: &'s Spec,
+    input: &ProgramInput,
+) -> Result<&'s Json, SpecError> {
     static NULL: Json = Json::Null;
     if let Json::Array(entries) = &spec.tree {
         // Positional: one entry a parameter.
@@ -198,11 +286,17 @@ fn descend<'s>(
     let mut at = entry;
     for (depth, step) in steps.iter().enumerate() {
         let mismatch = || {
-            let shown: String = steps[..=depth].iter().map(ToString::to_string).collect();
-            SpecError::new(
-                path,
-                format!("the spec's structure has nothing at `{shown}`: it must mirror the inputs"),
-            )
+            let above: String =
+                std::iter::once(first).chain(&steps[..depth]).map(ToString::to_string).collect();
+            let found = match at {
+                Json::Array(items) => format!("a list of {}", entries_text(items.len())),
+                Json::Object(_) => "an object".to_string(),
+                other => other.to_string(),
+            };
+            let message = format!(
+                "`{above}` has a part `{step}`, the spec has {found} there: it must mirror the inputs"
+            );
+            SpecError::new(path, message)
         };
         at = match (at, step) {
             (Json::Null, _) => return Ok(&NULL),
@@ -253,6 +347,16 @@ pub(super) fn entry_of_dim<'s>(
         Json::Object(entries) => entries.get(&dim.to_string())?,
         _ => return None,
     };
+    same_place(&mut spec.tree, found)
+}
+
+/// The entry of a whole input, to be changed; none where the spec says nothing of it.
+pub(super) fn entry_of_input<'s>(
+    spec: &'s mut Spec,
+    contract: &Contract,
+    input: &ProgramInput,
+) -> Option<&'s mut Json> {
+    let found: *const Json = find(contract, spec, input).ok()?;
     same_place(&mut spec.tree, found)
 }
 

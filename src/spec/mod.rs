@@ -8,6 +8,7 @@ mod bind;
 mod change;
 mod contract;
 mod dim;
+mod examples;
 mod initial;
 mod inputs;
 mod locate;

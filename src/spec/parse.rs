@@ -18,6 +18,11 @@ impl SpecError {
         let path = if path.is_empty() { "the spec" } else { path };
         SpecError { path: path.to_string(), message: message.into() }
     }
+
+    /// The error of a part at a path of the whole.
+    pub(super) fn within(self, path: &str) -> SpecError {
+        SpecError { path: format!("{path}.{}", self.path), message: self.message }
+    }
 }
 
 /// A spec as written: a tree that mirrors the inputs, read entry by entry when it is laid over a program.
@@ -28,14 +33,17 @@ pub struct Spec {
     dims: Map<String, Json>,
     /// Whether the spec has the form that torch writes.
     torch_form: bool,
+    /// Additional example inputs, which take the place of a tree.
+    pub(super) examples: Option<Vec<Json>>,
 }
 
 /// Containers nested deeper than this are refused.
 const MAX_DEPTH: usize = 64;
 
 impl Spec {
-    /// Reads a spec: a list (one entry an argument) or an object by parameter name, or torch's own form
-    /// `{"dynamic_shapes": …, "dims": …}`.
+    /// Reads a spec: a list (one entry an argument) or an object by parameter name, torch's own form
+    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3, 8]}, …]}` (see
+    /// [`Spec::of_examples`]).
     ///
     /// # Errors
     /// When the text is no JSON or neither a list nor an object.
@@ -56,16 +64,36 @@ impl Spec {
                     Some(_) => return Err(SpecError::new("dims", "expected an object of named dimensions")),
                 };
                 let tree = fields.remove("dynamic_shapes").unwrap_or(Json::Null);
-                Ok(Spec { tree, dims, torch_form: true })
+                Ok(Spec { tree, dims, torch_form: true, examples: None })
             }
-            Json::Object(_) | Json::Array(_) => Ok(Spec { tree, dims: Map::new(), torch_form: false }),
-            Json::Null => Ok(Spec { tree: Json::Object(Map::new()), dims: Map::new(), torch_form: true }),
+            Json::Object(mut fields) if fields.len() == 1 && fields.contains_key("additional_inputs") => {
+                let examples = match fields.remove("additional_inputs") {
+                    Some(Json::Array(examples)) if examples.iter().all(|e| e.is_object() || e.is_array()) => {
+                        examples
+                    }
+                    _ => {
+                        let message = "expected a list of examples, each with a list of sizes for a tensor: [{\"x\": [3, 8]}]";
+                        return Err(SpecError::new("additional_inputs", message));
+                    }
+                };
+                let tree = Json::Object(Map::new());
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: Some(examples) })
+            }
+            Json::Object(_) | Json::Array(_) => {
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: None })
+            }
+            Json::Null => Ok(Spec {
+                tree: Json::Object(Map::new()),
+                dims: Map::new(),
+                torch_form: true,
+                examples: None,
+            }),
             _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
         }
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {
-        Spec { tree, dims: Map::new(), torch_form: false }
+        Spec { tree, dims: Map::new(), torch_form: false, examples: None }
     }
 
     /// The same spec with dimensions that were declared apart written where they are used.
@@ -75,7 +103,7 @@ impl Spec {
         if !self.dims.is_empty() {
             self.inline(&mut tree);
         }
-        Spec { tree, dims: Map::new(), torch_form: false }
+        Spec { tree, dims: Map::new(), torch_form: false, examples: self.examples.clone() }
     }
 
     fn inline(&self, json: &mut Json) {
@@ -165,6 +193,10 @@ impl Spec {
     }
 
     fn object(&self, fields: &Map<String, Json>, path: &str) -> Result<Entry, SpecError> {
+        let kinds = [("dim", DIM_FIELDS), ("derived", DERIVED_FIELDS), ("hint", HINT_FIELDS)];
+        if let Some((_, known)) = kinds.into_iter().find(|(kind, _)| fields.contains_key(*kind)) {
+            only(fields, known, path)?;
+        }
         if let Some(name) = fields.get("dim") {
             let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` is to be a name"))?;
             return Ok(Entry::Dim(dim_spec(name, fields, path)?));
@@ -180,6 +212,7 @@ impl Spec {
             };
             let name = root.get("dim").and_then(Json::as_str);
             let name = name.ok_or_else(|| SpecError::new(&place, "expected `dim`, the root's name"))?;
+            only(root, DIM_FIELDS, &place)?;
             return Ok(Entry::Derived {
                 expression: expression.to_string(),
                 root: dim_spec(name, root, &place)?,
@@ -187,6 +220,11 @@ impl Spec {
         }
         if let Some(hint) = fields.get("hint") {
             let (min, max) = (bound(fields, "min", path)?, bound(fields, "max", path)?);
+            if let (Some(min), Some(max)) = (&min, &max)
+                && max < min
+            {
+                return Err(SpecError::new(path, format!("the range is empty: from {min} to {max}")));
+            }
             return match hint.as_str().map(|h| h.strip_prefix("_DimHint.").unwrap_or(h)) {
                 Some("AUTO") => Ok(Entry::Inferred { hint: Hint::Auto, min, max }),
                 Some("DYNAMIC") => Ok(Entry::Inferred { hint: Hint::Dynamic, min, max }),
@@ -195,6 +233,22 @@ impl Spec {
             };
         }
         Err(SpecError::new(path, "expected an object with `dim`, `derived` or `hint`"))
+    }
+}
+
+/// The fields of a named dimension, a derived one and a hint.
+const DIM_FIELDS: &[&str] = &["dim", "min", "max"];
+const DERIVED_FIELDS: &[&str] = &["derived", "root"];
+const HINT_FIELDS: &[&str] = &["hint", "min", "max"];
+
+/// Refuses fields that mean nothing.
+fn only(fields: &Map<String, Json>, known: &[&str], path: &str) -> Result<(), SpecError> {
+    match fields.keys().find(|field| !known.contains(&field.as_str())) {
+        None => Ok(()),
+        Some(field) => {
+            let known: Vec<String> = known.iter().map(|k| format!("`{k}`")).collect();
+            Err(SpecError::new(path, format!("there is no field `{field}` here, only {}", known.join(", "))))
+        }
     }
 }
 

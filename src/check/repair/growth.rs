@@ -8,8 +8,8 @@ use crate::spec::Change;
 
 /// The greatest stride that is tried.
 const MAX_STRIDE: i64 = 64;
-/// How many steps from the example sizes are tried one by one, to find a stride.
-const REACH: i64 = 6;
+/// How far from the example sizes are tried one by one, to find the stride that admits most of them.
+const REACH: i64 = 360;
 /// How far beyond the example an unbounded end is tried first.
 const BEYOND: i64 = 1009;
 /// Sizes beyond are as good as unbounded.
@@ -71,17 +71,31 @@ impl Growing<'_> {
             let inside = v >= dim.min && dim.max.is_none_or(|max| v <= max);
             inside && self.system.holds(self.pool, &conditions, &[(dim.symbol, v)])
         };
-        let next = |stride: i64| {
+        let reached = |stride: i64| {
             let near = |direction: i64| {
-                (1..=REACH).take_while(|n| good(dim.example + direction * n * stride)).count()
+                (1..=REACH / stride).take_while(|n| good(dim.example + direction * n * stride)).count()
             };
             near(1) + near(-1)
         };
-        let Some(stride) =
-            (1..=MAX_STRIDE).find(|&stride| next(stride) >= 2).or_else(|| (next(1) > 0).then_some(1))
-        else {
+        // A stride that suits the others' example sizes alone may cost them theirs: then the least that reaches two sizes will do.
+        let alone = conditions.iter().all(|&c| self.pool.free_symbols(&[c]) == [dim.symbol]);
+        let enough = if alone { usize::MAX } else { 2 };
+        // Of strides that admit as many sizes, the least.
+        let mut best = (0, 1);
+        for stride in 1..=MAX_STRIDE {
+            // A greater stride reaches no more than this.
+            if best.0 >= enough || usize::try_from(2 * REACH / stride).unwrap_or(0) <= best.0 {
+                break;
+            }
+            let count = reached(stride);
+            if count > best.0 {
+                best = (count, stride);
+            }
+        }
+        let (count, stride) = best;
+        if count == 0 {
             return;
-        };
+        }
         let example = dim.example;
         let offset = if stride == 1 { 0 } else { example.rem_euclid(stride) };
         let at = (example - offset) / stride;
