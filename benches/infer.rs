@@ -5,9 +5,9 @@
 use criterion::{BatchSize, Criterion, Throughput};
 use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};
-use sizewise::cli::argument::read_value;
 use sizewise::expr::{Int, Value as Number};
 use sizewise::fake::{Cx, Operators, Value, bind, coverage};
+use sizewise::query::argument::read_value;
 use sizewise::range::ValueRange;
 use sizewise::shape_env::{ShapeEnv, SymbolInfo};
 use std::collections::BTreeMap;

@@ -10,8 +10,11 @@ pub mod fake;
 pub mod ir;
 pub mod pass;
 pub mod propagate;
+pub mod query;
 pub mod range;
 pub mod report;
+#[cfg(feature = "service")]
+pub mod service;
 pub mod shape_env;
 pub mod spec;
 pub mod verify;

@@ -5,8 +5,8 @@
 #![cfg(feature = "cli")]
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value as Json};
-use sizewise::cli::argument::{read_value, write_value};
 use sizewise::fake::{Cx, KernelError, Operators, Value, bind};
+use sizewise::query::argument::{read_value, write_value};
 use sizewise::shape_env::ShapeEnv;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

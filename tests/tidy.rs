@@ -17,8 +17,9 @@ const LAYERS: &[(&str, u32)] = &[
     ("report", 7),
     ("pass", 7),
     ("check", 8),
-    ("cli", 9),
-    ("service", 9),
+    ("query", 9),
+    ("service", 10),
+    ("cli", 11),
 ];
 /// The longest source file, in lines.
 const MAX_LINES: usize = 500;

@@ -7,6 +7,7 @@ mod fix;
 mod guard_set;
 mod minimal;
 mod obligation;
+mod outline;
 mod overflow;
 mod pipeline;
 mod prove;
@@ -17,5 +18,6 @@ mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
+pub use outline::outline;
 pub use pipeline::{CheckError, Checker, Progress, Watch};
 pub use session::Session;

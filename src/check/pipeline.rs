@@ -111,8 +111,16 @@ impl Checker {
     /// # Errors
     /// When the bytes are no program.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Checker, CheckError> {
+        Checker::read_within(path, bytes, &ReadOptions::default())
+    }
+
+    /// As [`Checker::read`], with limits of one's own.
+    ///
+    /// # Errors
+    /// When the bytes are no program, or exceed the limits.
+    pub fn read_within(path: &str, bytes: &[u8], options: &ReadOptions) -> Result<Checker, CheckError> {
         let started = Instant::now();
-        let program = pt2::read(bytes, &ReadOptions::default())?;
+        let program = pt2::read(bytes, options)?;
         let reading = started.elapsed();
         Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program, watch: None, reading })
     }

@@ -46,6 +46,9 @@ pub enum Command {
     Minimize(Reasoning),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
     Bounds(Reasoning),
+    /// Serve all of this over HTTP, with a page for people (see docs/service.md).
+    #[cfg(feature = "service")]
+    Serve(super::serve::ServeOptions),
 }
 
 /// Options of the commands that answer JSON lines.
@@ -280,6 +283,12 @@ pub enum ReportFormat {
     Json,
     /// As torch words constraint violations, with fixes that torch can read; empty where nothing is violated.
     Torch,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines.
+    Github,
+    /// A page, all in one file.
+    Html,
 }
 
 /// When to use colour.

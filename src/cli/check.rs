@@ -1,9 +1,11 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{CheckOptions, ReportFormat};
 use super::{files, operators, progress};
-use crate::check::{CheckError, Checker};
+use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
-use crate::report::{Outcome, Report, Style, to_json, to_text, to_torch};
+use crate::report::{
+    GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch,
+};
 use crate::spec::Spec;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -11,7 +13,7 @@ use std::process::ExitCode;
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> ExitCode {
     match check(options) {
-        Ok(mut report) => {
+        Ok((mut report, graph)) => {
             if !options.timings {
                 report.timings.clear();
             }
@@ -20,6 +22,9 @@ pub fn run(options: &CheckOptions) -> ExitCode {
                 ReportFormat::Text => to_text(&report, Style { colour }),
                 ReportFormat::Json => to_json(&report),
                 ReportFormat::Torch => to_torch(&report),
+                ReportFormat::Sarif => to_sarif(&report),
+                ReportFormat::Github => to_github(&report),
+                ReportFormat::Html => to_html(&report, &graph),
             };
             if let Err(message) = files::write(options.output.as_deref(), &text) {
                 eprintln!("sizewise: {message}");
@@ -39,7 +44,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
     }
 }
 
-fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
+fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
     let bytes = files::read(&options.program).map_err(|message| (3, message))?;
     let spec = match &options.spec {
         None => None,
@@ -56,17 +61,19 @@ fn check(options: &CheckOptions) -> Result<Report, (u8, String)> {
     }
     let budget = Budget::default();
     let report = checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?;
-    let Some(path) = &options.fix else { return Ok(report) };
+    let graph = outline(checker.program());
+    let Some(path) = &options.fix else { return Ok((report, graph)) };
     let fixed = match report.fixes.first().and_then(|fix| fix.spec.clone()) {
         Some(spec) => spec,
         None if report.verdict == Outcome::Ok => spec.map(|spec| spec.to_json()).unwrap_or_default(),
         None => {
             eprintln!("sizewise: no fix was found, {} is not written", path.display());
-            return Ok(report);
+            return Ok((report, graph));
         }
     };
     let text = serde_json::to_string_pretty(&fixed).map_err(|error| (70, error.to_string()))?;
     files::write(Some(path), &format!("{text}\n")).map_err(|message| (3, message))?;
     let fixed = Spec::parse(text.as_bytes()).map_err(|error| (70, error.to_string()))?;
-    checker.check(Some(&fixed), &operators, &budget).map_err(failed)
+    let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
+    Ok((report, graph))
 }

@@ -1,6 +1,5 @@
 //! JSON lines: one object a line in, one answer a line out, in input order.
-use crate::decide::Attempt;
-use serde_json::{Map, Value, json};
+use crate::query::{self, Fields, Refusal};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
@@ -9,31 +8,8 @@ const MAX_LINE: u64 = 64 << 20;
 /// How many lines a batch of several threads takes at once.
 const BATCH: usize = 512;
 
-/// Why a line has no answer.
-#[derive(Debug)]
-pub struct Refusal {
-    /// `invalid`, `unsupported` or `data_dependent`.
-    pub kind: &'static str,
-    /// What is wrong.
-    pub message: String,
-    /// The clause of the operator that is violated, if any.
-    pub clause: Option<&'static str>,
-}
-
-impl Refusal {
-    /// A line that cannot be understood.
-    pub fn invalid(message: impl Into<String>) -> Refusal {
-        Refusal { kind: "invalid", message: message.into(), clause: None }
-    }
-}
-
-/// What was tried, as JSON: the rung of the ladder and what came of it.
-pub fn attempts(attempts: &[Attempt]) -> Value {
-    attempts.iter().map(|a| json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
-}
-
 /// Answers one request: the fields of the answer beside its `id`.
-pub type Answer<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Map<String, Value>, Refusal> + Sync);
+pub type Answer<'a> = &'a (dyn Fn(&Fields) -> Result<Fields, Refusal> + Sync);
 
 /// Answers every line of standard input on standard output with `jobs` threads.
 pub fn run(jobs: u16, answer: Answer) -> ExitCode {
@@ -123,25 +99,9 @@ fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
-    let mut reply = Map::new();
-    let result = match serde_json::from_slice::<Value>(line) {
-        Ok(Value::Object(request)) => {
-            reply.insert("id".into(), request.get("id").cloned().unwrap_or(Value::Null));
-            answer(&request)
-        }
-        Ok(_) => Err(Refusal::invalid("expected a JSON object on one line")),
-        Err(error) => Err(Refusal::invalid(format!("not JSON: {error}"))),
+    let (id, result) = match query::parse_line(line) {
+        Ok(request) => (request.get("id").cloned(), answer(&request)),
+        Err(refusal) => (None, Err(refusal)),
     };
-    reply.entry("id").or_insert(Value::Null);
-    match result {
-        Ok(fields) => reply.extend(fields),
-        Err(refusal) => {
-            let mut error = json!({"kind": refusal.kind, "message": refusal.message});
-            if let Some(clause) = refusal.clause {
-                error["clause"] = clause.into();
-            }
-            reply.insert("error".into(), error);
-        }
-    }
-    serde_json::to_string(&reply).ok()
+    serde_json::to_string(&query::reply(id, result)).ok()
 }

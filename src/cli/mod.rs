@@ -1,10 +1,8 @@
-//! Layer 9: the command line.
+//! Layer 11: the command line.
 //!
 //! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, 4 undecided, 70
 //! internal error.
 mod args;
-pub mod argument;
-mod bounds;
 mod check;
 mod entail;
 mod eval;
@@ -12,20 +10,21 @@ mod explain;
 mod files;
 mod guards;
 mod infer;
-pub mod jsonl;
-mod minimize;
+mod jsonl;
 mod operators;
 mod ops;
 mod pass;
 mod programs;
 mod progress;
-mod query;
+#[cfg(feature = "service")]
+mod serve;
 mod show;
-mod simplify;
 mod spec;
 mod verify;
 
-use args::{Command, Options};
+use crate::decide::{Budget, Trace};
+use crate::query;
+use args::{Command, Options, Reasoning};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -66,8 +65,18 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => simplify::run(&options),
-        Command::Minimize(options) => minimize::run(&options),
-        Command::Bounds(options) => bounds::run(&options),
+        Command::Simplify(options) => reason(&options, query::simplify::answer),
+        Command::Minimize(options) => reason(&options, query::minimize::answer),
+        #[cfg(feature = "service")]
+        Command::Serve(options) => serve::run(&options),
+        Command::Bounds(options) => reason(&options, query::bounds::answer),
     }
+}
+
+/// Answers questions on expressions, one a line.
+fn reason(
+    options: &Reasoning,
+    answer: fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>,
+) -> ExitCode {
+    jsonl::run(options.jsonl.jobs, &|request| answer(request, &options.budget(), &mut options.trace()))
 }

@@ -6,6 +6,7 @@
 mod bounds;
 mod cases;
 mod clash;
+mod confirm;
 mod definedness;
 mod enumerate;
 mod exact_floats;
@@ -30,6 +31,7 @@ mod verdict;
 
 pub use bounds::{Bounds, bounds, bounds_traced};
 pub use clash::{clash, minimal_clash};
+pub use confirm::{confirms, divisors, model};
 pub use definedness::open_divisors;
 pub use exact_floats::up_to;
 pub use facts::Facts;

@@ -30,6 +30,17 @@ pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Pre
     kept
 }
 
+/// Whether premises imply a goal (or contradict each other), by the cheap rungs or one question to Z3.
+pub(super) fn proves(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> bool {
+    if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
+        return true;
+    }
+    [Means::Ranges, Means::Little, Means::Much]
+        .into_iter()
+        .any(|means| follows(pool, facts, goal, because, means))
+        || core(pool, facts, goal, because).is_some()
+}
+
 /// The premises in Z3's core of the contradiction, if Z3 finds one.
 #[cfg(feature = "smt")]
 fn core(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {

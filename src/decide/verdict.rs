@@ -77,6 +77,10 @@ pub enum Rung {
 }
 
 impl Rung {
+    /// Every rung, cheapest first.
+    pub const ALL: [Rung; 6] =
+        [Rung::NormalForm, Rung::Range, Rung::EGraph, Rung::Linear, Rung::Search, Rung::Smt];
+
     /// The name used in reports: `normal-form`, `range`, `egraph`, `linear`, `search` or `smt`.
     pub fn name(self) -> &'static str {
         match self {
@@ -191,6 +195,18 @@ impl Budget {
             work: more(self.work),
             iterations: self.iterations,
             rlimit: more(self.rlimit),
+        }
+    }
+
+    /// This share of the budget, in hundredths; at most the whole.
+    pub fn percent(&self, share: u32) -> Budget {
+        let part = |v: u32| (u64::from(v) * u64::from(share.min(100)) / 100) as u32;
+        Budget {
+            points: part(self.points),
+            branches: part(self.branches),
+            work: part(self.work),
+            iterations: self.iterations,
+            rlimit: part(self.rlimit),
         }
     }
 

@@ -1,12 +1,13 @@
-//! What the commands on expressions have in common: symbols with ranges, assumptions, and their texts.
-use super::jsonl::Refusal;
+//! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
+use super::{Fields, Refusal};
 use crate::decide::{Facts, Premise};
 use crate::expr::{Expr, Func, Int, Pool, Symbol, print, read};
 use crate::range::ValueRange;
 use serde_json::{Map, Value};
 
 /// The facts of a request, with the texts they were given in.
-pub struct Query {
+#[derive(Clone)]
+pub struct Premises {
     /// Ranges, assumptions and divisors.
     pub facts: Facts,
     /// The expressions of the list of assumptions, in order.
@@ -23,10 +24,10 @@ pub struct Query {
     empty: Vec<String>,
 }
 
-impl Query {
-    /// Reads `symbols` and the list of conditions under `key`, which may be missing.
-    pub fn read(pool: &mut Pool, request: &Map<String, Value>, key: &str) -> Result<Query, Refusal> {
-        let mut query = Query {
+impl Premises {
+    /// No premises.
+    pub fn none() -> Premises {
+        Premises {
             facts: Facts::new(),
             given: Vec::new(),
             texts: Vec::new(),
@@ -35,12 +36,17 @@ impl Query {
             divisors: Vec::new(),
             given_divisors: Vec::new(),
             empty: Vec::new(),
-        };
+        }
+    }
+
+    /// Reads `symbols` and the list of conditions under `key`, which may be missing.
+    pub fn read(pool: &mut Pool, request: &Fields, key: &str) -> Result<Premises, Refusal> {
+        let mut premises = Premises::none();
         match request.get("symbols") {
             None | Some(Value::Null) => {}
             Some(Value::Object(symbols)) => {
                 for (name, range) in symbols {
-                    query.declare(pool, name, range)?;
+                    premises.declare(pool, name, range).map_err(|e| e.at(|| format!("symbols.{name}")))?;
                 }
             }
             Some(_) => return Err(Refusal::invalid("expected an object of `symbols`")),
@@ -48,33 +54,48 @@ impl Query {
         match request.get(key) {
             None | Some(Value::Null) => {}
             Some(Value::Array(items)) => {
-                for item in items {
+                for (i, item) in items.iter().enumerate() {
+                    let place = || format!("{key}[{i}]");
                     let Value::String(text) = item else {
-                        return Err(Refusal::invalid(format!("expected a list of texts as `{key}`")));
+                        return Err(
+                            Refusal::invalid(format!("expected a list of texts as `{key}`")).at(place)
+                        );
                     };
-                    let before = query.divisors.len();
-                    let e = query.parse(pool, text, key)?;
-                    query.given.push(e);
-                    query.given_divisors.push(query.divisors[before..].to_vec());
-                    query.texts.push(text.clone());
+                    let before = premises.divisors.len();
+                    let e = premises.parse(pool, text, key).map_err(|e| e.at(place))?;
+                    premises.given.push(e);
+                    premises.given_divisors.push(premises.divisors[before..].to_vec());
+                    premises.texts.push(text.clone());
                 }
             }
             Some(_) => return Err(Refusal::invalid(format!("expected a list of texts as `{key}`"))),
         }
-        Ok(query)
+        Ok(premises)
     }
 
     /// Reads the expression under `key`.
-    pub fn expression(
-        &mut self,
-        pool: &mut Pool,
-        request: &Map<String, Value>,
-        key: &str,
-    ) -> Result<Expr, Refusal> {
+    pub fn expression(&mut self, pool: &mut Pool, request: &Fields, key: &str) -> Result<Expr, Refusal> {
         match request.get(key) {
             Some(Value::String(text)) => self.parse(pool, text, key),
             _ => Err(Refusal::invalid(format!("expected an expression as `{key}`"))),
         }
+        .map_err(|e| e.at(|| key.to_string()))
+    }
+
+    /// What is asked of these premises, with all expressions in normal form; none when one is too large to be written. To be called before
+    /// [`Premises::finish`].
+    pub(super) fn canonical(&self, pool: &Pool, goal: Expr) -> Option<String> {
+        let write = |e: &Expr| print::try_expression(pool, *e).ok();
+        let list = |es: &[Expr]| es.iter().map(write).collect::<Option<Vec<String>>>();
+        let number = |v: &Option<Int>| v.as_ref().map(Int::to_string);
+        let symbols: Vec<_> = self
+            .symbols
+            .iter()
+            .map(|(s, low, high)| (pool.symbol_name(*s), number(low), number(high)))
+            .collect();
+        let hints: Vec<_> = self.hints.iter().map(|(s, v)| (pool.symbol_name(*s), v.to_string())).collect();
+        let asked = (symbols, hints, list(&self.given)?, list(&self.divisors)?, &self.empty, write(&goal)?);
+        serde_json::to_string(&asked).ok()
     }
 
     /// Turns what was read into facts; `assume` says whether the conditions are assumptions.
@@ -130,6 +151,71 @@ impl Query {
         out
     }
 
+    /// Adds premises that were read and not yet turned into facts, as facts.
+    pub(super) fn append(&mut self, pool: &mut Pool, more: Premises) {
+        for (symbol, low, high) in more.symbols {
+            if let Some(range) = ValueRange::between_options(low.clone(), high.clone()) {
+                self.facts.declare(pool, symbol, range);
+            }
+            match self.symbols.iter_mut().find(|(known, ..)| *known == symbol) {
+                Some((_, known_low, known_high)) => {
+                    *known_low = known_low.take().max(low);
+                    *known_high = [known_high.take(), high].into_iter().flatten().min();
+                }
+                None => self.symbols.push((symbol, low, high)),
+            }
+        }
+        for (symbol, value) in more.hints {
+            self.facts.hint(symbol, value);
+        }
+        for divisor in more.divisors {
+            self.facts.exclude_zero(pool, divisor);
+        }
+        for (condition, text) in more.given.into_iter().zip(more.texts) {
+            self.facts.assume(pool, condition);
+            self.given.push(condition);
+            self.texts.push(text);
+        }
+        for text in more.empty {
+            let never = pool.bool(false);
+            self.facts.assume(pool, never);
+            self.given.push(never);
+            self.texts.push(text);
+        }
+    }
+
+    /// Whether there is nothing: no symbol, no assumption, no divisor.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0 && self.divisors.is_empty() && self.empty.is_empty()
+    }
+
+    /// The number of symbols and assumptions.
+    pub(super) fn len(&self) -> usize {
+        self.symbols.len() + self.given.len()
+    }
+
+    /// The number of symbols, and that of assumptions.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.symbols.len(), self.given.len())
+    }
+
+    /// Whether a symbol was declared.
+    pub(super) fn declares(&self, symbol: Symbol) -> bool {
+        self.facts.ranges().any(|(known, ..)| known == symbol)
+    }
+
+    /// The declared symbols with their ranges, as they are written in requests.
+    pub(super) fn symbols_json(&self, pool: &Pool) -> Value {
+        let number = |v: &Option<Int>| match v {
+            Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
+            None => Value::Null,
+        };
+        let entry = |(s, low, high): &(Symbol, Option<Int>, Option<Int>)| {
+            (pool.symbol_name(*s).to_string(), serde_json::json!({"min": number(low), "max": number(high)}))
+        };
+        self.symbols.iter().map(entry).collect::<Map<_, _>>().into()
+    }
+
     fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {
         let read =
             read::closed(pool, text).map_err(|e| Refusal::invalid(format!("`{key}`: {e} in {text:?}")))?;
@@ -141,6 +227,11 @@ impl Query {
         if name.starts_with('%') {
             // The decision procedure names its own symbols like this.
             return Err(Refusal::invalid(format!("{name:?} is no name for a symbol")));
+        }
+        if !range.is_object() && !range.is_null() {
+            return Err(Refusal::invalid(format!(
+                "symbol {name}: expected an object such as {{\"min\": 2, \"max\": null}}, got {range}"
+            )));
         }
         let e = pool.symbol(name);
         let Some(symbol) = pool.as_symbol(e) else {

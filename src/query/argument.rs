@@ -1,5 +1,5 @@
 //! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
-use super::jsonl::Refusal;
+use super::Refusal;
 use crate::expr::{Expr, Int, Pool, text};
 use crate::fake::{Cx, Sizes, Tensor, Value};
 use crate::ir::dtype::{Device, Dtype, Layout, MemoryFormat};

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Clients that disconnect, send slowly, lie about lengths, send zip bombs and deep JSON: others are served all the while.
+
+    SIZEWISE=target/release/sizewise scripts/service/hostile.py [SECONDS]
+"""
+import io
+import json
+import os
+import random
+import socket
+import sys
+import threading
+import time
+import zipfile
+
+from served import Service
+
+SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 30
+end = time.time() + SECONDS
+GOAL = b'{"goal":"2 > 1"}'
+
+
+def head(path, media, length, extra=b""):
+    return (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nContent-Length: {length}\r\n"
+            .encode() + extra + b"\r\n")
+
+
+def link(port):
+    made = socket.create_connection(("127.0.0.1", port), timeout=5)
+    return made
+
+
+def bomb():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/archive_format", "pt2")
+        archive.writestr("a/archive_version", "0")
+        archive.writestr("a/models/model.json", b" " * (300 << 20))
+    return packed.getvalue()
+
+
+BOMB = bomb()
+HARD = json.dumps({"symbols": {s: {"min": 2} for s in "xyzw"}, "goal": "Ne(x**4 + y**4 + z**4, w**4)"}).encode()
+
+
+def disconnects(port):
+    with link(port) as l:
+        l.sendall(head("/v1/entail", "application/json", 100) + GOAL)
+
+
+def leaves_before_the_answer(port):
+    with link(port) as l:
+        l.sendall(head("/v1/entail", "application/json", len(HARD)) + HARD)
+
+
+def resets(port):
+    l = link(port)
+    l.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    l.sendall(head("/v1/check", "application/octet-stream", 1 << 20) + os.urandom(1000))
+    l.close()
+
+
+def sends_slowly(port):
+    with link(port) as l:
+        for byte in head("/v1/entail", "application/json", len(GOAL)) + GOAL[:-1]:
+            l.send(bytes([byte]))
+            time.sleep(0.02)
+
+
+def claims_too_much(port):
+    with link(port) as l:
+        l.sendall(head("/v1/check", "application/octet-stream", 1 << 50))
+        return l.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def claims_too_little(port):
+    with link(port) as l:
+        l.sendall(head("/v1/entail", "application/json", 5) + GOAL)
+        return b" 400 " in l.recv(100)
+
+
+def claims_nonsense(port):
+    with link(port) as l:
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Length: -7\r\n\r\n")
+        return b" 400 " in l.recv(100)
+
+
+def claims_twice(port):
+    with link(port) as l:
+        l.sendall(head("/v1/entail", "application/json", 5, b"Content-Length: 16\r\n") + GOAL)
+        return b" 400 " in l.recv(100)
+
+
+def broken_chunks(port):
+    with link(port) as l:
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                  b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n")
+        return b" 400 " in l.recv(100)
+
+
+def zip_bomb(port):
+    with link(port) as l:
+        l.sendall(head("/v1/check", "application/octet-stream", len(BOMB)) + BOMB)
+        return b" 413 " in l.recv(100)
+
+
+def deep_json(port):
+    body = b"[" * 400_000
+    with link(port) as l:
+        l.sendall(head("/v1/entail", "application/json", len(body)) + body)
+        return b" 400 " in l.recv(100)
+
+
+def batch_never_read(port):
+    with link(port) as l:
+        l.settimeout(1)
+        try:
+            l.sendall(head("/v1/entail", "application/x-ndjson", 1 << 30))
+            for _ in range(2000):
+                l.sendall((GOAL + b"\n") * 500)
+        except OSError:
+            pass
+
+
+def noise(port):
+    with link(port) as l:
+        l.sendall(os.urandom(5000))
+
+
+KINDS = [disconnects, leaves_before_the_answer, resets, sends_slowly, claims_too_much, claims_too_little,
+         claims_nonsense, claims_twice, broken_chunks, zip_bomb, deep_json, batch_never_read, noise]
+counts, wrong = {}, []
+
+
+def attack(port, seed):
+    draw = random.Random(seed)
+    while time.time() < end:
+        kind = draw.choice(KINDS)
+        try:
+            if kind(port) is False:
+                wrong.append(kind.__name__)
+        except OSError:
+            pass  # The service closed the connection: it may.
+        counts[kind.__name__] = counts.get(kind.__name__, 0) + 1
+
+
+with Service("--patience", "5") as service:
+    before = service.resident()
+    threads = [threading.Thread(target=attack, args=(service.port, i)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    served, slowest = 0, 0.0
+    while time.time() < end:
+        start = time.time()
+        status, text = service.post("/v1/entail", json.dumps({"goal": f"{served} + 1 > {served}"}))
+        slowest = max(slowest, time.time() - start)
+        # Busy is an honest answer; everything else is not.
+        assert status in (200, 429), (status, text)
+        served += status == 200
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    time.sleep(6)
+    status, text = service.post("/v1/entail", GOAL)
+    assert status == 200
+    panics = service.figure("sizewise_panics_total")
+    assert panics == 0, panics
+    print(f"{sum(counts.values())} hostile requests of {len(counts)} kinds, {served} honest ones answered, the slowest in "
+          f"{slowest * 1000:.0f} ms; no panic; memory {before:.0f} -> {service.resident():.0f} MiB")
+    print(dict(sorted(counts.items())))
+assert not wrong, wrong

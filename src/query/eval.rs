@@ -1,0 +1,75 @@
+//! What happens to inputs of given shapes.
+use super::{Fields, Refusal};
+use crate::check::{Evaluator, Refused, Shapes};
+use crate::expr::{Int, Value as Number, text};
+use crate::spec::Shape;
+use serde_json::Value as Json;
+
+/// Answers one request.
+///
+/// # Errors
+/// When the request cannot be understood.
+pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal> {
+    let mut shapes = Shapes::new();
+    for (field, is_tensor) in [("shapes", true), ("scalars", false)] {
+        match request.get(field) {
+            None | Some(Json::Null) => {}
+            Some(Json::Object(items)) => {
+                for (name, value) in items {
+                    let shape =
+                        if is_tensor { tensor(name, value)? } else { Shape::Scalar(scalar(name, value)?) };
+                    shapes.insert(name.as_str().into(), shape);
+                }
+            }
+            Some(_) => {
+                return Err(Refusal::invalid(format!("expected an object of `{field}` by placeholder name")));
+            }
+        }
+    }
+    let mut fields = Fields::new();
+    match evaluator.evaluate(&shapes) {
+        Ok(evaluation) => {
+            let pool = &evaluation.env.pool;
+            let size = |e: &crate::expr::Expr| match pool.as_int(*e) {
+                Some(v) => super::argument::int_json(&v),
+                None => text::print::expression(pool, *e).into(),
+            };
+            let outputs: Vec<Json> = evaluation
+                .outputs
+                .iter()
+                .map(|sizes| sizes.as_ref().map_or(Json::Null, |sizes| sizes.iter().map(size).collect()))
+                .collect();
+            fields.insert("ok".into(), true.into());
+            fields.insert("outputs".into(), outputs.into());
+        }
+        Err(Refused { malformed: true, message, .. }) => return Err(Refusal::invalid(message)),
+        Err(refused) => {
+            fields.insert("ok".into(), false.into());
+            fields.insert("error".into(), refused.message.into());
+            fields.insert("node".into(), refused.node.map_or(Json::Null, |n| Json::from(&*n)));
+            fields.insert("expr".into(), refused.expr.map_or(Json::Null, Json::from));
+        }
+    }
+    Ok(fields)
+}
+
+fn tensor(name: &str, json: &Json) -> Result<Shape, Refusal> {
+    let wrong = || Refusal::invalid(format!("expected a list of sizes for `{name}`, got {json}"));
+    let items = json.as_array().ok_or_else(wrong)?;
+    let size = |v: &Json| v.as_number().and_then(|n| n.to_string().parse::<Int>().ok());
+    items.iter().map(size).collect::<Option<Vec<Int>>>().map(Shape::Tensor).ok_or_else(wrong)
+}
+
+fn scalar(name: &str, json: &Json) -> Result<Number, Refusal> {
+    match json {
+        Json::Bool(b) => Ok(Number::Bool(*b)),
+        Json::Number(n) => match n.to_string().parse::<Int>() {
+            Ok(v) => Ok(Number::Int(v)),
+            Err(_) => n
+                .as_f64()
+                .map(Number::Float)
+                .ok_or_else(|| Refusal::invalid(format!("the value of `{name}`"))),
+        },
+        _ => Err(Refusal::invalid(format!("expected a number for `{name}`, got {json}"))),
+    }
+}

@@ -1,0 +1,46 @@
+//! A program's graph as data for pages: nodes with the shapes of their results.
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// The graph.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphView {
+    /// The user's inputs.
+    pub inputs: Vec<ValueView>,
+    /// The nodes in order; those of graphs within follow the node that calls them.
+    pub nodes: Vec<NodeView>,
+    /// The names of the values that the user gets.
+    pub outputs: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// Its operator.
+    pub op: String,
+    /// How deep the graph lies that it belongs to; 0 for the program's own.
+    pub depth: usize,
+    /// The values that it uses.
+    pub uses: Vec<String>,
+    /// Its results.
+    pub values: Vec<ValueView>,
+    /// The user's line.
+    pub location: Option<String>,
+    /// The text of that line.
+    pub code: Option<String>,
+}
+
+/// A value.
+#[derive(Clone, Debug, Serialize)]
+pub struct ValueView {
+    /// Its name.
+    pub name: String,
+    /// The dtype, or what kind of value it is.
+    pub kind: String,
+    /// The sizes of a tensor: integers, or expressions in the program's symbols.
+    pub sizes: Option<Vec<Json>>,
+    /// The value of an integer, in the program's symbols.
+    pub value: Option<Json>,
+}

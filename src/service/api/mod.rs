@@ -1,0 +1,10 @@
+//! The paths of the service.
+pub mod check;
+pub mod docs;
+pub mod envs;
+pub mod eval;
+pub mod form;
+pub mod health;
+pub mod params;
+pub mod questions;
+pub mod schema;

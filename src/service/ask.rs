@@ -1,0 +1,285 @@
+//! Answering questions on expressions and operators: from the cache where it knows, else by the engine.
+use super::app::App;
+use super::cache::{Entry, Key, key};
+use super::work::or_bug;
+use crate::decide::{Trace, Verdict};
+use crate::query::entail::{Question, Settled};
+use crate::query::{self, Ask, Fields, Refusal, Standing};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What is asked of the engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Do facts imply a goal?
+    Entail {
+        /// With a proof.
+        proof: bool,
+        /// With what each rung came to.
+        explain: bool,
+    },
+    /// The smallest equal expression.
+    Simplify,
+    /// The smallest equivalent set of guards.
+    Minimize,
+    /// Exact bounds.
+    Bounds,
+    /// What an operator call returns.
+    Infer,
+}
+
+impl Command {
+    /// The command's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Command::Entail { .. } => "entail",
+            Command::Simplify => "simplify",
+            Command::Minimize => "minimize",
+            Command::Bounds => "bounds",
+            Command::Infer => "infer",
+        }
+    }
+}
+
+/// A command with the share of the budget that it may use, in hundredths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub command: Command,
+    /// How much of the budget each answer may take.
+    pub share: u32,
+}
+
+/// The text of an answer without the value of its `id`, and the place of that.
+#[derive(Clone, Debug)]
+pub struct Text {
+    bytes: Arc<[u8]>,
+    id_at: usize,
+}
+
+impl Text {
+    /// The text of a reply.
+    fn of(reply: &Fields) -> Text {
+        let (mut bytes, mut id_at) = (vec![b'{'], 0);
+        for (key, value) in reply {
+            if bytes.len() > 1 {
+                bytes.push(b',');
+            }
+            // Writing to memory does not fail.
+            drop(serde_json::to_writer(&mut bytes, key));
+            bytes.push(b':');
+            match key == "id" {
+                true => id_at = bytes.len(),
+                false => drop(serde_json::to_writer(&mut bytes, value)),
+            }
+        }
+        bytes.push(b'}');
+        Text { bytes: bytes.into(), id_at }
+    }
+
+    /// The text of an answer's fields.
+    pub fn answer(fields: Fields) -> Text {
+        Text::of(&query::reply(None, Ok(fields)))
+    }
+
+    /// The text of a refusal.
+    pub fn refusal(refusal: Refusal) -> Text {
+        Text::of(&query::reply(None, Err(refusal)))
+    }
+
+    /// Writes the whole answer to a request with this `id`.
+    pub fn write(&self, id: &Value, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.id_at]);
+        drop(serde_json::to_writer(&mut *out, id));
+        out.extend_from_slice(&self.bytes[self.id_at..]);
+    }
+
+    /// The bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// What came up when a bug ended an answer.
+fn bug() -> Refusal {
+    Refusal::no_result("internal", "the engine came upon a bug of its own; please report it with the request")
+}
+
+/// The key of a request's answer in memory. The `id` is taken out of the request.
+pub fn memory_key(asked: Asked, request: &Fields) -> Key {
+    let options: u8 = match asked.command {
+        Command::Entail { proof, explain } => u8::from(proof) + 2 * u8::from(explain),
+        _ => 0,
+    };
+    let text = serde_json::to_vec(request).unwrap_or_default();
+    key(&[asked.command.name().as_bytes(), &[options], &asked.share.to_le_bytes(), &text])
+}
+
+/// A request and the way to its answer.
+struct Pending {
+    at: usize,
+    memory: Key,
+    question: Option<Question>,
+    store: Option<Key>,
+}
+
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread.
+pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
+    let mut answers: Vec<Option<Result<Text, Refusal>>> = Vec::with_capacity(requests.len());
+    let mut pending = Vec::new();
+    for (at, request) in requests.iter().enumerate() {
+        let memory = memory_key(asked, request);
+        let known = app.cache.recall(&memory);
+        if known.is_none() {
+            pending.push(Pending { at, memory, question: None, store: None });
+        }
+        answers.push(known.map(Ok));
+    }
+    let budget = app.budget.percent(asked.share);
+    let storable = asked.command == Command::Entail { proof: false, explain: false };
+    if storable && app.cache.has_store() {
+        for one in &mut pending {
+            match or_bug(|| Question::read(&requests[one.at])) {
+                Ok(Ok(question)) => {
+                    one.store = question.canonical(&budget).map(|text| key(&[text.as_bytes()]));
+                    one.question = Some(question);
+                }
+                Ok(Err(refusal)) => answers[one.at] = Some(Err(refusal)),
+                Err(_) => answers[one.at] = Some(Err(counted_bug(app))),
+            }
+        }
+        pending.retain(|one| answers[one.at].is_none());
+    }
+    let keys: Vec<Key> = pending.iter().filter_map(|one| one.store).collect();
+    let mut entries = app.cache.look_up(&keys).into_iter();
+    for one in pending {
+        let entry = one.store.and_then(|_| entries.next().flatten());
+        let (at, memory) = (one.at, one.memory);
+        let answer = or_bug(|| compute(app, asked, &requests[at], one, entry));
+        let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
+        if let Ok(text) = &answer {
+            app.cache.remember(memory, text.clone());
+        }
+        answers[at] = Some(answer);
+    }
+    app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(bug()))).collect()
+}
+
+fn counted_bug(app: &App) -> Refusal {
+    app.metrics.panics.inc();
+    bug()
+}
+
+/// Finds one answer that memory does not have.
+fn compute(
+    app: &App,
+    asked: Asked,
+    request: &Fields,
+    one: Pending,
+    entry: Option<Entry>,
+) -> Result<Text, Refusal> {
+    let budget = app.budget.percent(asked.share);
+    let fields = match asked.command {
+        Command::Entail { proof, explain } => {
+            let mut question = match one.question {
+                Some(question) => question,
+                None => Question::read(request)?,
+            };
+            if let Some(entry) = entry {
+                question.assume();
+                if let Some(settled) = question.recheck(&entry.certificate) {
+                    app.metrics.hits.with_label_values(&["store"]).inc();
+                    return Ok(Text::answer(question.reply(&settled)));
+                }
+                app.metrics.rejected.with_label_values(&["check"]).inc();
+                question = Question::read(request)?;
+            }
+            app.metrics.misses.inc();
+            let settled = question.decide(&budget);
+            count(app, &settled);
+            if let Some(key) = one.store
+                && let Some(certificate) = question.certificate(&settled)
+            {
+                app.cache.keep(key, &Entry { certificate });
+            }
+            let mut reply = question.reply(&settled);
+            if explain {
+                reply.insert("explain".into(), Question::explanation(&settled));
+            }
+            if proof {
+                reply.insert("proof".into(), question.proof(&settled));
+            }
+            reply
+        }
+        other => {
+            app.metrics.misses.inc();
+            let mut trace = Trace::off();
+            match other {
+                Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
+                Command::Minimize => query::minimize::answer(request, &budget, &mut trace)?,
+                Command::Bounds => query::bounds::answer(request, &budget, &mut trace)?,
+                _ => query::infer::answer(&app.operators, request)?,
+            }
+        }
+    };
+    Ok(Text::answer(fields))
+}
+
+fn count(app: &App, settled: &Settled) {
+    let verdict = match &settled.answer.verdict {
+        Verdict::Implied { .. } => "implied",
+        Verdict::Refuted { .. } => "refuted",
+        Verdict::Inconsistent { .. } => "inconsistent",
+        Verdict::Unknown { .. } => "unknown",
+    };
+    app.metrics.decided.with_label_values(&[verdict, settled.answer.decided_by.name()]).inc();
+    if settled.answer.verdict.is_unknown() {
+        app.metrics.exhausted.with_label_values(&["entail"]).inc();
+    }
+}
+
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again.
+pub fn answer_in(
+    app: &App,
+    standing: &mut Option<Standing>,
+    ask: Ask,
+    share: u32,
+    requests: &[Fields],
+) -> Vec<Result<Text, Refusal>> {
+    let budget = app.budget.percent(share);
+    let command = match ask {
+        Ask::Entail => "entail",
+        Ask::Simplify => "simplify",
+        Ask::Bounds => "bounds",
+    };
+    app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        let Some(mut facts) = standing.take() else {
+            answers.push(Err(Refusal::no_result("internal", "a bug has left the environment in disorder")));
+            continue;
+        };
+        answers.push(match or_bug(|| (facts.ask(ask, request, &budget), facts)) {
+            Ok((answer, facts)) => {
+                *standing = Some(facts);
+                if let Ok(fields) = &answer {
+                    count_fields(app, fields);
+                }
+                answer.map(Text::answer)
+            }
+            Err(_) => Err(counted_bug(app)),
+        });
+    }
+    answers
+}
+
+fn count_fields(app: &App, fields: &Fields) {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    if let (Some(verdict), Some(rung)) = (text("verdict"), text("decided_by")) {
+        app.metrics.decided.with_label_values(&[verdict, rung]).inc();
+        if verdict == "unknown" {
+            app.metrics.exhausted.with_label_values(&["entail"]).inc();
+        }
+    }
+}

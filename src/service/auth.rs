@@ -1,0 +1,115 @@
+//! Bearer tokens: a file of their hashes says which are known.
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+/// A hash of a token.
+type Hash = [u8; 32];
+
+/// Which token a request came with; by this, environments belong to whoever made them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Holder(u32);
+
+/// The known tokens.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    hashes: Vec<Hash>,
+}
+
+/// A file of tokens that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct TokensError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Tokens {
+    /// Reads a file: on each line the SHA-256 hash of a token in hexadecimal; what follows it is a remark, lines that begin with `#` are
+    /// remarks.
+    ///
+    /// # Errors
+    /// When a line holds no hash, or there is none at all.
+    pub fn parse(text: &str) -> Result<Tokens, TokensError> {
+        let mut hashes = Vec::new();
+        for (i, line) in text.lines().enumerate() {
+            let Some(word) = line.split_whitespace().next().filter(|word| !word.starts_with('#')) else {
+                continue;
+            };
+            let error = || TokensError {
+                line: i + 1,
+                message: "expected the SHA-256 hash of a token: 64 hexadecimal digits".to_string(),
+            };
+            hashes.push(hex(word).ok_or_else(error)?);
+        }
+        match hashes.is_empty() {
+            true => Err(TokensError { line: 1, message: "the file holds no hash of a token".to_string() }),
+            false => Ok(Tokens { hashes }),
+        }
+    }
+
+    /// Who holds the token of an `Authorization` header, if it is known. Takes the same time whichever token it is, and however much of it
+    /// is right.
+    pub fn holder(&self, authorization: Option<&[u8]>) -> Option<Holder> {
+        let header = authorization?;
+        let (scheme, token) = header.split_at_checked(7)?;
+        if !scheme.eq_ignore_ascii_case(b"bearer ") {
+            return None;
+        }
+        let hash: Hash = Sha256::digest(token.trim_ascii()).into();
+        let (mut found, mut holder) = (Choice::from(0), 0u32);
+        for (i, known) in self.hashes.iter().enumerate() {
+            let same = known.ct_eq(&hash);
+            holder.conditional_assign(&(i as u32), same);
+            found |= same;
+        }
+        bool::from(found).then_some(Holder(holder))
+    }
+}
+
+fn hex(text: &str) -> Option<Hash> {
+    let digits = text.as_bytes();
+    if digits.len() != 64 {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
+        let digit = |c: u8| char::from(c).to_digit(16);
+        *byte = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash_of(token: &str) -> String {
+        Sha256::digest(token).iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    #[test]
+    fn known_tokens_are_told_apart() {
+        let text = format!("# tokens\n{}  ci\n\n{}\n", hash_of("one"), hash_of("two").to_uppercase());
+        let tokens = Tokens::parse(&text).unwrap();
+        for (header, holder) in [
+            (Some("Bearer one"), Some(Holder(0))),
+            (Some("bearer two"), Some(Holder(1))),
+            (Some("Bearer three"), None),
+            (Some("Bearer "), None),
+            (Some("Basic one"), None),
+            (Some("one"), None),
+            (None, None),
+        ] {
+            assert_eq!(tokens.holder(header.map(str::as_bytes)), holder, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn files_without_hashes_are_refused() {
+        for (text, line) in [("", 1), ("# none\n", 1), ("secret\n", 1), ("\nxyz0\n", 2)] {
+            assert_eq!(Tokens::parse(text).unwrap_err().line, line, "{text:?}");
+        }
+    }
+}

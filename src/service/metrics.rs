@@ -1,0 +1,159 @@
+//! Figures for Prometheus.
+use prometheus::{
+    Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
+};
+use std::time::Duration;
+
+/// The bounds of the histogram of latencies, in seconds.
+const LATENCIES: &[f64] =
+    &[0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+/// All figures.
+pub struct Metrics {
+    registry: Registry,
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+    /// Requests refused, by the problem's code.
+    pub problems: IntCounterVec,
+    /// Queries answered, by command.
+    pub queries: IntCounterVec,
+    /// Verdicts, by verdict and by the rung that decided. Those from the cache are not counted again.
+    pub decided: IntCounterVec,
+    /// Questions that a budget ended, by command.
+    pub exhausted: IntCounterVec,
+    /// Look-ups that found an answer, by `memory` and `store`.
+    pub hits: IntCounterVec,
+    /// Look-ups that found none.
+    pub misses: IntCounter,
+    /// Entries of the store that were not believed, by reason.
+    pub rejected: IntCounterVec,
+    /// Entries that were not written because the store was too slow, or not there.
+    pub unwritten: IntCounter,
+    /// Whether the store answers: 1, or 0 where only memory is left.
+    pub store_up: IntGauge,
+    /// Bugs come upon while answering.
+    pub panics: IntCounter,
+    /// Environments.
+    pub envs: IntGauge,
+    /// Pieces of work that run.
+    pub running: IntGauge,
+    /// Pieces of work that wait.
+    pub queued: IntGauge,
+    /// Requests that were accepted and not answered yet.
+    pub in_flight: IntGauge,
+    /// Connections.
+    pub connections: IntGauge,
+    /// Bytes of memory in use.
+    pub resident: IntGauge,
+}
+
+impl Metrics {
+    /// All figures at zero.
+    ///
+    /// # Errors
+    /// When two figures have one name.
+    pub fn new() -> prometheus::Result<Metrics> {
+        let registry = Registry::new();
+        let counters = |name: &str, help: &str, labels: &[&str]| {
+            let metric = IntCounterVec::new(Opts::new(format!("sizewise_{name}"), help), labels)?;
+            registry.register(Box::new(metric.clone()))?;
+            prometheus::Result::Ok(metric)
+        };
+        let counter = |name: &str, help: &str| {
+            let metric = IntCounter::new(format!("sizewise_{name}"), help)?;
+            registry.register(Box::new(metric.clone()))?;
+            prometheus::Result::Ok(metric)
+        };
+        let gauge = |name: &str, help: &str| {
+            let metric = IntGauge::new(format!("sizewise_{name}"), help)?;
+            registry.register(Box::new(metric.clone()))?;
+            prometheus::Result::Ok(metric)
+        };
+        let seconds = HistogramVec::new(
+            HistogramOpts::new(
+                "sizewise_request_seconds",
+                "How long requests took, batches to their first answer.",
+            )
+            .buckets(LATENCIES.to_vec()),
+            &["endpoint"],
+        )?;
+        registry.register(Box::new(seconds.clone()))?;
+        Ok(Metrics {
+            requests: counters(
+                "requests_total",
+                "Requests by endpoint and status.",
+                &["endpoint", "status"],
+            )?,
+            seconds,
+            problems: counters("problems_total", "Requests refused, by code.", &["code"])?,
+            queries: counters("queries_total", "Queries answered, by command.", &["command"])?,
+            decided: counters("decided_total", "Verdicts by rung.", &["verdict", "rung"])?,
+            exhausted: counters("budget_exhausted_total", "Questions that a budget ended.", &["command"])?,
+            hits: counters("cache_hits_total", "Answers found in the cache.", &["in"])?,
+            misses: counter("cache_misses_total", "Answers not found in the cache.")?,
+            rejected: counters(
+                "cache_rejected_total",
+                "Cached answers that were not believed.",
+                &["reason"],
+            )?,
+            unwritten: counter("cache_unwritten_total", "Answers that did not reach the store.")?,
+            store_up: gauge(
+                "cache_store_up",
+                "1 if the store of the cache answers, 0 if only memory is left.",
+            )?,
+            panics: counter("panics_total", "Bugs come upon while answering.")?,
+            envs: gauge("envs", "Environments that live.")?,
+            running: gauge("work_running", "Pieces of work that run.")?,
+            queued: gauge("work_queued", "Pieces of work that wait.")?,
+            in_flight: gauge("in_flight", "Requests accepted and not answered yet.")?,
+            connections: gauge("connections", "Open connections.")?,
+            resident: gauge("resident_bytes", "Bytes of memory in use.")?,
+            registry,
+        })
+    }
+
+    /// Counts a request.
+    pub fn request(&self, endpoint: &str, status: u16, took: Duration) {
+        self.requests.with_label_values(&[endpoint, status_text(status)]).inc();
+        self.seconds.with_label_values(&[endpoint]).observe(took.as_secs_f64());
+    }
+
+    /// The figures in Prometheus' text form.
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        // Writing to memory fails only where a figure is malformed; what was written before it is given.
+        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// A status as text, without making one for the usual ones.
+fn status_text(status: u16) -> &'static str {
+    match status {
+        200 => "200",
+        201 => "201",
+        204 => "204",
+        400 => "400",
+        401 => "401",
+        403 => "403",
+        404 => "404",
+        405 => "405",
+        408 => "408",
+        413 => "413",
+        415 => "415",
+        422 => "422",
+        429 => "429",
+        500 => "500",
+        503 => "503",
+        504 => "504",
+        _ => "other",
+    }
+}
+
+/// The resident bytes of this process; none where the system does not say.
+pub fn resident_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    // Linux counts in pages of 4 KiB on the machines that the service is built for.
+    Some(pages * 4096)
+}

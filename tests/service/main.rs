@@ -1,0 +1,10 @@
+//! The service, asked in process: every path, every problem, every limit.
+mod answers;
+mod cache;
+mod client;
+mod envs;
+mod forms;
+mod limits;
+mod problems;
+mod starting;
+mod stopping;
