@@ -1,6 +1,7 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
 use super::evaluate::Evaluator;
 use super::excluded::excluded;
+use super::ledger::ledger;
 use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
@@ -12,8 +13,8 @@ use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind};
 use crate::range::ValueRange;
 use crate::report::{
-    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Level, MismatchReport, Outcome, Report,
-    UnsupportedReport,
+    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Keeper, Level, MismatchReport, Outcome,
+    Report, UnsupportedReport,
 };
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
@@ -276,6 +277,11 @@ impl<'p> Examination<'_, 'p> {
             });
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
         }
+        if self.detailed {
+            self.report.ledger =
+                ledger(self.assumptions, self.evaluator.contract(), run, &self.report.guards);
+            self.dropped();
+        }
         for message in std::mem::take(&mut run.unreadable) {
             self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
@@ -285,12 +291,36 @@ impl<'p> Examination<'_, 'p> {
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
+                check: format!(
+                    "torch._check({})",
+                    summary::shown(self.assumptions, &run.env, assert.condition)
+                ),
                 message: format!(
                     "{} needs it ({})",
                     step.map(|s| s.op.to_string()).unwrap_or_default(),
                     assert.clause
                 ),
             });
+        }
+    }
+}
+
+impl Examination<'_, '_> {
+    /// Says which assumptions nothing keeps.
+    fn dropped(&mut self) {
+        let dropped: Vec<String> = self
+            .report
+            .ledger
+            .iter()
+            .filter(|entry| entry.kept_by == Keeper::Nothing)
+            .map(|entry| entry.assumption.clone())
+            .collect();
+        if !dropped.is_empty() {
+            let message = format!(
+                "the program assumes {}, and neither an assertion nor an operator checks that",
+                dropped.join(", ")
+            );
+            self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));
         }
     }
 }

@@ -5,6 +5,7 @@ mod excluded;
 mod explain;
 mod fix;
 mod guard_set;
+mod ledger;
 mod minimal;
 mod obligation;
 mod outline;

@@ -280,6 +280,7 @@ impl Checker {
             unsupported: Vec::new(),
             fixes: Vec::new(),
             runtime_asserts: Vec::new(),
+            ledger: Vec::new(),
             diagnostics: Vec::new(),
             timings: IndexMap::new(),
         }

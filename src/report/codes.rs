@@ -37,6 +37,11 @@ pub const CODES: &[(&str, &str)] = &[
         "An operator needs to know something of a size that only data decides. A torch._check with the condition, before the line \
          that is named, settles it.",
     ),
+    (
+        "assertion-dropped",
+        "The program's shapes rest on a bound of a number that only data decides, and neither an assertion in the graph nor an operator \
+         checks it: where it does not hold, recorded shapes are wrong. Exporters are to keep the assertion that gave rise to the bound.",
+    ),
     ("malformed-call", "A node's arguments do not fit the schema of its operator."),
     ("unreadable", "An expression of the program could not be read; what it says is not taken into account."),
     (

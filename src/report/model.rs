@@ -77,6 +77,8 @@ pub struct Report {
     pub fixes: Vec<Fix>,
     /// What only running the program can check.
     pub runtime_asserts: Vec<AssertReport>,
+    /// Everything that the program's shapes rest on, and what keeps it.
+    pub ledger: Vec<LedgerEntry>,
     /// Everything else worth saying.
     pub diagnostics: Vec<Diagnostic>,
     /// Seconds by phase; empty unless asked for, as they differ from run to run.
@@ -260,6 +262,41 @@ pub struct AssertReport {
     pub expr: String,
     /// What it is for.
     pub message: String,
+    /// The line that states it in the user's program.
+    pub check: String,
+}
+
+/// Something that the program's shapes rest on.
+#[derive(Clone, Debug, Serialize)]
+pub struct LedgerEntry {
+    /// The condition in the user's names.
+    pub assumption: String,
+    /// What keeps it.
+    pub kept_by: Keeper,
+    /// The node that does, or that needs it.
+    pub by: Option<String>,
+    /// Whether it follows from what is known without it.
+    pub redundant: bool,
+}
+
+/// What keeps an assumption.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keeper {
+    /// A range that the exported module checks of its inputs.
+    Range,
+    /// A guard that the exported module checks of its inputs.
+    Guard,
+    /// Sizes 0 and 1 were set apart when the program was traced; the module takes them, and their conditions are proved without it.
+    Policy,
+    /// An assertion in the graph.
+    Assertion,
+    /// The operator itself, which refuses what breaks it.
+    Operator,
+    /// A proof from what is assumed.
+    Proof,
+    /// Nothing: the assertion was dropped.
+    Nothing,
 }
 
 /// How serious a diagnostic is.

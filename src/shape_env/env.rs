@@ -20,6 +20,8 @@ pub struct ShapeEnv {
     pub(super) symbols: FxHashMap<Symbol, SymbolInfo>,
     pub(super) guards: Vec<Guard>,
     pub(super) asserts: Vec<RuntimeAssert>,
+    /// Assertions of the program itself.
+    stated: Vec<RuntimeAssert>,
     /// What is assumed of sizes without being told.
     pub(super) policies: Policies,
     /// What the policies have made of sizes.
@@ -79,6 +81,7 @@ impl ShapeEnv {
             symbols: FxHashMap::default(),
             guards: Vec::new(),
             asserts: Vec::new(),
+            stated: Vec::new(),
             layout_choices: Vec::new(),
             settled: FxHashMap::default(),
             hint_values: FxHashMap::default(),
@@ -185,6 +188,11 @@ impl ShapeEnv {
         &self.asserts
     }
 
+    /// The assertions that the program itself makes, whether or not they follow from something.
+    pub fn stated(&self) -> &[RuntimeAssert] {
+        &self.stated
+    }
+
     /// The layout choices made by hint so far.
     pub fn layout_choices(&self) -> &[(Expr, Origin)] {
         &self.layout_choices
@@ -237,6 +245,9 @@ impl ShapeEnv {
 
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
+        if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
+            self.stated.push(RuntimeAssert { condition, origin: self.origin, clause });
+        }
         if self.pool.as_bool(condition) == Some(false) {
             return Required::Refuted;
         }

@@ -1,0 +1,154 @@
+//! The ledger: everything that the program's shapes rest on, and what keeps it.
+//!
+//! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion in the graph, by an
+//! operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped assertion. Assertions that follow from what is
+//! known without them are redundant.
+use super::run::Run;
+use super::summary;
+use crate::decide::{Budget, Facts, decide};
+use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::ir::Bounds;
+use crate::range::ValueRange;
+use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
+use crate::shape_env::{Origin, ShapeEnv};
+use crate::spec::{Assumptions, Contract};
+
+/// Lower bounds up to this one are not checked by exported modules.
+const UNCHECKED_MINIMUM: i64 = 2;
+/// Bounds beyond these only say that a number has 64 bits.
+const WIDTH: i64 = i64::MAX - 1;
+
+/// The ledger of a run under assumptions.
+pub(super) fn ledger(
+    assumptions: &Assumptions,
+    contract: &Contract,
+    run: &mut Run,
+    proved: &[GuardReport],
+) -> Vec<LedgerEntry> {
+    let mut entries = Vec::new();
+    inputs(assumptions, contract, run, &mut entries);
+    for guard in proved.iter().filter(|guard| guard.node.is_some()) {
+        let kept_by = match guard.verdict {
+            GuardVerdict::Implied => Keeper::Proof,
+            GuardVerdict::Violated | GuardVerdict::Unknown => Keeper::Operator,
+        };
+        entries.push(LedgerEntry {
+            assumption: guard.shown.clone(),
+            kept_by,
+            by: guard.node.clone(),
+            redundant: false,
+        });
+    }
+    unbacked(assumptions, contract, run, &mut entries);
+    entries
+}
+
+/// The ranges and guards that the exported module checks of its inputs.
+fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
+    for (e, bounds) in &contract.ranges {
+        let symbols = run.env.pool.free_symbols(&[*e]);
+        if symbols.is_empty() || !symbols.iter().all(|s| contract.hints.contains_key(s)) {
+            continue;
+        }
+        let e = assumptions.records.translate(&mut run.env, *e);
+        for (condition, bound, is_lower) in conditions(&mut run.env.pool, e, *bounds) {
+            let checked = !is_lower || bound > UNCHECKED_MINIMUM;
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, condition),
+                kept_by: if checked { Keeper::Range } else { Keeper::Policy },
+                by: None,
+                redundant: false,
+            });
+        }
+    }
+    for (_, condition) in &contract.guards {
+        let condition = assumptions.records.translate(&mut run.env, *condition);
+        entries.push(LedgerEntry {
+            assumption: summary::shown(assumptions, &run.env, condition),
+            kept_by: Keeper::Guard,
+            by: None,
+            redundant: false,
+        });
+    }
+}
+
+/// What is assumed of sizes that only data decides: assertions in the graph, ranges that the program records, and what operators need.
+fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
+    let budget = Budget::small();
+    let stated: Vec<(Expr, Origin)> =
+        run.env.stated().iter().map(|assert| (assert.condition, assert.origin)).collect();
+    let mut known = without_recorded_ranges(assumptions, run, &stated);
+    for &(condition, origin) in &stated {
+        if run.env.pool.as_bool(condition).is_some() {
+            continue;
+        }
+        let redundant = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+        known.assume(&mut run.env.pool, condition);
+        entries.push(LedgerEntry {
+            assumption: summary::shown(assumptions, &run.env, condition),
+            kept_by: Keeper::Assertion,
+            by: run.steps.get(origin.0 as usize).map(|s| s.node.to_string()),
+            redundant,
+        });
+    }
+    for (e, bounds) in &contract.ranges {
+        if run.env.pool.as_symbol(*e).is_none_or(|s| contract.hints.contains_key(&s)) {
+            continue;
+        }
+        for (condition, bound, _) in conditions(&mut run.env.pool, *e, *bounds) {
+            if bound.abs() >= WIDTH || run.env.pool.as_bool(condition).is_some() {
+                continue;
+            }
+            let implied = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, condition),
+                kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },
+                by: None,
+                redundant: false,
+            });
+        }
+    }
+    for assert in &run.asserts {
+        if !stated.iter().any(|(condition, _)| *condition == assert.condition) {
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, assert.condition),
+                kept_by: Keeper::Operator,
+                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node.to_string()),
+                redundant: false,
+            });
+        }
+    }
+}
+
+/// What is known of the inputs, and of sizes that data decides by the operators that make them: neither assertions nor recorded ranges.
+fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
+    let mut known = Facts::new();
+    let mut own: ShapeEnv = assumptions.env.clone();
+    let ranges: Vec<(Symbol, Option<Int>, Option<Int>)> =
+        own.facts().1.ranges().map(|(s, low, high)| (s, low.cloned(), high.cloned())).collect();
+    for (symbol, low, high) in ranges {
+        let range = ValueRange::between_options(low, high).unwrap_or_else(ValueRange::all);
+        known.declare(&mut run.env.pool, symbol, range);
+    }
+    let made: Vec<Expr> = run.env.facts().1.conditions().to_vec();
+    for condition in made {
+        if !stated.iter().any(|(assertion, _)| *assertion == condition) {
+            known.assume(&mut run.env.pool, condition);
+        }
+    }
+    known
+}
+
+/// The conditions that bounds are, each with the bound and whether it is the lower one.
+fn conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<(Expr, i64, bool)> {
+    let mut conditions = Vec::new();
+    if let Some(min) = bounds.min {
+        let low = pool.int(min);
+        conditions.push((pool.ge(e, low), min, true));
+    }
+    if let Some(max) = bounds.max {
+        let high = pool.int(max);
+        conditions.push((pool.le(e, high), max, false));
+    }
+    conditions
+}
