@@ -30,10 +30,13 @@ fn check(name: &str, spec: &Json) -> Report {
     checker(name).check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report")
 }
 
+/// The conditions of one reason, each with the node that needs it.
+type Reason = [(&'static str, Option<&'static str>)];
+
 #[test]
 fn what_forces_a_dimension_is_named_with_nothing_that_is_not_needed() {
     // Program, dimension, whether it is static, and the conditions of each reason with the nodes that need them.
-    let table: &[(&str, &str, bool, &[&[(&str, Option<&str>)]])] = &[
+    let table: &[(&str, &str, bool, &[&Reason])] = &[
         ("v_flatten_linear", "x.shape[1]", true, &[&[("x.shape[1] == 3", Some("linear"))]]),
         ("v_flatten_linear", "x.shape[2]", true, &[&[("x.shape[2] == 4", Some("linear"))]]),
         ("v_static_vs_dim", "y.shape[0]", true, &[&[("y.shape[0] == 4", None)]]),

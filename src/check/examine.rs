@@ -215,7 +215,14 @@ impl<'p> Examination<'_, 'p> {
                 } else {
                     "malformed-call"
                 };
-                let mut note = diagnostic(code, Level::Warning, format!("{}: {}", step.op, failure.message));
+                let settled = match &shown {
+                    Some(shown) if failure.kind == FailureKind::DataDependent => {
+                        format!("; `torch._check({shown})` before this line, or its opposite, settles that")
+                    }
+                    _ => String::new(),
+                };
+                let message = format!("{}: {}{settled}", step.op, failure.message);
+                let mut note = diagnostic(code, Level::Warning, message);
                 (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
                 self.report.diagnostics.push(note);
                 self.lower(Outcome::Unknown);
