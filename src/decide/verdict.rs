@@ -169,6 +169,8 @@ pub struct Budget {
     pub branches: u32,
     /// Entries of tableaus that linear reasoning may change over all branches.
     pub work: u32,
+    /// Terms and operands that linear reasoning, number theory and case splits may write and visit.
+    pub terms: u32,
     /// Iterations of equality saturation; 0 leaves that rung out.
     pub iterations: u32,
     /// Z3's resource limit (`rlimit`); 0 leaves that rung out.
@@ -177,7 +179,14 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { points: 60_000, branches: 400, work: 1_000_000, iterations: 4, rlimit: 400_000 }
+        Budget {
+            points: 60_000,
+            branches: 400,
+            work: 1_000_000,
+            terms: 4_000_000,
+            iterations: 4,
+            rlimit: 400_000,
+        }
     }
 }
 
@@ -189,13 +198,27 @@ impl Budget {
             points: more(self.points),
             branches: more(self.branches),
             work: more(self.work),
+            terms: more(self.terms),
             iterations: self.iterations,
             rlimit: more(self.rlimit),
         }
     }
 
+    /// The part of a budget that each of so many questions gets.
+    pub(super) fn shared(&self, questions: u32) -> Budget {
+        let part = |v: u32| v / questions.max(1);
+        Budget {
+            points: part(self.points),
+            branches: part(self.branches),
+            work: part(self.work),
+            terms: part(self.terms),
+            iterations: self.iterations,
+            rlimit: part(self.rlimit),
+        }
+    }
+
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
-        Budget { points: 2_000, branches: 30, work: 60_000, iterations: 0, rlimit: 0 }
+        Budget { points: 2_000, branches: 30, work: 60_000, terms: 500_000, iterations: 0, rlimit: 0 }
     }
 }
