@@ -78,11 +78,7 @@ fn emit(
     folder: &std::path::Path,
     id: Option<&Value>,
 ) -> Result<Value, Refusal> {
-    let status = match answer.verdict {
-        Verdict::Implied { .. } | Verdict::Inconsistent { .. } => "unsat",
-        Verdict::Refuted { .. } => "sat",
-        Verdict::Unknown { .. } => "unknown",
-    };
+    let status = answer.verdict.status();
     // Facts that contradict each other imply even what never holds.
     let goal = match answer.verdict {
         Verdict::Inconsistent { .. } => pool.bool(false),

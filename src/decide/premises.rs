@@ -8,7 +8,7 @@ use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Pool};
 
 /// Terms and operands that narrowing may write and visit in all.
-const MAX_TERMS: u64 = 4_000_000;
+const MAX_TERMS: u64 = 1_000_000;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
 /// Z3's resource limit where its core is asked for.

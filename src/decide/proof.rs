@@ -13,7 +13,7 @@ use crate::range::DomainTable;
 /// The most steps that are recorded.
 const MAX_STEPS: usize = 400;
 /// Terms and operands that finding a proof again may write and visit.
-const MAX_TERMS: u64 = 4_000_000;
+const MAX_TERMS: u64 = 1_000_000;
 /// The most domains that are shown.
 const MAX_DOMAINS: usize = 24;
 

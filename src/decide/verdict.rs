@@ -53,6 +53,15 @@ impl Verdict {
         matches!(self, Verdict::Implied { .. })
     }
 
+    /// The status of the question as SMT-LIB has it, the goal being negated: `unsat`, `sat` or `unknown`.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => "unsat",
+            Verdict::Refuted { .. } => "sat",
+            Verdict::Unknown { .. } => "unknown",
+        }
+    }
+
     /// Whether nothing was settled.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Verdict::Unknown { .. })
@@ -183,7 +192,7 @@ impl Default for Budget {
             points: 60_000,
             branches: 400,
             work: 1_000_000,
-            terms: 4_000_000,
+            terms: 1_000_000,
             iterations: 4,
             rlimit: 400_000,
         }
@@ -219,6 +228,6 @@ impl Budget {
 
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
-        Budget { points: 2_000, branches: 30, work: 60_000, terms: 500_000, iterations: 0, rlimit: 0 }
+        Budget { points: 2_000, branches: 30, work: 60_000, terms: 100_000, iterations: 0, rlimit: 0 }
     }
 }

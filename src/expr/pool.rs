@@ -144,7 +144,7 @@ impl Pool {
         self.intern(Node::Call(func, Args::from_slice(args)))
     }
 
-    /// The number of terms, factors or operands of an expression; 1 where it has none.
+    /// The number of terms (long coefficients counting more), factors or operands of an expression; 1 where it has none.
     pub fn operands(&self, e: Expr) -> usize {
         self.node(e).map_or(1, operands)
     }
@@ -329,7 +329,8 @@ impl Pool {
 
 fn operands(node: &Node) -> usize {
     match node {
-        Node::Sum { terms, .. } => terms.len(),
+        // Long coefficients count by their length in machine words.
+        Node::Sum { terms, .. } => terms.iter().map(|(_, c)| c.words()).sum(),
         Node::Product(factors) => factors.len(),
         Node::Call(_, args) => args.len(),
         _ => 1,

@@ -83,7 +83,8 @@ impl Forms {
             };
             let term = Poly { constant: Int::ZERO, terms: [(m, c.clone())].into_iter().collect() };
             poly = poly.add_scaled(&term, &Int::from(-1)).add_scaled(&self.solved[&m], &c);
-            self.written.set(self.written.get() + 2 * poly.terms.len());
+            let written: usize = poly.terms.iter().map(|(_, c)| c.words()).sum();
+            self.written.set(self.written.get() + 2 * written);
         }
         poly
     }

@@ -342,7 +342,8 @@ impl Solver<'_> {
                 rows.push((Poly { constant: Int::ZERO, terms: value.terms }, limits));
             }
         }
-        let terms: usize = rows.iter().map(|(poly, _)| poly.terms.len()).sum();
+        // Each row is written, copied and read several times.
+        let terms: usize = rows.iter().map(|(poly, _)| 4 * poly.terms.len()).sum();
         self.pool.charge(terms + node.forms.take_written());
         if self.pool.is_spent() {
             return Ok(None);

@@ -13,11 +13,11 @@ use z3::{Config, Context, Params, SatResult, Solver, Tactic};
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
 /// The highest degree of a monomial that is asked.
-const MAX_DEGREE: u32 = 8;
+const MAX_DEGREE: u32 = 4;
 /// The most terms and operands in a query that is asked.
 const MAX_TERMS: usize = 4_000;
 /// The most bits of a number in a nonlinear query.
-const MAX_NONLINEAR_BITS: u64 = 256;
+const MAX_NONLINEAR_BITS: u64 = 128;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
