@@ -122,3 +122,40 @@ fn every_command_that_reasons_explains_itself_and_takes_a_budget() {
         assert!(run(&[])["explain"].is_null(), "{command}");
     }
 }
+
+/// Questions that grow without end when they are multiplied out, substituted and split: each names the budget that ran out.
+#[test]
+fn what_grows_beyond_every_bound_is_stopped_by_counted_work() {
+    let queries = recorded("adversarial");
+    assert!(queries.len() >= 8);
+    for (query, answer) in queries.iter().zip(entail(&[], &queries)) {
+        let id = &query["id"];
+        assert_ne!(answer["verdict"], "error", "{id}");
+        assert!(!answer.to_string().contains("watchdog"), "{id}: {answer}");
+        if answer["verdict"] == "unknown" {
+            let reason = answer["reason"].as_str().expect("a reason");
+            assert!(
+                reason.contains("budget") || reason.contains("no assignment that satisfies"),
+                "{id}: {reason}"
+            );
+        }
+        // The same work comes to the same answer.
+        let again = &entail(&[], std::slice::from_ref(query))[0];
+        assert_eq!(again["verdict"], answer["verdict"], "{id}");
+        assert_eq!(again["reason"], answer["reason"], "{id}");
+    }
+}
+
+#[test]
+fn a_check_writes_its_questions_for_other_solvers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/programs/nn_dlrm.pt2");
+    Command::cargo_bin("sizewise")
+        .expect("the program is built")
+        .args(["check", program.to_str().expect("a path"), "--emit-smt2"])
+        .arg(folder.path())
+        .assert();
+    let first = std::fs::read_to_string(folder.path().join("0001.smt2")).expect("a question");
+    assert!(first.starts_with("; expected: unsat\n"), "{first}");
+    assert!(first.contains("(check-sat)"));
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Has every verdict checked again by solvers that have nothing in common with sizewise.
 
-    recheck.py --bin target/release/sizewise [--queries FILE.jsonl ...] [--programs FOLDER]
+    recheck.py --bin target/release/sizewise [--queries FILE.jsonl ...] [--programs FOLDER [--limit N]]
                [--work FOLDER] [--seconds S] [--report docs/recheck.md]
 
 sizewise writes each obligation as an SMT-LIB 2 file (`--emit-smt2`): ranges, assumptions and the negated goal. cvc5 and a Z3 newer than the
@@ -12,7 +12,7 @@ SMT-LIB here and asked as well (`text`), so that the reader and the canonical fo
 
 Not part of the test suite: it needs both packages and takes a while. Exit status 1 where a solver contradicts a verdict.
 """
-import argparse, ast, collections, glob, json, os, queue, subprocess, sys, threading
+import argparse, ast, collections, glob, json, os, queue, shutil, subprocess, sys, threading
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXPECTED = {"implied": "unsat", "inconsistent": "unsat", "refuted": "sat"}
@@ -272,21 +272,35 @@ def trivial(path):
     return not asserted or asserted[-1].strip() in ("(assert false)", "(assert true)")
 
 
-def of_programs(binary, folder, work):
-    """The same for everything that checks of programs have decided, each under every spec beside it."""
-    for program in sorted(glob.glob(os.path.join(folder, "**", "*.pt2"), recursive=True)):
-        stem = program[: -len(".pt2")]
-        specs = [None] + sorted(glob.glob(stem + "*spec*.json"))
+def of_programs(binary, folder, work, limit):
+    """The same for everything that checks of programs have decided, each under its own contract and under every spec that lies beside it
+    (`*spec*.json`, or `dynamic_shapes` of a `truth.json`)."""
+    programs = sorted(glob.glob(os.path.join(folder, "**", "*.pt2"), recursive=True))
+    if limit and limit < len(programs):
+        programs = [programs[i * len(programs) // limit] for i in range(limit)]
+    for program in programs:
+        name = os.path.splitext(os.path.relpath(program, folder))[0].replace(os.sep, "-")
+        specs = [None] + sorted(glob.glob(program[: -len(".pt2")] + "*spec*.json"))
+        truth = os.path.join(os.path.dirname(program), "truth.json")
+        if os.path.exists(truth):
+            with open(truth) as file:
+                recorded = json.load(file).get("dynamic_shapes")
+            if recorded is not None:
+                os.makedirs(os.path.join(work, "specs"), exist_ok=True)
+                specs.append(os.path.join(work, "specs", name + ".json"))
+                with open(specs[-1], "w") as file:
+                    json.dump(recorded, file)
         for i, spec in enumerate(specs):
-            name = os.path.basename(stem) + (f"-{i}" if i else "")
-            out = os.path.join(work, "obligations", "programs", name)
+            out = os.path.join(work, "obligations", "programs", f"{name}-{i}")
+            shutil.rmtree(out, ignore_errors=True)
             command = [binary, "check", program, "--format", "json", "--output", os.devnull, "--emit-smt2", out]
             subprocess.run(command + (["--spec", spec] if spec else []), capture_output=True)
             for path in sorted(glob.glob(os.path.join(out, "*.smt2"))):
                 with open(path) as obligation:
                     status = obligation.readline().split()[-1]
                 verdict = {"unsat": "implied", "sat": "refuted"}.get(status, "unknown")
-                yield "programs", f"{name}/{os.path.basename(path)}", verdict, None, path
+                source = "programs, spec" if spec else "programs, contract"
+                yield source, f"{name}-{i}/{os.path.basename(path)}", verdict, None, path
 
 
 def main():
@@ -294,6 +308,7 @@ def main():
     parser.add_argument("--bin", default=os.path.join(HERE, "target/release/sizewise"))
     parser.add_argument("--queries", nargs="*", default=sorted(glob.glob(os.path.join(HERE, "tests/data/queries/*.jsonl"))))
     parser.add_argument("--programs", help="a folder of .pt2 files, whose checks are checked again as well")
+    parser.add_argument("--limit", type=int, default=0, help="as many of the programs, evenly spread; 0 for all")
     parser.add_argument("--work", default="recheck")
     parser.add_argument("--seconds", type=float, default=2, help="for each obligation and solver")
     parser.add_argument("--minutes", type=float, default=0, help="stop after this long; 0 for never")
@@ -311,7 +326,7 @@ def main():
                 known[(text, solver)] = answer
     obligations = list(of_queries(options.bin, options.queries, options.work))
     if options.programs:
-        obligations += list(of_programs(options.bin, options.programs, options.work))
+        obligations += list(of_programs(options.bin, options.programs, options.work, options.limit))
     solvers = [Solver(name, options.seconds) for name in WORKERS]
     counts = collections.defaultdict(collections.Counter)
     wrong, errors, finished = [], [], True

@@ -36,6 +36,8 @@ pub(super) struct Examination<'a, 'p> {
     pub violated: Vec<Expr>,
     /// Is told how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
+    /// Is given each question as an SMT-LIB 2 file.
+    pub emit: Option<&'a dyn Fn(&str)>,
     /// How many conditions needed Z3, or have stayed open.
     pub hard: Cell<u32>,
 }
@@ -46,7 +48,7 @@ impl<'p> Examination<'_, 'p> {
         if self.hard.get() >= MAX_HARD {
             budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
         }
-        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget }
+        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: self.emit }
     }
 
     fn lower(&mut self, outcome: Outcome) {

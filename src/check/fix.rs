@@ -158,7 +158,8 @@ impl Session<'_> {
             _ => return Ok(None),
         };
         let evaluator = self.evaluator();
-        let prover = Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone() };
+        let prover =
+            Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
         let Some(shapes) = prover.shapes_at(&witness) else { return Ok(None) };
         if evaluator.evaluate(&shapes).is_err() {
             return Ok(None);

@@ -55,12 +55,14 @@ pub(super) struct Task<'t> {
     pub budget: &'t Budget,
     /// Whether the report is to have the minimal guards.
     pub detailed: bool,
+    /// Is given each question as an SMT-LIB 2 file.
+    pub emit: Option<&'t dyn Fn(&str)>,
 }
 
 impl<'t> Task<'t> {
     /// Everything, from the beginning.
     pub fn whole(spec: Option<&'t Spec>, budget: &'t Budget) -> Task<'t> {
-        Task { spec, trace: None, budget, detailed: true }
+        Task { spec, trace: None, budget, detailed: true, emit: None }
     }
 }
 
@@ -172,8 +174,23 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Report, CheckError> {
+        self.check_emitting(spec, operators, budget, None)
+    }
+
+    /// As [`Checker::check`]; `emit` is given each question that is decided about the spec (not about its fixes) as an SMT-LIB 2 file that
+    /// any solver can check again.
+    ///
+    /// # Errors
+    /// As [`Checker::check`].
+    pub fn check_emitting(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+        emit: Option<&dyn Fn(&str)>,
+    ) -> Result<Report, CheckError> {
         let evaluator = self.evaluator(operators)?;
-        let mut examined = self.examine(&evaluator, &Task::whole(spec, budget))?;
+        let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
         if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
             let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
             examined.report.fixes.extend(fixes);
@@ -225,6 +242,7 @@ impl Checker {
             detailed: task.detailed,
             report: &mut report,
             violated: Vec::new(),
+            emit: task.emit,
             hard: std::cell::Cell::new(0),
             tell: &|done, total| self.tell("deciding conditions", done, total),
         };

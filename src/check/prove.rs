@@ -1,7 +1,9 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
-use crate::decide::{Budget, Facts, Premise, Verdict, Witness, clash, decide, up_to};
+use crate::decide::{
+    Budget, Facts, Premise, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
+};
 use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use crate::report::GuardVerdict;
 use crate::spec::{Assumptions, Shape};
@@ -57,12 +59,15 @@ pub(super) struct Prover<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: Budget,
+    /// Is given each question as an SMT-LIB 2 file.
+    pub emit: Option<&'a dyn Fn(&str)>,
 }
 
 impl Prover<'_, '_> {
     /// Decides one obligation under `facts`, expressions being of `pool`.
     pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
         let answer = decide(pool, facts, obligation.condition, &self.budget);
+        self.emit(pool, facts, obligation, &answer.verdict);
         let by = answer.decided_by.name();
         if !matches!(answer.verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. })
             && let Some(proof) = self.prove_realistic(pool, facts, obligation)
@@ -85,6 +90,19 @@ impl Prover<'_, '_> {
                 }
             }
             Verdict::Unknown { reason } => Proof::unknown(by, reason),
+        }
+    }
+
+    /// Writes down what was asked, with the status that it was found to have; nothing where it has no counterpart in SMT-LIB.
+    fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict) {
+        let Some(emit) = self.emit else { return };
+        // Facts that contradict each other imply even what never holds.
+        let goal = match verdict {
+            Verdict::Inconsistent { .. } => pool.bool(false),
+            _ => obligation.condition,
+        };
+        if let Some(text) = smt_obligation(pool, facts, goal, verdict.status()) {
+            emit(&text);
         }
     }
 

@@ -166,6 +166,9 @@ pub struct CheckOptions {
     /// Write the spec as the first fix changes it; the report is then that of the changed spec.
     #[arg(long, value_name = "FILE", requires = "spec")]
     pub fix: Option<PathBuf>,
+    /// Write each question that the check decides as an SMT-LIB 2 file, which any solver can check again.
+    #[arg(long, value_name = "DIR")]
+    pub emit_smt2: Option<PathBuf>,
     /// Say how long each phase took; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,

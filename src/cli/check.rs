@@ -7,7 +7,9 @@ use crate::report::{
     GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch,
 };
 use crate::spec::Spec;
+use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -60,7 +62,17 @@ fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
         checker = checker.watched(watch);
     }
     let budget = Budget::default();
-    let report = checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?;
+    let report = match &options.emit_smt2 {
+        None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,
+        Some(folder) => {
+            let archive = Archive::new(folder)?;
+            let report = checker
+                .check_emitting(spec.as_ref(), &operators, &budget, Some(&|text| archive.add(text)))
+                .map_err(failed)?;
+            archive.finish()?;
+            report
+        }
+    };
     let graph = outline(checker.program());
     let Some(path) = &options.fix else { return Ok((report, graph)) };
     let fixed = match report.fixes.first().and_then(|fix| fix.spec.clone()) {
@@ -76,4 +88,31 @@ fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
     let fixed = Spec::parse(text.as_bytes()).map_err(|error| (70, error.to_string()))?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
     Ok((report, graph))
+}
+
+/// A folder of SMT-LIB 2 files, numbered as they come.
+struct Archive<'f> {
+    folder: &'f Path,
+    count: Cell<usize>,
+    error: RefCell<Option<String>>,
+}
+
+impl<'f> Archive<'f> {
+    fn new(folder: &'f Path) -> Result<Archive<'f>, (u8, String)> {
+        std::fs::create_dir_all(folder).map_err(|error| (2, format!("{}: {error}", folder.display())))?;
+        Ok(Archive { folder, count: Cell::new(0), error: RefCell::new(None) })
+    }
+
+    fn add(&self, text: &str) {
+        self.count.set(self.count.get() + 1);
+        let path = self.folder.join(format!("{:04}.smt2", self.count.get()));
+        if let Err(error) = std::fs::write(&path, text) {
+            self.error.borrow_mut().get_or_insert(format!("{}: {error}", path.display()));
+        }
+    }
+
+    /// The first file that could not be written is an error.
+    fn finish(self) -> Result<(), (u8, String)> {
+        self.error.into_inner().map_or(Ok(()), |message| Err((3, message)))
+    }
 }

@@ -42,11 +42,7 @@ fn emit(
     folder: &std::path::Path,
     id: Option<&Value>,
 ) -> Result<Value, Refusal> {
-    let status = match settled.answer.verdict {
-        Verdict::Implied { .. } | Verdict::Inconsistent { .. } => "unsat",
-        Verdict::Refuted { .. } => "sat",
-        Verdict::Unknown { .. } => "unknown",
-    };
+    let status = settled.answer.verdict.status();
     // Facts that contradict each other imply even what never holds.
     let goal = match settled.answer.verdict {
         Verdict::Inconsistent { .. } => question.pool.bool(false),

@@ -37,6 +37,9 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowanc
 }
 
 fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Outcome {
+    if pool.is_spent() {
+        return Outcome::Open;
+    }
     let mut cases: Vec<Expr> = Vec::new();
     match number::examine(pool, problem, &mut left.steps) {
         Some(Lemma::Closed(why)) => {

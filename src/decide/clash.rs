@@ -32,10 +32,12 @@ pub fn minimal_clash(pool: &mut Pool, facts: &Facts, because: &[Premise], budget
     kept.sort_unstable();
     kept.dedup();
     if kept.len() <= MAX_PREMISES {
+        // All attempts together take no more than one question.
+        let share = budget.shared(u32::try_from(kept.len()).unwrap_or(u32::MAX));
         for i in (0..kept.len()).rev() {
             let mut fewer = kept.clone();
             fewer.remove(i);
-            if contradictory(pool, facts, &fewer, budget) {
+            if contradictory(pool, facts, &fewer, &share) {
                 kept = fewer;
             }
         }

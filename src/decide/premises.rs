@@ -7,6 +7,8 @@ use super::proof::{Log, Means, closes, conditions};
 use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Pool};
 
+/// Terms and operands that narrowing may write and visit in all.
+const MAX_TERMS: u64 = 1_000_000;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
 /// Z3's resource limit where its core is asked for.
@@ -16,6 +18,13 @@ const CORE_RLIMIT: u32 = 400_000;
 /// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
 /// or after a fixed number of attempts, what is left stays.
 pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+    let limit = pool.limit_work(MAX_TERMS);
+    let kept = narrowed(pool, facts, goal, because);
+    pool.restore_work(limit);
+    kept
+}
+
+fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
     let ladder = [Means::Ranges, Means::Little, Means::Much];
     let goal = goal.map(|g| pool.truth(g));
     let mut attempts = MAX_ATTEMPTS;

@@ -95,6 +95,11 @@ impl Program {
         slot
     }
 
+    /// The number of steps.
+    pub fn len(&self) -> usize {
+        self.code.len()
+    }
+
     /// The present length of the code.
     pub fn mark(&self) -> Mark {
         Mark { code: self.code.len(), terms: self.terms.len(), order: self.order.len(), checks: self.checks }

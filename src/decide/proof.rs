@@ -12,6 +12,8 @@ use crate::range::DomainTable;
 
 /// The most steps that are recorded.
 const MAX_STEPS: usize = 400;
+/// Terms and operands that finding a proof again may write and visit.
+const MAX_TERMS: u64 = 1_000_000;
 /// The most domains that are shown.
 const MAX_DOMAINS: usize = 24;
 
@@ -78,7 +80,10 @@ pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Pre
     if let Some(goal) = goal {
         by_rules(pool, &conditions, goal, &mut log);
     }
-    if closes(pool, conditions, goal, Means::Much, &mut log) { log.into_steps() } else { Vec::new() }
+    let limit = pool.limit_work(MAX_TERMS);
+    let closed = closes(pool, conditions, goal, Means::Much, &mut log);
+    pool.restore_work(limit);
+    if closed { log.into_steps() } else { Vec::new() }
 }
 
 /// By what a proof is looked for.

@@ -81,7 +81,7 @@ impl Reduced {
         }
         let mut used: FxHashSet<Expr> = FxHashSet::default();
         for _ in 0..MAX_STEPS {
-            if reduced.contradiction {
+            if reduced.contradiction || pool.is_spent() {
                 break;
             }
             if !(reduced.cancel(pool)
@@ -152,6 +152,9 @@ impl Reduced {
         for _ in 0..rounds {
             let mut changed = false;
             for &c in conditions {
+                if pool.is_spent() {
+                    return;
+                }
                 match self.table.assume(pool, c) {
                     Ok(more) => changed |= more,
                     Err(_) => {
@@ -178,7 +181,8 @@ impl Reduced {
         let mut changed = Vec::new();
         for (i, c) in self.conditions.iter_mut().enumerate() {
             if Some(i) != except {
-                let new = pool.substitute_memo(*c, &rule, &mut memo);
+                // A condition that stays as it was still holds.
+                let Some(new) = pool.substitute_within(*c, &rule, &mut memo) else { return changed };
                 if new != *c {
                     *c = new;
                     changed.push(new);
@@ -186,7 +190,10 @@ impl Reduced {
             }
         }
         for (_, value) in &mut self.replaced {
-            *value = pool.substitute_memo(*value, &rule, &mut memo);
+            match pool.substitute_within(*value, &rule, &mut memo) {
+                Some(new) => *value = new,
+                None => break,
+            }
         }
         changed
     }

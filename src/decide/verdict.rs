@@ -53,6 +53,15 @@ impl Verdict {
         matches!(self, Verdict::Implied { .. })
     }
 
+    /// The status of the question as SMT-LIB has it, the goal being negated: `unsat`, `sat` or `unknown`.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => "unsat",
+            Verdict::Refuted { .. } => "sat",
+            Verdict::Unknown { .. } => "unknown",
+        }
+    }
+
     /// Whether nothing was settled.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Verdict::Unknown { .. })
@@ -173,6 +182,8 @@ pub struct Budget {
     pub branches: u32,
     /// Entries of tableaus that linear reasoning may change over all branches.
     pub work: u32,
+    /// Terms and operands that linear reasoning, number theory and case splits may write and visit.
+    pub terms: u32,
     /// Iterations of equality saturation; 0 leaves that rung out.
     pub iterations: u32,
     /// Z3's resource limit (`rlimit`); 0 leaves that rung out.
@@ -181,7 +192,14 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { points: 60_000, branches: 400, work: 1_000_000, iterations: 4, rlimit: 400_000 }
+        Budget {
+            points: 60_000,
+            branches: 400,
+            work: 1_000_000,
+            terms: 1_000_000,
+            iterations: 4,
+            rlimit: 400_000,
+        }
     }
 }
 
@@ -193,6 +211,7 @@ impl Budget {
             points: more(self.points),
             branches: more(self.branches),
             work: more(self.work),
+            terms: more(self.terms),
             iterations: self.iterations,
             rlimit: more(self.rlimit),
         }
@@ -201,10 +220,20 @@ impl Budget {
     /// This share of the budget, in hundredths; at most the whole.
     pub fn percent(&self, share: u32) -> Budget {
         let part = |v: u32| (u64::from(v) * u64::from(share.min(100)) / 100) as u32;
+        self.scaled(part)
+    }
+
+    /// The part of a budget that each of so many questions gets.
+    pub(super) fn shared(&self, questions: u32) -> Budget {
+        self.scaled(|v: u32| v / questions.max(1))
+    }
+
+    fn scaled(&self, part: impl Fn(u32) -> u32) -> Budget {
         Budget {
             points: part(self.points),
             branches: part(self.branches),
             work: part(self.work),
+            terms: part(self.terms),
             iterations: self.iterations,
             rlimit: part(self.rlimit),
         }
@@ -212,6 +241,6 @@ impl Budget {
 
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
-        Budget { points: 2_000, branches: 30, work: 60_000, iterations: 0, rlimit: 0 }
+        Budget { points: 2_000, branches: 30, work: 60_000, terms: 100_000, iterations: 0, rlimit: 0 }
     }
 }

@@ -150,6 +150,14 @@ impl Int {
         Some(Int::from_big(num_traits::pow(base, exponent as usize)))
     }
 
+    /// The length in machine words, at least 1.
+    pub fn words(&self) -> usize {
+        match self {
+            Small(_) => 1,
+            Big(v) => 1 + usize::try_from(v.bits() / 64).unwrap_or(usize::MAX),
+        }
+    }
+
     /// The number of bits of the magnitude.
     pub fn bits(&self) -> u64 {
         match self {

@@ -12,6 +12,7 @@ mod build_div;
 mod build_float;
 mod eval;
 mod int;
+mod meter;
 mod node;
 mod poly;
 mod pool;
@@ -20,6 +21,7 @@ pub mod text;
 
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;
+pub use meter::WorkLimit;
 pub use node::{Args, F64, Func, Node, Sort};
 pub use poly::{Monomial, Poly};
 pub use pool::{Expr, Pool, Symbol};

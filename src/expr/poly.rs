@@ -101,6 +101,7 @@ impl Pool {
         }
         match self.node(e) {
             Some(Node::Sum { constant, terms }) => {
+                self.charge(terms.len());
                 Poly { constant: constant.clone(), terms: terms.iter().cloned().collect() }
             }
             _ => Poly { constant: Int::ZERO, terms: smallvec![(e, Int::ONE)] },
@@ -220,6 +221,22 @@ impl Pool {
             }
             base = self.mul(base, base);
         }
+    }
+
+    /// `constant + Σ coefficient · expression`, the expressions being integers.
+    pub(super) fn combination<'a>(
+        &mut self,
+        constant: Int,
+        parts: impl Iterator<Item = (Expr, &'a Int)>,
+    ) -> Expr {
+        let (mut total, mut all) = (constant, Vec::new());
+        for (e, factor) in parts {
+            let poly = self.poly(e);
+            total = &total + &(&poly.constant * factor);
+            all.extend(poly.terms.iter().map(|(monomial, c)| (*monomial, c * factor)));
+        }
+        let sum = collect_terms(total, all);
+        self.from_poly(&sum)
     }
 
     /// The sum of expressions.

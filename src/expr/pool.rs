@@ -1,5 +1,6 @@
 //! The arena in which every distinct expression is stored once.
 use super::int::Int;
+use super::meter::Meter;
 use super::node::{Args, F64, Func, Node, Sort};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -85,6 +86,7 @@ pub struct Pool {
     symbols: indexmap::IndexMap<Box<str>, Sort, FxBuildHasher>,
     /// Whether any node is a double.
     floats: bool,
+    pub(super) meter: Meter,
 }
 
 impl Default for Pool {
@@ -105,6 +107,7 @@ impl Pool {
             sorts: Vec::new(),
             symbols: indexmap::IndexMap::default(),
             floats: false,
+            meter: Meter::default(),
         };
         pool.intern(Node::Bool(false));
         pool.intern(Node::Bool(true));
@@ -127,6 +130,7 @@ impl Pool {
     }
 
     pub(super) fn intern(&mut self, node: Node) -> Expr {
+        self.charge(operands(&node));
         let (index, new) = self.nodes.insert_full(node);
         if new {
             let sort = self.sort_of_node(index);
@@ -138,6 +142,11 @@ impl Pool {
 
     pub(super) fn intern_call(&mut self, func: Func, args: &[Expr]) -> Expr {
         self.intern(Node::Call(func, Args::from_slice(args)))
+    }
+
+    /// The number of terms (long coefficients counting more), factors or operands of an expression; 1 where it has none.
+    pub fn operands(&self, e: Expr) -> usize {
+        self.node(e).map_or(1, operands)
     }
 
     /// The node behind a handle, or `None` when the handle itself carries the integer ([`Expr::as_inline`]).
@@ -306,6 +315,7 @@ impl Pool {
                 self.for_each_child(e, |child| stack.push(child));
             }
         }
+        self.charge(found.len());
         // A child is always older than its parent, so the order of handles is a topological one.
         found.sort_unstable();
         found
@@ -314,5 +324,15 @@ impl Pool {
     /// The symbols that occur in `roots`, oldest first.
     pub fn free_symbols(&self, roots: &[Expr]) -> Vec<Symbol> {
         self.reachable(roots).into_iter().filter_map(|e| self.as_symbol(e)).collect()
+    }
+}
+
+fn operands(node: &Node) -> usize {
+    match node {
+        // Long coefficients count by their length in machine words.
+        Node::Sum { terms, .. } => terms.iter().map(|(_, c)| c.words()).sum(),
+        Node::Product(factors) => factors.len(),
+        Node::Call(_, args) => args.len(),
+        _ => 1,
     }
 }

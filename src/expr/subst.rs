@@ -18,7 +18,30 @@ impl Pool {
         replace: &impl Fn(Expr) -> Option<Expr>,
         memo: &mut FxHashMap<Expr, Expr>,
     ) -> Expr {
+        self.substitute_parts(e, replace, memo, false).unwrap_or(e)
+    }
+
+    /// As [`Pool::substitute_memo`]; `None` once the work has reached its limit ([`Pool::limit_work`]).
+    pub fn substitute_within(
+        &mut self,
+        e: Expr,
+        replace: &impl Fn(Expr) -> Option<Expr>,
+        memo: &mut FxHashMap<Expr, Expr>,
+    ) -> Option<Expr> {
+        self.substitute_parts(e, replace, memo, true)
+    }
+
+    fn substitute_parts(
+        &mut self,
+        e: Expr,
+        replace: &impl Fn(Expr) -> Option<Expr>,
+        memo: &mut FxHashMap<Expr, Expr>,
+        limited: bool,
+    ) -> Option<Expr> {
         for part in self.reachable(&[e]) {
+            if limited && self.is_spent() {
+                return None;
+            }
             if memo.contains_key(&part) {
                 continue;
             }
@@ -28,7 +51,7 @@ impl Pool {
             };
             memo.insert(part, rebuilt);
         }
-        memo.get(&e).copied().unwrap_or(e)
+        Some(memo.get(&e).copied().unwrap_or(e))
     }
 
     /// `e` with symbols replaced.
@@ -54,6 +77,9 @@ impl Pool {
         let new = |child: Expr| memo.get(&child).copied().unwrap_or(child);
         match self.node(e).cloned() {
             Some(Node::Sum { constant, terms }) => {
+                if terms.iter().all(|(monomial, _)| !self.is_inexact(new(*monomial))) {
+                    return self.combination(constant, terms.iter().map(|(m, c)| (new(*m), c)));
+                }
                 let mut total = self.int(constant);
                 for (monomial, coefficient) in terms {
                     let coefficient = self.int(coefficient);

@@ -48,8 +48,8 @@ impl Question {
     /// expression is too large to be written.
     pub fn canonical(&self, budget: &Budget) -> Option<String> {
         let asked = self.canonical.as_deref()?;
-        let Budget { points, branches, work, iterations, rlimit } = budget;
-        Some(format!("{FORM}\n{points} {branches} {work} {iterations} {rlimit}\n{asked}"))
+        let Budget { points, branches, work, terms, iterations, rlimit } = budget;
+        Some(format!("{FORM}\n{points} {branches} {work} {terms} {iterations} {rlimit}\n{asked}"))
     }
 
     /// Turns what was read into facts; to be called once, before any of the following.

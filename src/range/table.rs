@@ -209,6 +209,7 @@ impl DomainTable {
 
     /// Computes one node whose operands are fresh.
     fn compute(&mut self, pool: &Pool, e: Expr, lookup: &impl Fn(Expr) -> Option<Domain>) {
+        pool.charge(2 * pool.operands(e));
         let computed = self.forward(pool, e);
         let version = self.version;
         let (mut value, mut fact) = match (self.memo.get(&e), computed) {

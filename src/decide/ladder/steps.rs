@@ -112,13 +112,20 @@ impl Climb<'_> {
     /// Linear reasoning on the facts with `extra`.
     pub(super) fn linear(&mut self, problem: &mut Option<Reduced>, extra: &[Expr], share: u32) -> Finding {
         if problem.is_none() {
+            let limit = self.pool.limit_work(u64::from(self.budget.terms));
             *problem = Some(self.reduced(extra));
+            self.pool.restore_work(limit);
         }
         let Some(reduced) = problem else { return Finding::Open(String::new()) };
         let (branches, work) = (self.budget.branches / share, self.budget.work / share);
         let mut effort = Effort { branches, work };
-        match linear::refute(self.pool, reduced, &mut effort, &mut Log::off()) {
+        let limit = self.pool.limit_work(u64::from(self.budget.terms / share));
+        let outcome = linear::refute(self.pool, reduced, &mut effort, &mut Log::off());
+        let spent = self.pool.is_spent();
+        self.pool.restore_work(limit);
+        match outcome {
             linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open if spent => self.terms_spent(share),
             linear::Outcome::Open => {
                 Finding::Open(format!("linear reasoning does not close within {branches} branches"))
             }
@@ -129,13 +136,24 @@ impl Climb<'_> {
         }
     }
 
+    fn terms_spent(&self, share: u32) -> Finding {
+        let terms = self.budget.terms / share;
+        Finding::Open(format!(
+            "expressions grow beyond what {terms} written terms allow (budget {})",
+            self.budget.terms
+        ))
+    }
+
     /// Number theory and case splits on the facts with the negated goal.
     pub(super) fn cases(&mut self, problem: &mut Option<Reduced>, goal: Option<Expr>, share: u32) -> Finding {
         let Some(reduced) = problem else { return Finding::Open(String::new()) };
+        let limit = self.pool.limit_work(u64::from(self.budget.terms / share));
         let proposed = crate::decide::number::solutions(self.pool, reduced);
         let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
         let mut left = Allowance { cases, work: self.budget.work / share, steps };
         let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
+        let spent = self.pool.is_spent();
+        self.pool.restore_work(limit);
         for values in proposed {
             if let Some(witness) = self.witness(problem.as_ref(), values)
                 && replays(self.pool, self.facts, goal, &witness)
@@ -145,6 +163,7 @@ impl Climb<'_> {
         }
         match outcome {
             linear::Outcome::Closed => Finding::Closed,
+            linear::Outcome::Open if spent => self.terms_spent(share),
             linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
             linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),

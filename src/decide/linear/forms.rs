@@ -3,6 +3,7 @@ use crate::expr::{Expr, Int, Poly};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
+use std::cell::Cell;
 
 /// The terms of a form: coefficients without a common factor, the first one positive.
 pub type Terms = SmallVec<[(Expr, Int); 4]>;
@@ -41,6 +42,8 @@ pub struct Forms {
     forms: IndexMap<Terms, Known, FxBuildHasher>,
     /// Equations still to be solved.
     queue: Vec<Poly>,
+    /// Terms that elimination has written.
+    written: Cell<usize>,
 }
 
 /// The most equations that are solved.
@@ -65,6 +68,11 @@ impl Forms {
         self.forms.iter().any(|(t, known)| same(t) && known.high.as_ref() == Some(end))
     }
 
+    /// The terms that elimination has written since this was asked last.
+    pub fn take_written(&self) -> usize {
+        self.written.take()
+    }
+
     /// `poly` with solved variables replaced.
     pub fn reduce(&self, poly: &Poly) -> Poly {
         let mut poly = poly.clone();
@@ -75,6 +83,8 @@ impl Forms {
             };
             let term = Poly { constant: Int::ZERO, terms: [(m, c.clone())].into_iter().collect() };
             poly = poly.add_scaled(&term, &Int::from(-1)).add_scaled(&self.solved[&m], &c);
+            let written: usize = poly.terms.iter().map(|(_, c)| c.words()).sum();
+            self.written.set(self.written.get() + 2 * written);
         }
         poly
     }

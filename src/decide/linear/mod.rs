@@ -32,6 +32,8 @@ use simplex::{Feasibility, System};
 const MAX_DEPTH: u32 = 14;
 /// Disjunctions of more cases are not split.
 const MAX_CASES: usize = 12;
+/// The terms that the envelopes of a product have.
+const ENVELOPE_TERMS: usize = 12;
 /// Larger systems are not put to the simplex method.
 const MAX_CELLS: usize = 20_000;
 
@@ -68,6 +70,9 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
     for _ in 0..2 {
         let more = lemmas::definitions(pool, &mut problem.table, &literals, &mut done);
         literals.extend(more);
+    }
+    if pool.is_spent() {
+        return Outcome::Open;
     }
     let more = products::multiplied(pool, &mut problem.table, &literals);
     literals.extend(more);
@@ -143,6 +148,10 @@ impl Solver<'_> {
         if self.add(&mut node, literals).is_err() || self.settle_clauses(&mut node).is_err() {
             return Outcome::Closed;
         }
+        self.pool.charge(node.forms.take_written());
+        if self.pool.is_spent() {
+            return Outcome::Open;
+        }
         let vertex = match self.relax(&mut node) {
             Err(Conflict) => return Outcome::Closed,
             Ok(vertex) => vertex,
@@ -193,6 +202,10 @@ impl Solver<'_> {
         let mut waiting = literals;
         waiting.reverse();
         while let Some(e) = waiting.pop() {
+            self.pool.charge(node.forms.take_written());
+            if self.pool.is_spent() {
+                return Ok(());
+            }
             match self.pool.as_bool(e) {
                 Some(true) => continue,
                 Some(false) => {
@@ -294,6 +307,10 @@ impl Solver<'_> {
             rows.push((poly, (known.low.clone(), known.high.clone())));
         }
         for product in &self.products {
+            if self.pool.is_spent() {
+                break;
+            }
+            self.pool.charge(ENVELOPE_TERMS);
             for p in lemmas::envelopes(self.pool, self.table, product) {
                 let p = node.forms.reduce(&p);
                 if p.terms.is_empty() {
@@ -324,6 +341,12 @@ impl Solver<'_> {
                 }
                 rows.push((Poly { constant: Int::ZERO, terms: value.terms }, limits));
             }
+        }
+        // Each row is written, copied and read several times.
+        let terms: usize = rows.iter().map(|(poly, _)| 4 * poly.terms.len()).sum();
+        self.pool.charge(terms + node.forms.take_written());
+        if self.pool.is_spent() {
+            return Ok(None);
         }
         Ok(self.simplex(&rows)?.map(|vertex| (vertex, rows)))
     }

@@ -44,8 +44,12 @@ pub fn multiplied(pool: &mut Pool, table: &mut DomainTable, conditions: &[Expr])
     }
     let mut made: Vec<(Func, Poly)> = Vec::new();
     let mut seen: FxHashSet<(usize, Expr)> = FxHashSet::default();
-    for (i, (func, poly)) in literals.iter().enumerate() {
+    'all: for (i, (func, poly)) in literals.iter().enumerate() {
         for (_, whole) in &products {
+            if made.len() >= MAX_CANDIDATES || pool.is_spent() {
+                break 'all;
+            }
+            pool.charge(poly.terms.len());
             for (m, _) in &poly.terms {
                 let Some(factor) = divided(whole, &pool.monomial(*m)) else { continue };
                 if factor.iter().map(|f| f.1).sum::<u32>() > MAX_DEGREE || made.len() >= MAX_CANDIDATES {
@@ -64,6 +68,9 @@ pub fn multiplied(pool: &mut Pool, table: &mut DomainTable, conditions: &[Expr])
         for (i, p) in inequalities.iter().enumerate() {
             for q in inequalities.iter().skip(i + 1).filter(|q| q.terms.len() > 1 && p.terms.len() > 1) {
                 // p <= 0 and q <= 0 give p*q >= 0.
+                if pool.is_spent() {
+                    continue;
+                }
                 let product = pool.mul_poly(p, q);
                 if product.terms.iter().all(|(m, _)| known.contains(m) || !is_product(pool, *m)) {
                     made.push((Func::NotPositive, product.scaled(&Int::from(-1))));

@@ -14,6 +14,9 @@ use super::reduce::Reduced;
 use crate::expr::{Expr, Int, Pool};
 pub(super) use equations::solutions;
 
+/// How often the arguments read a conjunction, about.
+const READINGS: usize = 8;
+
 /// What an argument comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Lemma {
@@ -25,6 +28,12 @@ pub(super) enum Lemma {
 
 /// The first argument that applies to a reduced conjunction. `steps` counts down the assignments that may be looked at.
 pub(super) fn examine(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Option<Lemma> {
+    let size = pool.reachable(&problem.unexpanded).len();
+    // Each argument reads the conditions several times over.
+    pool.charge(READINGS * size);
+    if pool.is_spent() {
+        return None;
+    }
     powers::refute(pool, problem)
         .or_else(|| squares::refute(pool, problem))
         .or_else(|| finite::cliques(pool, problem))

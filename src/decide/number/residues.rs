@@ -76,6 +76,9 @@ fn plain(pool: &Pool, conditions: &[Expr], steps: &mut u32) -> Option<i64> {
         return Some(1);
     }
     moduli(pool, conditions).into_iter().find(|&m| {
+        if pool.is_spent() {
+            return false;
+        }
         let Some(mut problem) = Problem::new(pool, conditions, m) else { return false };
         let mut left = MAX_ASSIGNMENTS.min(*steps);
         let before = left;

@@ -232,6 +232,9 @@ impl Reduced {
     pub(super) fn expand(&mut self, pool: &mut Pool) -> bool {
         let mut memo = FxHashMap::default();
         for e in pool.reachable(&self.conditions) {
+            if pool.is_spent() {
+                return false;
+            }
             let Some((func @ (Func::Mod | Func::FloorDiv), &[a, b])) = pool.as_call(e) else { continue };
             let a = pool.substitute_memo(a, &|_| None, &mut memo);
             let b = pool.substitute_memo(b, &|_| None, &mut memo);
@@ -250,7 +253,10 @@ impl Reduced {
             return false;
         }
         for c in &mut self.conditions {
-            *c = pool.substitute_memo(*c, &|_| None, &mut memo);
+            match pool.substitute_within(*c, &|_| None, &mut memo) {
+                Some(expanded) => *c = expanded,
+                None => break,
+            }
         }
         true
     }

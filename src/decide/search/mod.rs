@@ -13,6 +13,8 @@ pub use candidates::Constants;
 
 /// Boxes of up to this many points are enumerated.
 const MAX_BOX: u64 = 20_000;
+/// A program of this many steps more counts as one more assignment.
+const LONG: usize = 256;
 /// Searches of fewer points are short.
 const SHORT: u32 = 200;
 /// The values of each symbol that a short search looks at.
@@ -83,9 +85,20 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Counts an assignment, a long program's as several; `None` when the budget is spent.
+    fn count(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(self.cost())?;
+        Some(())
+    }
+
+    /// What one assignment counts as.
+    fn cost(&self) -> u32 {
+        1 + u32::try_from(self.problem.program.len() / LONG).unwrap_or(u32::MAX - 1)
+    }
+
     /// Whether the assignment passes every check; `None` when the budget is spent.
     fn passes(&mut self, point: &[i128]) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
+        self.count()?;
         Some(self.problem.program.run(0, point, &mut self.regs) == Outcome::Passed)
     }
 
@@ -196,7 +209,7 @@ impl Problem<'_> {
             let (Some(l), Some(h)) = (low, high) else { return Some(None) };
             size = size.saturating_mul(u64::try_from(h - l + 1).unwrap_or(u64::MAX));
         }
-        if size > MAX_BOX || size > u64::from(run.left) || !self.exact {
+        if size > MAX_BOX || size.saturating_mul(u64::from(run.cost())) > u64::from(run.left) || !self.exact {
             return Some(None);
         }
         let low = |slot: usize| self.ranges[slot].0.unwrap_or_default();

@@ -53,7 +53,7 @@ pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], dice: &mut Dice) -> Op
 
 /// The state at a point; `Some(None)` where the point is excluded or too large.
 fn evaluate(run: &mut Run, wishes: &[Wish], point: Vec<i128>) -> Option<Option<State>> {
-    run.left = run.left.checked_sub(1)?;
+    run.count()?;
     let mut regs = std::mem::take(&mut run.regs);
     let outcome = run.problem.program.run_all(&point, &mut regs);
     if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
@@ -120,7 +120,7 @@ fn moves(
             for step in [1, constants.steps.first().copied().unwrap_or(2)] {
                 let mut point = state.point.clone();
                 point[slot] += step;
-                run.left = run.left.checked_sub(1)?;
+                run.count()?;
                 let mut regs = std::mem::take(&mut run.regs);
                 let outcome = run.problem.program.run_all(&point, &mut regs);
                 let there = regs[obstacle];

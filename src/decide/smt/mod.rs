@@ -13,9 +13,11 @@ use z3::{Config, Context, Params, SatResult, Solver, Tactic};
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
 /// The highest degree of a monomial that is asked.
-const MAX_DEGREE: u32 = 8;
+const MAX_DEGREE: u32 = 4;
+/// The most terms and operands in a query that is asked.
+const MAX_TERMS: usize = 4_000;
 /// The most bits of a number in a nonlinear query.
-const MAX_NONLINEAR_BITS: u64 = 256;
+const MAX_NONLINEAR_BITS: u64 = 128;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
@@ -155,7 +157,12 @@ fn too_hard(pool: &Pool, question: &Question) -> Option<String> {
     let (mut nonlinear, mut degree, mut bits) = (0, 0, 0);
     let mut roots = question.conditions.to_vec();
     roots.extend_from_slice(question.nonzero);
-    for e in pool.reachable(&roots) {
+    let parts = pool.reachable(&roots);
+    let terms: usize = parts.iter().map(|&e| pool.operands(e)).sum();
+    if terms > MAX_TERMS {
+        return Some(format!("{terms} terms are more than are put to Z3 ({MAX_TERMS})"));
+    }
+    for e in parts {
         match pool.node(e) {
             Some(Node::Int(v)) => bits = bits.max(v.bits()),
             Some(Node::Sum { constant, terms }) => {

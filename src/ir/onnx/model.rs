@@ -34,7 +34,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
 /// The ONNX model of a program.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn model(program: &Program) -> Result<ModelProto, OnnxError> {
     let functions = Functions::new(program);
     let mut types = Types::new(&program.exprs);

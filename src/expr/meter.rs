@@ -1,0 +1,79 @@
+//! Counted work on expressions, so that reasoning that rewrites them can be stopped at the same place on every machine.
+use super::pool::Pool;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts the terms and operands that a pool writes, copies and visits, up to a limit.
+///
+/// Work is limited where the pool is borrowed mutably, by one thread, so counting needs no atomic addition; what threads that share a
+/// pool count together does not matter.
+#[derive(Debug)]
+pub(super) struct Meter {
+    work: AtomicU64,
+    limit: u64,
+}
+
+impl Meter {
+    fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for Meter {
+    fn clone(&self) -> Meter {
+        Meter { work: AtomicU64::new(self.work()), limit: self.limit }
+    }
+}
+
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter { work: AtomicU64::new(0), limit: u64::MAX }
+    }
+}
+
+/// The limit that was in force before another one; see [`Pool::limit_work`].
+#[derive(Debug)]
+#[must_use = "the limit before has to come back into force"]
+pub struct WorkLimit(u64);
+
+impl Pool {
+    /// Adds to the work counted.
+    pub fn charge(&self, work: usize) {
+        self.meter.work.store(self.meter.work().saturating_add(work as u64), Ordering::Relaxed);
+    }
+
+    /// Limits the work from here on; a limit that is in force already is not exceeded. Nothing stops by itself: long-running reasoning
+    /// asks [`Pool::is_spent`].
+    pub fn limit_work(&mut self, allowance: u64) -> WorkLimit {
+        let before = self.meter.limit;
+        self.meter.limit = before.min(self.meter.work().saturating_add(allowance));
+        WorkLimit(before)
+    }
+
+    /// Puts the limit before into force again.
+    pub fn restore_work(&mut self, before: WorkLimit) {
+        self.meter.limit = before.0;
+    }
+
+    /// Whether the work has reached the limit.
+    pub fn is_spent(&self) -> bool {
+        self.meter.work() >= self.meter.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inner_limit_never_exceeds_the_outer_one() {
+        let mut pool = Pool::new();
+        let all = pool.limit_work(100);
+        let outer = pool.limit_work(1_000);
+        pool.charge(100);
+        assert!(pool.is_spent());
+        pool.restore_work(outer);
+        assert!(pool.is_spent());
+        pool.restore_work(all);
+        assert!(!pool.is_spent());
+    }
+}
