@@ -20,7 +20,10 @@ pub fn run(options: &EntailOptions) -> ExitCode {
 }
 
 /// Answers one line.
-fn answer(options: &EntailOptions, request: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn answer(
+    options: &EntailOptions,
+    request: &Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
     let mut pool = Pool::new();
     let mut query = Query::read(&mut pool, request, "given")?;
     let goal = query.expression(&mut pool, request, "goal")?;

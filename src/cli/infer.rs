@@ -23,7 +23,10 @@ pub fn run(options: &InferOptions) -> ExitCode {
 }
 
 /// Answers one request.
-fn answer(operators: &Operators, request: &Map<String, Json>) -> Result<Map<String, Json>, Refusal> {
+pub(super) fn answer(
+    operators: &Operators,
+    request: &Map<String, Json>,
+) -> Result<Map<String, Json>, Refusal> {
     let op = match request.get("op") {
         Some(Json::String(op)) => op.as_str(),
         _ => return Err(Refusal::invalid("expected `op`, such as \"aten.cat.default\"")),

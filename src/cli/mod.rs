@@ -50,6 +50,26 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line. Commands that read no
+/// lines, or need a program, answer nothing.
+pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
+    match Options::try_parse_from(["sizewise", command]).ok()?.command {
+        Command::Infer(_) => {
+            let operators = crate::fake::Operators::new();
+            jsonl::answer_line(&|request| infer::answer(&operators, request), line)
+        }
+        Command::Entail(options) => jsonl::answer_line(&|request| entail::answer(&options, request), line),
+        Command::Simplify(options) => {
+            jsonl::answer_line(&|request| simplify::answer(&options, request), line)
+        }
+        Command::Minimize(options) => {
+            jsonl::answer_line(&|request| minimize::answer(&options, request), line)
+        }
+        Command::Bounds(options) => jsonl::answer_line(&|request| bounds::answer(&options, request), line),
+        _ => None,
+    }
+}
+
 fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),

@@ -14,7 +14,10 @@ pub fn run(options: &Reasoning) -> ExitCode {
 }
 
 /// Answers one line.
-fn answer(options: &Reasoning, request: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn answer(
+    options: &Reasoning,
+    request: &Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
     let (mut pool, mut trace) = (Pool::new(), options.trace());
     let mut query = Query::read(&mut pool, request, "given")?;
     let e = query.expression(&mut pool, request, "expr")?;

@@ -77,7 +77,8 @@ pub fn without_redundant(
 ) -> Vec<Expr> {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
     let orders = if guards.len() <= FEW { ORDERS } else { 1 };
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, orders, budget, &mut Trace::off()) else {
+    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, orders, budget, &mut Trace::off())
+    else {
         return vec![pool.bool(false)];
     };
     let mut kept = Vec::new();

@@ -99,7 +99,11 @@ fn bias_dtype(
     bias: Option<&Tensor>,
 ) -> Result<(), KernelError> {
     let Some(bias) = bias.filter(|b| b.dtype != x.dtype) else { return Ok(()) };
-    let copies = if conv.transposed { w.rank() <= 4 } else { conv.dilation.iter().all(|d| *d == Expr::ONE) };
+    let mut plain = |d: &Expr| {
+        let more = cx.sub(*d, 1);
+        cx.is_nothing(more, "convolution.C9")
+    };
+    let copies = if conv.transposed { w.rank() <= 4 } else { conv.dilation.iter().all(&mut plain) };
     let message = |_: &Cx| format!("the dtypes differ: {} and {}", x.dtype, bias.dtype);
     cx.check(copies, "convolution.C9", message)?;
     let one_dnn = conv.by_one_dnn(cx, x, w);
@@ -319,7 +323,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         })?;
     }
     let mut input = (**x).clone();
-    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && x.sizes[1] == Expr::ZERO {
+    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && cx.is_nothing(x.sizes[1], "convolution.C4")
+    {
         let held = cx.numel(w);
         let some = cx.gt(held, 0);
         cx.require(some, "convolution.C11", |_| "the weight is empty".into())?;
