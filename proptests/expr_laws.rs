@@ -9,9 +9,7 @@ use campaign::config;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
-use proptest::prelude::{
-    BoxedStrategy, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
-};
+use proptest::prelude::*;
 use sizewise::expr::read::{self, Dialect};
 use sizewise::expr::{Expr, Func, Int, Pool, Symbol, Value, print};
 

@@ -88,3 +88,16 @@ fn a_bias_of_another_dtype_goes_with_a_dilation_that_is_1_at_the_example() {
     ]);
     holds("aten.conv1d.padding", args, &[1], &[&[2]]);
 }
+
+#[test]
+fn a_convolution_without_channels_needs_a_weight_with_elements_where_the_example_has_channels() {
+    let args = json!([
+        tensor("float32", json!([2, "s0", 6, 6])),
+        tensor("float32", json!([4, "s0", 3, 3])),
+        {"ints": [3, 3]},
+        {"none": true},
+        {"ints": [1, 1]},
+        {"ints": [0, 0]}
+    ]);
+    holds("aten._slow_conv2d_forward.default", args, &[6], &[&[0], &[2]]);
+}

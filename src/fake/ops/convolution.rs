@@ -323,12 +323,15 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         })?;
     }
     let mut input = (**x).clone();
-    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && cx.is_nothing(x.sizes[1], "convolution.C4")
-    {
-        let held = cx.numel(w);
-        let some = cx.gt(held, 0);
-        cx.require(some, "convolution.C11", |_| "the weight is empty".into())?;
-        input.sizes[1] = viewed.sizes[1];
+    if unfolds && !transposed && spatial == 2 && x.rank() == 4 {
+        let (channels, held) = (x.sizes[1], cx.numel(w));
+        let (none, some) = (cx.eq(channels, 0), cx.gt(held, 0));
+        let filled = cx.not(none);
+        let fits = cx.any(&[filled, some]);
+        cx.require(fits, "convolution.C11", |_| "the weight is empty".into())?;
+        if cx.is_nothing(channels, "convolution.C4") {
+            input.sizes[1] = viewed.sizes[1];
+        }
     }
     one(result(cx, &conv, &input, &viewed, bias.map(|b| &**b))?)
 }
