@@ -289,3 +289,25 @@ fn more_facts_do_not_turn_implied_into_refuted() {
         Ok(2)
     });
 }
+
+#[test]
+fn bounds_of_a_small_box_are_exact() {
+    let table = [
+        ("2*a + 1", (5, 11)),
+        ("a - b", (1, 5)),
+        ("a*b", (0, 5)),
+        ("Mod(a, 3)", (0, 2)),
+        ("Max(a, b)", (2, 5)),
+    ];
+    let query = Query {
+        ranges: vec![(2, Some(5)), (0, Some(1)), (0, None)],
+        given: Vec::new(),
+        goal: "a >= 0".into(),
+    };
+    for (text, (low, high)) in table {
+        let mut read = plain(&query);
+        let e = read::closed(&mut read.pool, text).expect("an expression").expr;
+        let found = decide::bounds(&mut read.pool, &mut read.facts, e, &budget());
+        assert_eq!((found.min, found.max), (Some(Int::from(low)), Some(Int::from(high))), "{text}");
+    }
+}

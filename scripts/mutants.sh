@@ -11,6 +11,8 @@ mkdir -p "$work/src" "$work/proptests"
 cp -r "$root"/src/{expr,range,egraph,decide} "$work/src/"
 cp -r "$root/rules" "$root/Cargo.lock" "$work/"
 cp -r "$root"/proptests/{campaign,expr_laws.rs,range_laws.rs,egraph_laws.rs,decide_laws.rs,queries.rs} "$work/proptests/"
+mkdir -p "$work/tests"
+cp -r "$root"/tests/{canonical_forms.rs,egraph_proves.rs,rules.rs,rules} "$work/tests/"
 printf 'pub mod decide;\npub mod egraph;\npub mod expr;\npub mod range;\n' >"$work/src/lib.rs"
 python3 - "$root/Cargo.toml" "$work/Cargo.toml" <<'PYTHON'
 import sys
@@ -38,4 +40,4 @@ out += '\n[profile.dev]\nopt-level = 1\ndebug = false\n'
 open(sys.argv[2], "w").write(out)
 PYTHON
 cd "$work"
-exec cargo mutants --in-place --timeout 90 -f "src/$module/**" -e '**/*tests.rs' -e 'src/decide/smt/**' --shard "$shard" -o "$work/$module-${shard/\//-of-}"
+exec cargo mutants --in-place --timeout 90 --sharding round-robin -f "src/$module/**" -e '**/*tests.rs' -e 'src/decide/smt/**' --shard "$shard" -o "$work/$module-${shard/\//-of-}"

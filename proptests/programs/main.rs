@@ -44,7 +44,12 @@ fn size_at(size: &Json, values: &[(String, i64)]) -> Option<Int> {
         return Some(Int::from(number));
     }
     let mut pool = Pool::new();
-    let e = read::closed(&mut pool, size.as_str()?).ok()?.expr;
+    // Sizes without a name are reported as their source, such as `x.shape[0]`.
+    let mut text = size.as_str()?.to_string();
+    for (source, value) in values.iter().filter(|(n, _)| n.contains('.')) {
+        text = text.replace(source.as_str(), &format!("({value})"));
+    }
+    let e = read::closed(&mut pool, &text).ok()?.expr;
     let value = |s| {
         let name = pool.symbol_name(s);
         values.iter().find(|(n, _)| n == name).map(|(_, v)| Value::Int(Int::from(*v)))
@@ -143,7 +148,7 @@ fn speaks_true(
     }
 }
 
-/// A random spec: the sizes that the program has symbols for are named dimensions, `AUTO` or static.
+/// A random spec: the sizes that the program has symbols for are named dimensions or static.
 fn random_spec(report: &Report, numbers: &[u8]) -> Json {
     let mut at = 0;
     let mut next = || {
@@ -158,7 +163,8 @@ fn random_spec(report: &Report, numbers: &[u8]) -> Json {
         };
         let entry = |(j, size): (usize, &Json)| match next() % 5 {
             _ if size.is_i64() => Json::Null,
-            0 => "AUTO".into(),
+            // Static. On `AUTO` the program's own conditions are assumed: that is the law of its own contract.
+            0 => Json::Null,
             1 => {
                 let low = next() % 4;
                 json!({"dim": format!("d{i}_{j}"), "min": low, "max": low + next() % 60 + 1})

@@ -105,10 +105,10 @@ impl Bullet<'_> {
 
     fn text(&self, guard: &GuardReport, condition: Expr) -> String {
         let symbols = self.pool.free_symbols(&[condition]);
-        if let Some(&[p]) = self.pool.as_func(condition, Func::IsZero) {
-            if let Some(text) = self.equation(p) {
-                return text;
-            }
+        if let Some(&[p]) = self.pool.as_func(condition, Func::IsZero)
+            && let Some(text) = self.equation(p)
+        {
+            return text;
         }
         let described: Vec<String> = symbols.iter().map(|&s| self.described(s)).collect();
         let subject = described.join(" and ");
