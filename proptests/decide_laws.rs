@@ -1,4 +1,8 @@
 //! Laws of `decide`, checked on random queries against enumeration with the exact evaluator.
+#[path = "campaign/mod.rs"]
+mod campaign;
+
+use campaign::config;
 use proptest::prelude::*;
 use sizewise::decide::{self, Budget, Facts, Premise, Verdict};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
@@ -260,7 +264,7 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(config(24))]
 
     #[test]
     fn verdicts_agree_with_enumeration_of_small_boxes(s in steps(), r in ranges(0), given in 0..4usize) {

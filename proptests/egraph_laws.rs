@@ -1,5 +1,9 @@
 //! Laws of the e-graph on random expressions and facts, with the exact evaluator as the oracle: at every assignment that
 //! satisfies the facts, what the graph holds equal is equal, what it holds true is true, and what it extracts has the same value.
+#[path = "campaign/mod.rs"]
+mod campaign;
+
+use campaign::config;
 use proptest::prelude::*;
 use sizewise::egraph::{Graph, Limits, Reading, RuleSet, Stop};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value, read};
@@ -98,7 +102,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(config(192))]
 
     #[test]
     fn what_the_graph_holds_is_so(

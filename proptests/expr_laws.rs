@@ -2,12 +2,14 @@
 //! handle, substitution commutes with evaluation.
 //!
 //! The oracle is a plain syntax tree evaluated node by node over big integers, without any rewriting.
+#[path = "campaign/mod.rs"]
+mod campaign;
+
+use campaign::config;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
-use proptest::prelude::{
-    BoxedStrategy, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
-};
+use proptest::prelude::*;
 use sizewise::expr::read::{self, Dialect};
 use sizewise::expr::{Expr, Func, Int, Pool, Symbol, Value, print};
 
@@ -326,7 +328,7 @@ fn pool_with(order: u8) -> Pool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(256))]
 
     #[test]
     fn canonical_construction_keeps_values(

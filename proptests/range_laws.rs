@@ -1,4 +1,8 @@
 //! Laws of `range`, checked on random expressions with the exact evaluator as the oracle.
+#[path = "campaign/mod.rs"]
+mod campaign;
+
+use campaign::config;
 use proptest::prelude::*;
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Sort, Symbol, Value};
 use sizewise::range::{Bounds, Congruence, Domain, DomainTable, ValueRange};
@@ -145,14 +149,8 @@ fn table_of(built: &Built, domains: &[Domain]) -> DomainTable {
     table
 }
 
-/// Four times as many cases as `PROPTEST_CASES` asks for: they are small.
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.saturating_mul(4), failure_persistence: None, ..default }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(1024))]
 
     /// Whatever value an expression takes, its domain holds it.
     #[test]

@@ -1,7 +1,7 @@
 //! The shape environment, fact by fact. Each behaviour was compared with torch 2.15's ShapeEnv; where sizewise differs on purpose, the test says so.
-use sizewise::expr::{Expr, Int};
+use sizewise::expr::{Expr, Int, Value};
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{Artefact, DimDynamic, EnvError, Policies, Policy, ShapeEnv};
+use sizewise::shape_env::{Artefact, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo};
 
 const X0: &str = "L['x'].size()[0]";
 const Y0: &str = "L['y'].size()[0]";
@@ -363,4 +363,17 @@ fn a_contradiction_names_the_smallest_set_that_clashes() {
         assert_eq!(asserts(&env).len(), known.len());
         assert!(env.clash().is_none());
     }
+}
+
+#[test]
+fn a_choice_of_layout_proves_nothing_that_is_required_later() {
+    let mut env = ShapeEnv::new();
+    let any = ValueRange::at_least(Int::ZERO);
+    let of = |hint: i64| SymbolInfo { hint: Some(Value::Int(Int::from(hint))), source: None };
+    let (a, b) = (env.declare("s0", any.clone(), of(2)), env.declare("s1", any, of(5)));
+    let less = env.pool.lt(a, b);
+    assert!(env.layout_choice(less));
+    assert_eq!(env.statically(less), None);
+    assert_eq!(env.require(less, "test.C1"), Required::Guarded);
+    assert_eq!(env.guards().len(), 1);
 }

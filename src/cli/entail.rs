@@ -19,7 +19,7 @@ pub fn run(options: &EntailOptions) -> ExitCode {
 }
 
 /// Answers one line.
-fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields, Refusal> {
+pub(super) fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields, Refusal> {
     let mut question = Question::read(request)?;
     let settled = question.decide(&options.reasoning.budget());
     let mut reply = question.reply(&settled);

@@ -95,7 +95,7 @@ fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
 }
 
 /// The answer to one line; none to a blank one.
-fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
+pub(super) fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }

@@ -51,6 +51,22 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line. Commands that read no
+/// lines, or need a program, answer nothing.
+pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
+    match Options::try_parse_from(["sizewise", command]).ok()?.command {
+        Command::Infer(_) => {
+            let operators = crate::fake::Operators::new();
+            jsonl::answer_line(&|request| query::infer::answer(&operators, request), line)
+        }
+        Command::Entail(options) => jsonl::answer_line(&|request| entail::answer(&options, request), line),
+        Command::Simplify(options) => answered(&options, query::simplify::answer, line),
+        Command::Minimize(options) => answered(&options, query::minimize::answer, line),
+        Command::Bounds(options) => answered(&options, query::bounds::answer, line),
+        _ => None,
+    }
+}
+
 fn dispatch(options: Options) -> ExitCode {
     match options.command {
         Command::Check(options) => check::run(&options),
@@ -73,10 +89,14 @@ fn dispatch(options: Options) -> ExitCode {
     }
 }
 
+/// Answers a question on expressions.
+type Reasoned = fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>;
+
+fn answered(options: &Reasoning, answer: Reasoned, line: &[u8]) -> Option<String> {
+    jsonl::answer_line(&|request| answer(request, &options.budget(), &mut options.trace()), line)
+}
+
 /// Answers questions on expressions, one a line.
-fn reason(
-    options: &Reasoning,
-    answer: fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>,
-) -> ExitCode {
+fn reason(options: &Reasoning, answer: Reasoned) -> ExitCode {
     jsonl::run(options.jsonl.jobs, &|request| answer(request, &options.budget(), &mut options.trace()))
 }

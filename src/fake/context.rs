@@ -74,6 +74,14 @@ impl<'a> Cx<'a> {
         self.env.pool.sum(items)
     }
 
+    /// Whether there is nothing of a size or a number of elements: by the facts, else where the hints say so, which records a guard. Where they
+    /// do not, `false` is no claim: what is required then is enough in any case.
+    pub fn is_nothing(&mut self, count: Expr, clause: &'static str) -> bool {
+        let nothing = self.eq(count, 0);
+        self.surely(nothing)
+            || self.env.hint_int(count).is_some_and(|n| n.is_zero()) && self.branch_or(nothing, false, clause)
+    }
+
     /// The product of sizes.
     pub fn product(&mut self, items: impl IntoIterator<Item = Expr>) -> Expr {
         self.env.pool.product(items)

@@ -194,7 +194,11 @@ impl Cx<'_> {
             let Some(shift) = sizes.len().checked_sub(tensor.rank()) else { continue };
             let mut strides: Sizes = smallvec![Expr::ZERO; sizes.len()];
             for i in 0..tensor.rank() {
-                let broadcast = tensor.sizes[i] == Expr::ONE && sizes[shift + i] != Expr::ONE;
+                // Where the operand's size is another expression than the result's, it may be 1 there and not here.
+                let broadcast = tensor.sizes[i] != sizes[shift + i] && {
+                    let one = self.eq(tensor.sizes[i], 1);
+                    self.layout_choice(one)
+                };
                 strides[shift + i] = if broadcast { Expr::ZERO } else { tensor.strides[i] };
             }
             aligned.push(strides);

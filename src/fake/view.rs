@@ -270,7 +270,7 @@ impl Cx<'_> {
             (_, None) if self.env.hint(one).is_some() => {
                 let either = self.any(&[same, one]);
                 self.require(either, clause, message)?;
-                Ok(self.env.hint(same).is_some_and(|v| !v.as_bool()))
+                Ok(!self.layout_choice(same))
             }
             _ => self.require(same, clause, message).map(|()| false),
         }

@@ -7,6 +7,9 @@ use crate::shape_env::ShapeEnv;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
+/// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are operators with a result for each.
+const MAX_RANK: usize = 128;
+
 type Result<T> = std::result::Result<T, Refusal>;
 
 fn expected(what: &str, got: &Json) -> Refusal {
@@ -75,6 +78,9 @@ fn read_name<T>(json: &Json, what: &str, find: impl Fn(&str) -> Option<T>) -> Re
 fn read_tensor(env: &mut ShapeEnv, json: &Json) -> Result<Tensor> {
     let fields = json.as_object().ok_or_else(|| expected("a tensor object", json))?;
     let shape = fields.get("shape").ok_or_else(|| expected("a tensor with a `shape`", json))?;
+    if shape.as_array().is_some_and(|sizes| sizes.len() > MAX_RANK) {
+        return Err(Refusal::invalid(format!("a tensor of more than {MAX_RANK} dimensions is not read")));
+    }
     let sizes: Sizes = read_list(shape, |d| read_int(env, d))?.into();
     for &size in &sizes {
         if env.pool.as_int(size).is_some_and(|v| v.is_negative()) {

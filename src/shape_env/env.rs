@@ -39,6 +39,8 @@ pub struct ShapeEnv {
     pub(super) refused: Vec<Guard>,
     /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
     layout_choices: Vec<(Expr, Origin)>,
+    /// The same by condition. They are no facts: what is required later is not settled by them.
+    chosen: FxHashMap<Expr, bool>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
     pub(super) settled: FxHashMap<Expr, bool>,
     hint_values: FxHashMap<Expr, Option<Value>>,
@@ -83,6 +85,7 @@ impl ShapeEnv {
             asserts: Vec::new(),
             stated: Vec::new(),
             layout_choices: Vec::new(),
+            chosen: FxHashMap::default(),
             settled: FxHashMap::default(),
             hint_values: FxHashMap::default(),
             unbacked: Vec::new(),
@@ -287,10 +290,13 @@ impl ShapeEnv {
         if let Some(value) = self.statically(condition) {
             return value;
         }
+        if let Some(&value) = self.chosen.get(&condition) {
+            return value;
+        }
         let value = self.hint(condition).is_some_and(|v| v.as_bool());
         let held = if value { condition } else { self.pool.not(condition) };
         self.layout_choices.push((held, self.origin));
-        self.settled.insert(condition, value);
+        self.chosen.insert(condition, value);
         value
     }
 

@@ -99,7 +99,11 @@ fn bias_dtype(
     bias: Option<&Tensor>,
 ) -> Result<(), KernelError> {
     let Some(bias) = bias.filter(|b| b.dtype != x.dtype) else { return Ok(()) };
-    let copies = if conv.transposed { w.rank() <= 4 } else { conv.dilation.iter().all(|d| *d == Expr::ONE) };
+    let mut plain = |d: &Expr| {
+        let more = cx.sub(*d, 1);
+        cx.is_nothing(more, "convolution.C9")
+    };
+    let copies = if conv.transposed { w.rank() <= 4 } else { conv.dilation.iter().all(&mut plain) };
     let message = |_: &Cx| format!("the dtypes differ: {} and {}", x.dtype, bias.dtype);
     cx.check(copies, "convolution.C9", message)?;
     let one_dnn = conv.by_one_dnn(cx, x, w);
@@ -319,11 +323,15 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         })?;
     }
     let mut input = (**x).clone();
-    if unfolds && !transposed && spatial == 2 && x.rank() == 4 && x.sizes[1] == Expr::ZERO {
-        let held = cx.numel(w);
-        let some = cx.gt(held, 0);
-        cx.require(some, "convolution.C11", |_| "the weight is empty".into())?;
-        input.sizes[1] = viewed.sizes[1];
+    if unfolds && !transposed && spatial == 2 && x.rank() == 4 {
+        let (channels, held) = (x.sizes[1], cx.numel(w));
+        let (none, some) = (cx.eq(channels, 0), cx.gt(held, 0));
+        let filled = cx.not(none);
+        let fits = cx.any(&[filled, some]);
+        cx.require(fits, "convolution.C11", |_| "the weight is empty".into())?;
+        if cx.is_nothing(channels, "convolution.C4") {
+            input.sizes[1] = viewed.sizes[1];
+        }
     }
     one(result(cx, &conv, &input, &viewed, bias.map(|b| &**b))?)
 }

@@ -221,6 +221,8 @@ fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(dim < least as i64, "chunk_cat.C3", |_| {
         format!("dimension {dim} does not exist in all tensors")
     })?;
+    // A tensor without dimensions has none that could be chunked, although -1 names one elsewhere.
+    cx.check(least > 0, "chunk_cat.C3", |_| "a tensor has no dimension".to_string())?;
     let dim = cx.wrap_dim(dim, first.rank(), "chunk_cat.C3")?;
     let mut length = Expr::ZERO;
     for tensor in &tensors {

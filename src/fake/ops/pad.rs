@@ -218,10 +218,9 @@ fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), Kerne
 fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (grad, x, pad) = (args.tensor("grad_output")?, args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;
-    let empty = cx.numel(x) == Expr::ZERO || cx.numel(grad) == Expr::ZERO;
-    cx.check(empty || grad.dtype == x.dtype, "pad.C12", |_| {
-        format!("the gradient is of {}, self of {}", grad.dtype, x.dtype)
-    })?;
+    let (numel, of_grad) = (cx.numel(x), cx.numel(grad));
+    let same = grad.dtype == x.dtype || cx.is_nothing(numel, "pad.C12") || cx.is_nothing(of_grad, "pad.C12");
+    cx.check(same, "pad.C12", |_| format!("the gradient is of {}, self of {}", grad.dtype, x.dtype))?;
     cx.check(grad.rank() == x.rank(), "pad.C11", |_| {
         format!("the gradient has {} dimensions, self has {}", grad.rank(), x.rank())
     })?;

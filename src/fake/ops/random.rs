@@ -193,8 +193,7 @@ fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "bernoulli.C1")?;
     } else if let Ok(p) = args.tensor("p") {
         let numel = cx.numel(x);
-        let empty = cx.eq(numel, 0);
-        if !cx.surely(empty) {
+        if !cx.is_nothing(numel, "bernoulli.C3") {
             cx.require_expandable(&p.sizes, &x.sizes, "bernoulli.C3")?;
         }
         cx.check(p.dtype.is_float(), "bernoulli.C3", |_| format!("probabilities are not of {}", p.dtype))?;
@@ -268,7 +267,7 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of `bool`; that of a tensor
 /// without elements is one like it.
 ///
-/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats.
+/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats. (C3) Whether there are elements decides the mask's dtype.
 fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     let train = args.opt_flag("train")?.unwrap_or(true);
@@ -279,7 +278,8 @@ fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let result = fresh_like(cx, x, x.dtype, &x.device, None)?;
     let numel = cx.numel(x);
     let empty = cx.eq(numel, 0);
-    let mask = result.with_dtype(if cx.surely(empty) { x.dtype } else { Dtype::Bool });
+    let mask = if cx.branch_or(empty, false, "native_dropout.C3") { x.dtype } else { Dtype::Bool };
+    let mask = result.with_dtype(mask);
     Ok(smallvec![result.into(), mask.into()])
 }
 

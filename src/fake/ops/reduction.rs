@@ -6,7 +6,6 @@ use crate::fake::promote;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
 use crate::ir::dtype::Dtype;
-use smallvec::smallvec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -185,7 +184,8 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
         }
     }
     if !summed {
-        return Ok(smallvec![crate::fake::Value::Tensor(x.clone())]);
+        // In the wanted size: the operand's own may differ from it where it is 1 here.
+        return one(x.viewed(size.into(), x.strides.clone()));
     }
     one(cx.contiguous(size, dtype, &x.device))
 }

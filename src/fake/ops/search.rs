@@ -71,8 +71,11 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
         }
     }
     if let crate::fake::Value::Tensor(x) = args.value("self")? {
-        let nothing = cx.numel(x) == Expr::ZERO || cx.numel(sequence) == Expr::ZERO;
-        let same = x.wrapped || x.dtype == sequence.dtype || nothing;
+        let (sought, among) = (cx.numel(x), cx.numel(sequence));
+        let same = x.wrapped
+            || x.dtype == sequence.dtype
+            || cx.is_nothing(sought, "search.C3")
+            || cx.is_nothing(among, "search.C3");
         cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
     }
     if let Some(sorter) = args.opt_tensor("sorter")? {

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes the corpora that fuzzing starts from, out of the inputs of the test suite: `fuzz/corpus/TARGET/…`."""
+import gzip
+import json
+import pathlib
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "fuzz" / "corpus"
+LARGEST = 64 << 10
+
+
+def put(target, name, data):
+    if isinstance(data, str):
+        data = data.encode()
+    if len(data) <= LARGEST:
+        folder = CORPUS / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def programs():
+    data = ROOT / "tests" / "data"
+    for path in sorted([*data.glob("programs/*.pt2"), *data.glob("users/*.pt2"), *ROOT.glob("examples/*.pt2")]):
+        put("archive", path.stem, path.read_bytes())
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.endswith("models/model.json"):
+                    put("program_json", path.stem, archive.read(name))
+    for path in sorted(ROOT.glob("examples/*.json")):
+        put("spec", path.stem, path.read_bytes())
+    for i, spec in enumerate(
+        [
+            '[["AUTO","DYNAMIC",null,3]]',
+            '{"x":[{"dim":"batch","min":2,"max":64},{"derived":"2*batch + 1","root":{"dim":"batch"}}],"n":"DYNAMIC"}',
+            '{"dynamic_shapes":{"x":["batch"]},"dims":{"batch":{"min":1,"max":9,"derived":["2*batch"]}}}',
+            '{"x":{"0":{"hint":"AUTO","min":2}},"args":[[1,"STATIC"]]}',
+        ]
+    ):
+        put("spec", f"form_{i}", spec)
+
+
+def queries():
+    for path in sorted((ROOT / "tests" / "data" / "queries").glob("*.jsonl")):
+        for i, line in enumerate(path.read_text().splitlines()[:150]):
+            query = json.loads(line)
+            if "goal" in query:
+                put("queries", f"{path.stem}_{i}", "\0" + line)
+                put("expression", f"{path.stem}_{i}", query["goal"])
+                put("guard_code", f"{path.stem}_{i}", query["goal"])
+    put("guard_code", "sources", "((L['y'].size()[0] + L['x'].size()[0]) % 2) == 0 and 2 <= L['args'][0].stride()[1]")
+    put("expression", "srepr", "Add(Mul(Integer(2), Symbol('s17', positive=True, integer=True)), Integer(2))")
+
+
+def calls():
+    seen = {}
+    with gzip.open(ROOT / "tests" / "data" / "ops.jsonl.gz", "rt") as lines:
+        for line in lines:
+            call = json.loads(line)
+            seen.setdefault(call["op"], {k: call[k] for k in ("op", "args", "kwargs") if k in call})
+    for i, (op, call) in enumerate(seen.items()):
+        if i % 3 == 0:
+            put("infer", op, json.dumps(call, separators=(",", ":")))
+
+
+def texts():
+    for path in sorted((ROOT / "rules").glob("*.rules")):
+        put("rules", path.stem, path.read_text())
+    put("operators", "corpus", (ROOT / "operators" / "corpus.toml").read_text())
+    lines = (ROOT / "data" / "schemas.txt").read_text().splitlines()
+    for i, line in enumerate(lines):
+        if i % 20 == 0 and not line.startswith("#"):
+            put("schema", str(i), line.split(" ", 1)[1])
+    for path in sorted((ROOT / "tests" / "data" / "text").glob("*")):
+        put("program_text", path.stem, path.read_text())
+
+
+programs()
+queries()
+calls()
+texts()

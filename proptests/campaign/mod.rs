@@ -1,0 +1,71 @@
+//! How many cases a law is tried on, from which seed, and how many evaluations that came to.
+//!
+//! `SIZEWISE_CASES` (else `PROPTEST_CASES`) is a factor on the number of cases that a law has by default, `SIZEWISE_SEED` the
+//! seed of the random generator. `SIZEWISE_TALLY` names a file to which each law appends its figures.
+// Each crate of laws uses a part of this.
+#![allow(dead_code)]
+use proptest::test_runner::{Config, RngSeed};
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.trim().parse().ok()
+}
+
+/// The seed of the random generator.
+pub fn seed() -> u64 {
+    number("SIZEWISE_SEED").unwrap_or(2026)
+}
+
+/// How many cases a law is tried on that is tried on `quick` ones by default.
+pub fn cases(quick: u32) -> u32 {
+    let factor = number("SIZEWISE_CASES").or_else(|| number("PROPTEST_CASES")).unwrap_or(1);
+    u32::try_from(u64::from(quick).saturating_mul(factor)).unwrap_or(u32::MAX)
+}
+
+/// The configuration of a law that is tried on `quick` cases by default.
+pub fn config(quick: u32) -> Config {
+    Config {
+        cases: cases(quick),
+        rng_seed: RngSeed::Fixed(seed()),
+        failure_persistence: None,
+        max_global_rejects: 1 << 20,
+        ..Config::default()
+    }
+}
+
+/// Counts the evaluations of one law; says how many there were when the law is done with.
+pub struct Tally {
+    law: &'static str,
+    evaluations: AtomicU64,
+    started: std::time::Instant,
+}
+
+impl Tally {
+    /// None so far.
+    pub fn new(law: &'static str) -> Tally {
+        Tally { law, evaluations: AtomicU64::new(0), started: std::time::Instant::now() }
+    }
+
+    /// Counts some more.
+    pub fn add(&self, evaluations: u64) {
+        self.evaluations.fetch_add(evaluations, Ordering::Relaxed);
+    }
+
+    /// Those so far.
+    pub fn count(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        let Ok(path) = std::env::var("SIZEWISE_TALLY") else { return };
+        let line =
+            format!("{}\t{}\t{}\t{}\n", self.law, self.count(), seed(), self.started.elapsed().as_secs());
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        if let Err(error) = file.and_then(|mut f| f.write_all(line.as_bytes())) {
+            eprintln!("{}: {error}", self.law);
+        }
+    }
+}
