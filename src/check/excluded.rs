@@ -36,6 +36,7 @@ pub(super) fn excluded(pool: &Pool, condition: Expr) -> Option<String> {
             (0, LARGEST_TRIED) => format!("all sizes up to {LARGEST_TRIED}"),
             (first, LARGEST_TRIED) => format!("above {}", first - 1),
             (first, last) if first == last => first.to_string(),
+            (first, last) if first + 1 == last => format!("{first}, {last}"),
             (first, last) => format!("{first} to {last}"),
         })
         .collect();
