@@ -73,31 +73,36 @@ fn recorded(c: &mut Criterion) {
     }
 }
 
-/// The same queries, each put to sizewise with nothing prepared and to a fresh Z3 solver: medians, totals and ratios.
+/// The same queries, each put to sizewise with nothing prepared and to a fresh Z3 solver, by the procedure that Z3 chooses itself and by the one
+/// that sizewise has it run: medians, totals and ratios.
 #[cfg(feature = "smt")]
 fn beside_z3(_: &mut Criterion) {
     let budget = Budget::default();
-    let (mut all_own, mut all_z3) = (Vec::new(), Vec::new());
+    let (mut all_own, mut all_z3, mut all_chosen) = (Vec::new(), Vec::new(), Vec::new());
     for name in FILES {
-        let (mut own, mut z3) = (Vec::new(), Vec::new());
+        let (mut own, mut z3, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
         for q in queries(name) {
             let mut q = q;
             let start = Instant::now();
             black_box(decide::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
             own.push(start.elapsed());
-            let start = Instant::now();
-            black_box(decide::by_z3_alone(&mut q.pool, &q.facts, q.goal, RLIMIT));
-            z3.push(start.elapsed());
+            for (times, procedure) in [(&mut z3, false), (&mut chosen, true)] {
+                let start = Instant::now();
+                black_box(decide::by_z3_alone(&mut q.pool, &q.facts, q.goal, RLIMIT, procedure));
+                times.push(start.elapsed());
+            }
         }
-        compare(name, &own, &z3);
+        compare("Z3", name, &own, &z3);
         all_own.extend(own);
         all_z3.extend(z3);
+        all_chosen.extend(chosen);
     }
-    compare("all", &all_own, &all_z3);
+    compare("Z3", "all", &all_own, &all_z3);
+    compare("Z3 by the ladder's procedure", "all", &all_own, &all_chosen);
 }
 
 #[cfg(feature = "smt")]
-fn compare(name: &str, own: &[Duration], z3: &[Duration]) {
+fn compare(whom: &str, name: &str, own: &[Duration], z3: &[Duration]) {
     let median = |times: &[Duration]| {
         let mut times = times.to_vec();
         times.sort_unstable();
@@ -106,7 +111,7 @@ fn compare(name: &str, own: &[Duration], z3: &[Duration]) {
     let ratio = |a: Duration, b: Duration| b.as_secs_f64() / a.as_secs_f64().max(1e-9);
     let (own_total, z3_total): (Duration, Duration) = (own.iter().sum(), z3.iter().sum());
     println!(
-        "beside Z3, {name} ({} queries): median {:?} against {:?} ({:.0}x), total {own_total:?} against {z3_total:?} ({:.1}x)",
+        "beside {whom}, {name} ({} queries): median {:?} against {:?} ({:.0}x), total {own_total:?} against {z3_total:?} ({:.1}x)",
         own.len(),
         median(own),
         median(z3),

@@ -4,12 +4,9 @@ use crate::fake::{Cx, Operators, Tensor, Value};
 use crate::ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::shape_env::{Records, ShapeEnv};
-use crate::spec::{Contract, InputKind, ProgramInput, Shape};
+use crate::spec::{Contract, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
 use std::sync::Arc;
-
-/// The exported module checks lower bounds only above this: it takes sizes of 0, 1 and 2 although the trace excluded some.
-const UNCHECKED_MINIMUM: i64 = 2;
 
 /// Input shapes and scalar values by placeholder name.
 pub type Shapes = IndexMap<Arc<str>, Shape>;

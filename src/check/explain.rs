@@ -34,6 +34,16 @@ pub struct Dimension {
     pub name: String,
 }
 
+/// What a run with the freed dimension has found out.
+struct Needs {
+    pool: Pool,
+    /// Everything that operators, guards and ranges need, each condition once.
+    conditions: Vec<Needed>,
+    steps: Vec<Step>,
+    /// The node where the run stopped early.
+    stopped_at: Option<String>,
+}
+
 /// A condition with the steps that need it.
 struct Needed {
     condition: Expr,
@@ -100,7 +110,8 @@ impl Checker {
             return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
         };
         let mut assumptions = contract.unconstrained();
-        let (mut pool, needed, steps, stopped_at) = self.needs(&contract, &mut assumptions, operators)?;
+        let needs = self.needs(&contract, &assumptions, operators)?;
+        let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
         let ranges: Vec<(Symbol, ValueRange)> = {
             let (_, facts) = assumptions.env.facts();
             let bound = |b: Option<&Int>| b.cloned();
@@ -115,7 +126,7 @@ impl Checker {
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
-        let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool_name(&assumptions, s));
+        let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool.symbol_name(s).to_string());
         let shown = text::print::python(&pool, recorded, &name);
         let describe = |pool: &Pool, item: &Needed| describe(&assumptions, &steps, pool, item);
         let mut explanation = Explanation {
@@ -189,14 +200,13 @@ impl Checker {
         Ok(explanation)
     }
 
-    /// Everything that operators, guards and ranges need, each condition once, and the node where the run stopped early.
-    #[allow(clippy::type_complexity)]
+    /// Propagates with the freed dimension.
     fn needs<'s>(
         &'s self,
         contract: &Contract<'s>,
-        assumptions: &mut Assumptions<'s>,
+        assumptions: &Assumptions<'s>,
         operators: &'s Operators,
-    ) -> Result<(Pool, Vec<Needed>, Vec<Step>, Option<String>), CheckError> {
+    ) -> Result<Needs, CheckError> {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
@@ -223,7 +233,7 @@ impl Checker {
             }
         }
         let mut run = Interpreter::new(program, env, records, operators, Mode::Evaluate);
-        let stopped = match run.run(inputs) {
+        let stopped_at = match run.run(inputs) {
             Ok(_) => None,
             Err(Stop::Failed(failure)) => {
                 run.steps.get(failure.origin.0 as usize).map(|s| s.node.to_string())
@@ -253,17 +263,14 @@ impl Checker {
                 add(condition, None, None, ConditionKind::Contract, false);
             }
         }
-        let mut pool = run.env.pool;
-        // What other inputs record of each other holds whatever this dimension is.
-        let needed: Vec<Needed> = found
+        let pool = run.env.pool;
+        let conditions = found
             .into_values()
             .filter(|item| {
                 pool.as_bool(item.condition).is_none() && !pool.free_symbols(&[item.condition]).is_empty()
             })
             .collect();
-        std::mem::swap(&mut assumptions.env.pool, &mut pool);
-        let pool = assumptions.env.pool.clone();
-        Ok((pool, needed, run.steps, stopped))
+        Ok(Needs { pool, conditions, steps: run.steps, stopped_at })
     }
 }
 
@@ -280,10 +287,6 @@ fn taken_nearby(contract: &Contract, pool: &Pool, symbol: Symbol, needed: &[Need
             && !size.is_negative()
             && needed.iter().all(|item| pool.eval(item.condition, value).is_ok_and(|v| v.as_bool()))
     })
-}
-
-fn pool_name(assumptions: &Assumptions, symbol: Symbol) -> String {
-    assumptions.env.pool.symbol_name(symbol).to_string()
 }
 
 fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Needed) -> Condition {

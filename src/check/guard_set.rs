@@ -8,10 +8,7 @@ use crate::expr::{Expr, Int, Symbol};
 use crate::range::ValueRange;
 use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
 use crate::shape_env::ShapeEnv;
-use crate::spec::{Assumptions, Contract, InputKind};
-
-/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
-const UNCHECKED_MINIMUM: i64 = 2;
+use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM};
 
 impl Session<'_> {
     /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported module checks, and what

@@ -11,10 +11,8 @@ use crate::ir::Bounds;
 use crate::range::ValueRange;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
 use crate::shape_env::{Origin, ShapeEnv};
-use crate::spec::{Assumptions, Contract};
+use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
 
-/// Lower bounds up to this one are not checked by exported modules.
-const UNCHECKED_MINIMUM: i64 = 2;
 /// Bounds beyond these only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
 

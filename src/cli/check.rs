@@ -1,7 +1,7 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{CheckOptions, ReportFormat};
-use super::{files, operators, progress};
-use crate::check::{CheckError, Checker, outline};
+use super::{files, operators, programs};
+use crate::check::{CheckError, outline};
 use crate::decide::Budget;
 use crate::report::{
     GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch,
@@ -47,7 +47,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
 }
 
 fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
-    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
+    let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
     let spec = match &options.spec {
         None => None,
         Some(path) => {
@@ -57,10 +57,6 @@ fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
     };
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
-    let mut checker = Checker::read(&files::name(&options.program), &bytes).map_err(failed)?;
-    if let Some(watch) = progress::on_terminal() {
-        checker = checker.watched(watch);
-    }
     let budget = Budget::default();
     let report = match &options.emit_smt2 {
         None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,

@@ -1,7 +1,6 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
 use super::args::{ExplainOptions, Format};
-use super::{files, operators, progress};
-use crate::check::Checker;
+use super::{files, operators, programs};
 use crate::decide::Budget;
 use crate::report::{CODES, Explanation, Style, meaning};
 use std::io::IsTerminal;
@@ -29,13 +28,9 @@ pub fn run(options: &ExplainOptions) -> ExitCode {
 
 fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
     let name = files::name(&options.program);
-    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
-    let mut checker = Checker::read(&name, &bytes).map_err(unreadable)?;
-    if let Some(watch) = progress::on_terminal() {
-        checker = checker.watched(watch);
-    }
+    let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
     let dimensions = match options.dim.as_slice() {
         [] => checker.dimensions().map_err(unreadable)?,
         named => named

@@ -1,7 +1,6 @@
 //! `sizewise guards`: a program's guards as code.
 use super::args::{GuardLanguage, GuardsOptions};
-use super::{files, operators, progress};
-use crate::check::Checker;
+use super::{files, operators, programs};
 use crate::report::guard_code::Language;
 use std::process::ExitCode;
 
@@ -18,13 +17,9 @@ pub fn run(options: &GuardsOptions) -> ExitCode {
 
 fn guards(options: &GuardsOptions) -> Result<(), (u8, String)> {
     let name = files::name(&options.program);
-    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
-    let mut checker = Checker::read(&name, &bytes).map_err(unreadable)?;
-    if let Some(watch) = progress::on_terminal() {
-        checker = checker.watched(watch);
-    }
+    let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
     let set = checker.session(&operators).and_then(|s| s.guard_set()).map_err(unreadable)?;
     let language = match options.emit {
         GuardLanguage::Python => Language::Python,

@@ -1,5 +1,6 @@
 //! Reading programs in every form: `.pt2` archives, their JSON, and text.
-use super::files;
+use super::{files, progress};
+use crate::check::Checker;
 use crate::ir::outline::Outline;
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::text;
@@ -52,6 +53,19 @@ impl Loaded {
             None => pt2::outline(&self.bytes, &reading()),
         }
     }
+}
+
+/// A checker of the program in a file, which shows on a terminal how far it has come.
+///
+/// # Errors
+/// A message that names the file.
+pub fn checker(path: &Path) -> Result<Checker, String> {
+    let name = files::name(path);
+    let checker = Checker::read(&name, &files::read(path)?).map_err(|error| format!("{name}: {error}"))?;
+    Ok(match progress::on_terminal() {
+        Some(watch) => checker.watched(watch),
+        None => checker,
+    })
 }
 
 fn reading() -> ReadOptions {

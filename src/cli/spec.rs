@@ -1,6 +1,6 @@
 //! `sizewise spec init` and `sizewise spec widen`: writing the spec of a program.
 use super::args::{SpecCommand, SpecOptions};
-use super::{files, operators, progress};
+use super::{files, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
 use crate::report::Outcome;
@@ -32,13 +32,7 @@ pub fn run(command: &SpecCommand) -> ExitCode {
 }
 
 fn read(options: &SpecOptions) -> Result<Checker, (u8, String)> {
-    let bytes = files::read(&options.program).map_err(|message| (3, message))?;
-    let name = files::name(&options.program);
-    let checker = Checker::read(&name, &bytes).map_err(|error| (3, format!("{name}: {error}")))?;
-    Ok(match progress::on_terminal() {
-        Some(watch) => checker.watched(watch),
-        None => checker,
-    })
+    programs::checker(&options.program).map_err(|message| (3, message))
 }
 
 fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>, (u8, String)> {

@@ -72,18 +72,19 @@ pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
     Answer { verdict, decided_by, trace: climb.trace }
 }
 
-/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. A counterexample counts once
-/// it has been replayed.
+/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. With `chosen`, it runs the
+/// procedure that the ladder runs, else the one that it chooses by itself. A counterexample counts once it has been replayed.
 #[cfg(feature = "smt")]
-pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32) -> Option<bool> {
-    use super::smt::{Question, Response, check};
+pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chosen: bool) -> Option<bool> {
+    use super::smt::{Procedure, Question, Response, check_by};
     let goal = pool.truth(goal);
     let ranges: Vec<_> = facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
     let mut conditions = facts.conditions().to_vec();
     conditions.push(pool.not(goal));
     let nonzero = facts.divisors(pool, Some(goal));
     let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
-    match check(pool, &question) {
+    let procedure = if chosen { Procedure::Counted } else { Procedure::Default };
+    match check_by(procedure, pool, &question) {
         Response::Unsatisfiable => Some(true),
         Response::Candidate(witness) => replays(pool, facts, Some(goal), &witness).then_some(false),
         Response::Unknown(_) => None,

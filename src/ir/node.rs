@@ -3,6 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// Higher-order operators that run one graph on the operands behind it.
+const WRAPPERS: &[&str] = &[
+    "wrap",
+    "wrap_with_set_grad_enabled",
+    "wrap_with_autocast",
+    "wrap_activation_checkpoint",
+    "tag_activation_checkpoint",
+    "hints_wrapper",
+    "strict_mode",
+    "invoke_subgraph",
+    "run_const_graph",
+];
+
 use super::argument::{Argument, Subgraph};
 use super::graph::ValueId;
 use super::provenance::Provenance;
@@ -91,6 +104,11 @@ impl Target {
             TargetKind::HigherOrder(name) => Some(name),
             _ => None,
         }
+    }
+
+    /// Whether it is a higher-order operator that runs one graph on the operands behind it.
+    pub fn is_wrapper(&self) -> bool {
+        self.higher_order().is_some_and(|name| WRAPPERS.contains(&name))
     }
 
     /// Module and function, when it is a Python function.

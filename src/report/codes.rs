@@ -14,12 +14,12 @@ pub const CODES: &[(&str, &str)] = &[
          idea of the operator, or it was edited; nothing that relies on the recorded shape can be trusted.",
     ),
     (
-        "guard",
+        "guard-undecided",
         "A condition was neither proved nor refuted within the budget. It may well hold. The report says what ran out; a larger budget \
          may decide it.",
     ),
     (
-        "unsupported",
+        "unsupported-operator",
         "A node calls an operator without a fake kernel. The recorded shapes of its results are trusted from there on, so the verdict \
          is at best unknown. Declare the operator in a file and name it with --ops (docs/operators.md).",
     ),
@@ -58,4 +58,18 @@ pub const CODES: &[(&str, &str)] = &[
 /// What a code means.
 pub fn meaning(code: &str) -> Option<&'static str> {
     CODES.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meaning;
+    use crate::report::findings::{MISMATCH, NOT_IMPLIED, UNDECIDED, UNSUPPORTED};
+
+    #[test]
+    fn every_kind_of_finding_has_a_meaning() {
+        for rule in [NOT_IMPLIED, MISMATCH, UNDECIDED, UNSUPPORTED] {
+            assert!(meaning(rule.id).is_some(), "{}", rule.id);
+        }
+        assert_eq!(meaning("no-such-code"), None);
+    }
 }

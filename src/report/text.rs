@@ -215,7 +215,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
     let open: Vec<&GuardReport> =
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
     for guard in open.iter().take(MAX_LISTED) {
-        let code = style.warning("undecided[guard]");
+        let code = style.warning("warning[guard-undecided]");
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
         where_from(out, guard);
         if let Some(reason) = &guard.reason {
@@ -235,7 +235,7 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
     for item in &report.unsupported {
         by_op.entry(&item.op).or_default().push(&item.node);
     }
-    let code = style.warning("unsupported");
+    let code = style.warning("warning[unsupported-operator]");
     let _ = writeln!(
         out,
         "\n{code}: {} not looked into; the recorded shapes of their results are trusted",

@@ -1,6 +1,6 @@
 //! Laying a spec over a program: which symbols stand for which dimensions, what is assumed of them, and what is demanded.
 use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
-use super::contract::{Contract, bound_conditions, solve_linear};
+use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
 use super::dim::{DimSpec, Entry, Hint};
 use super::inputs::InputKind;
 use super::locate::{Place, places};
@@ -12,9 +12,6 @@ use crate::range::ValueRange;
 use crate::shape_env::{Records, ShapeEnv, SymbolInfo, range};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The least lower bound that an exported module checks: it takes sizes of 0 and 1 although the trace excluded them.
-pub(super) const LEAST_CHECKED_MINIMUM: i64 = 3;
 
 /// Lays a spec over a program's contract.
 ///
@@ -366,7 +363,7 @@ impl<'p> Binder<'_, 'p> {
             }
             let free = symbols.iter().all(|s| !self.bound.contains(s));
             let checked =
-                Bounds { min: bounds.min.filter(|&min| free || min >= LEAST_CHECKED_MINIMUM), ..*bounds };
+                Bounds { min: bounds.min.filter(|&min| free || min > UNCHECKED_MINIMUM), ..*bounds };
             for condition in bound_conditions(&mut self.env, *e, checked) {
                 let text = crate::expr::text::print::expression(&self.env.pool, condition);
                 let condition = self.records.translate(&mut self.env, condition);

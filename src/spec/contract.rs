@@ -8,6 +8,9 @@ use crate::ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hin
 use crate::range::ValueRange;
 use crate::shape_env::{Records, ShapeEnv, SymbolInfo, range};
 
+/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
+pub const UNCHECKED_MINIMUM: i64 = 2;
+
 /// A program's contract, in its own symbols.
 #[derive(Clone)]
 pub struct Contract<'p> {

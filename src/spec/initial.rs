@@ -1,7 +1,6 @@
 //! The spec that a program has: what its recorded sizes and ranges say, as a spec that one can edit.
-use super::bind::LEAST_CHECKED_MINIMUM;
 use super::change::dimension_name;
-use super::contract::{Contract, bound_conditions};
+use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions};
 use super::inputs::InputKind;
 use super::parse::Spec;
 use crate::expr::{Expr, Int, Symbol};
@@ -73,7 +72,7 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
     for (e, bounds) in &contract.ranges {
         if contract.env.pool.as_symbol(*e).is_none() || width == Width::Demanded {
             // The exported module checks no lower bounds below 3.
-            let checked = Bounds { min: bounds.min.filter(|&min| min >= LEAST_CHECKED_MINIMUM), ..*bounds };
+            let checked = Bounds { min: bounds.min.filter(|&min| min > UNCHECKED_MINIMUM), ..*bounds };
             conditions.extend(bound_conditions(&mut env, *e, checked));
         }
     }

@@ -18,19 +18,6 @@ use crate::ir::{
     Argument, Constant, Dtype, Graph, GraphInput, Meta, Node, Operand, Output, Subgraph, Sym, ValueId,
 };
 
-/// Operators that run one graph on the operands behind it.
-const WRAPPERS: &[&str] = &[
-    "wrap",
-    "wrap_with_set_grad_enabled",
-    "wrap_with_autocast",
-    "wrap_activation_checkpoint",
-    "tag_activation_checkpoint",
-    "hints_wrapper",
-    "strict_mode",
-    "invoke_subgraph",
-    "run_const_graph",
-];
-
 /// What is passed, as far as its form is known.
 #[derive(Debug, Clone, PartialEq)]
 enum Form {
@@ -214,7 +201,7 @@ fn call(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, name: &st
         "cond" | "while_loop" | "while_loop_stack_output" => Some(2),
         "map" | "map_impl" | "scan" | "associative_scan" => Some(1),
         "switch" => None,
-        _ if WRAPPERS.contains(&name) => Some(1),
+        _ if node.target.is_wrapper() => Some(1),
         _ => return,
     };
     let right = wanted.map_or(!subgraphs.is_empty(), |wanted| subgraphs.len() == wanted);

@@ -49,16 +49,40 @@ pub enum Response {
     Unknown(String),
 }
 
+/// How Z3 works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Procedure {
+    /// By procedures that count their work; see [`solver`].
+    Counted,
+    /// As it chooses by itself, which is what those who call it directly get.
+    Default,
+}
+
 /// Asks Z3 once.
 pub fn check(pool: &Pool, question: &Question) -> Response {
+    check_by(Procedure::Counted, pool, question)
+}
+
+/// As [`check`], by a procedure.
+pub fn check_by(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     if let Some(reason) = too_hard(pool, question) {
         return Response::Unknown(reason);
     }
-    z3::with_z3_config(&Config::new(), || ask(pool, question))
+    z3::with_z3_config(&Config::new(), || ask(procedure, pool, question))
 }
 
-fn ask(pool: &Pool, question: &Question) -> Response {
-    let solver = solver(question.rlimit);
+fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
+    let solver = match procedure {
+        Procedure::Counted => solver(question.rlimit),
+        Procedure::Default => {
+            let solver = Solver::new();
+            let mut params = Params::new();
+            params.set_u32("random_seed", 42);
+            params.set_u32("rlimit", question.rlimit);
+            solver.set_params(&params);
+            solver
+        }
+    };
     let mut encoder = Encoder::new(pool);
     for (symbol, low, high) in question.ranges {
         encoder.declare(*symbol, low.as_ref(), high.as_ref());

@@ -12,19 +12,6 @@ use super::proto::{GraphProto, NodeProto, ValueInfoProto};
 use super::types::{BOOL, INT64, scalar_info};
 use crate::ir::{Argument, Graph, GraphInput, Node, Subgraph};
 
-/// Operators that run one graph on the operands behind it.
-const WRAPPERS: &[&str] = &[
-    "wrap",
-    "wrap_with_set_grad_enabled",
-    "wrap_with_autocast",
-    "wrap_activation_checkpoint",
-    "tag_activation_checkpoint",
-    "hints_wrapper",
-    "strict_mode",
-    "invoke_subgraph",
-    "run_const_graph",
-];
-
 /// Whether all inputs of a graph are values and all its results are tensors or numbers.
 fn is_plain(graph: &Graph) -> bool {
     graph.inputs().iter().all(|input| matches!(input, GraphInput::Value(_)))
@@ -60,7 +47,7 @@ impl Body<'_, '_> {
             ("map" | "map_impl", [graph], [xs, rest @ ..]) if is_plain(&graph.graph) => {
                 self.slices(node, graph, None, xs, rest).map(Some)
             }
-            (name, [graph], _) if WRAPPERS.contains(&name) => {
+            (_, [graph], _) if node.target.is_wrapper() => {
                 let operands = self.operands(&behind);
                 let names = self.results(node, returned(&graph.graph).len());
                 Ok(Some(self.call(graph, &node.name, &operands, &names)))

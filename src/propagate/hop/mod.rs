@@ -33,16 +33,8 @@ impl Interpreter<'_> {
             "scan" => self.call_scan(frame, node),
             "associative_scan" => self.call_associative_scan(frame, node),
             "flex_attention" => self.call_flex_attention(frame, node),
-            "wrap_with_set_grad_enabled"
-            | "wrap"
-            | "strict_mode"
-            | "hints_wrapper"
-            | "invoke_subgraph"
-            | "tag_activation_checkpoint"
-            | "wrap_activation_checkpoint"
-            | "wrap_with_autocast"
-            | "inductor_compiled_code"
-            | "run_const_graph" => self.call_wrapped(frame, node, name),
+            "inductor_compiled_code" => self.call_wrapped(frame, node, name),
+            _ if node.target.is_wrapper() => self.call_wrapped(frame, node, name),
             "auto_functionalized" | "auto_functionalized_v2" => self.call_functionalized(frame, node),
             "out_dtype" => self.call_out_dtype(frame, node),
             "with_effects" => self.call_with_effects(frame, node),
