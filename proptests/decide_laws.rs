@@ -2,7 +2,7 @@
 #[path = "campaign/mod.rs"]
 mod campaign;
 
-use campaign::config;
+use campaign::{config, count};
 use proptest::prelude::*;
 use sizewise::decide::{self, Budget, Facts, Premise, Verdict};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
@@ -137,6 +137,7 @@ impl Query {
 
     /// The truth of conditions at an assignment; none where a divisor of the query is zero.
     fn at(&self, conditions: &[Expr], point: &[(Symbol, Int)]) -> Option<Vec<bool>> {
+        count(1);
         let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
         let mut evaluator = Evaluator::new(&self.pool, value);
         for e in self.pool.reachable(&[&self.given[..], &[self.goal], conditions].concat()) {
@@ -381,6 +382,7 @@ proptest! {
             let value: i64 = terms.iter().map(|&(c, i, j)| c * power(a, i) * power(b, j)).sum();
             Some(value.rem_euclid(modulus)) == residue.as_inline()
         }));
+        count((modulus * modulus) as usize);
         let answer = decide::decide(&mut pool, &mut Facts::new(), goal, &Budget { rlimit: 0, ..Budget::default() });
         match answer.verdict {
             Verdict::Implied { .. } => prop_assert!(!hit),

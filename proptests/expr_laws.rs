@@ -5,7 +5,7 @@
 #[path = "campaign/mod.rs"]
 mod campaign;
 
-use campaign::config;
+use campaign::{config, count};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -340,6 +340,7 @@ proptest! {
         let e = tree.build(&mut pool);
         for at in &points {
             if let Some(expected) = tree.value(at) {
+                count(1);
                 prop_assert_eq!(
                     value_at(&pool, e, at), int(expected),
                     "{} became {} at {:?}", tree.text(), print::expression(&pool, e), at
@@ -360,6 +361,7 @@ proptest! {
         prop_assert_eq!(pool.not(negated), e);
         for at in &points {
             if let Some(expected) = condition.value(at) {
+                count(2);
                 let shown = print::expression(&pool, e);
                 prop_assert_eq!(value_at(&pool, e, at), Ok(Value::Bool(expected)), "{} became {}", condition.text(), shown);
                 prop_assert_eq!(value_at(&pool, negated, at), Ok(Value::Bool(!expected)));
@@ -380,6 +382,7 @@ proptest! {
         prop_assert_eq!(read.expr, e, "{}", tree.text());
         // The text has a value exactly where none of its divisors is zero.
         for at in &points {
+            count(1);
             let zero = read.divisors.iter().any(|&d| value_at(&pool, d, at) == int(BigInt::zero()));
             prop_assert_eq!(zero, tree.value(at).is_none(), "{}", tree.text());
         }
@@ -391,6 +394,7 @@ proptest! {
     fn written_text_reads_back_to_the_same_handle(tree in tree(), condition in condition(), order in 0u8..4) {
         let mut pool = pool_with(order);
         for e in [tree.build(&mut pool), condition.build(&mut pool)] {
+            count(2);
             let sympy = print::expression(&pool, e);
             let again = read::closed(&mut pool, &sympy).map(|r| r.expr);
             prop_assert_eq!(again, Ok(e), "{}", sympy);
@@ -424,9 +428,11 @@ proptest! {
             let mut moved = at.clone();
             moved[replaced] = inner;
             if let Some(expected) = tree.value(&moved) {
+                count(1);
                 prop_assert_eq!(value_at(&pool, e, at), int(expected), "{}", tree.text());
             }
             if let Some(expected) = condition.value(&moved) {
+                count(1);
                 prop_assert_eq!(value_at(&pool, c, at), Ok(Value::Bool(expected)), "{}", condition.text());
             }
         }
@@ -442,6 +448,7 @@ proptest! {
             names.iter().position(|name| *name == Some(s)).map(|i| values[i])
         });
         if let Some(expected) = tree.value(&at) {
+            count(1);
             prop_assert_eq!(pool.as_int(constant), Some(Int::from_big(expected)), "{}", tree.text());
         }
     }
@@ -450,6 +457,7 @@ proptest! {
     fn a_comparison_its_mirror_image_and_its_double_negation_are_one_handle(a in tree(), b in tree()) {
         let mut pool = pool_with(0);
         let (a, b) = (a.build(&mut pool), b.build(&mut pool));
+        count(7);
         prop_assert_eq!(pool.lt(a, b), pool.gt(b, a));
         prop_assert_eq!(pool.le(a, b), pool.ge(b, a));
         prop_assert_eq!(pool.eq(a, b), pool.eq(b, a));
@@ -465,6 +473,7 @@ proptest! {
     fn any_text_is_read_or_refused(text in "[-+*/%&|~^<>=!()\\[\\],.'a-cLx0-9 ]{0,40}") {
         let mut pool = Pool::new();
         let x = pool.symbol("x");
+        count(1);
         if let Err(error) = read::expression(&mut pool, &text, &mut |_| Some(x)) {
             prop_assert!(error.offset <= text.len());
         }
@@ -477,6 +486,7 @@ proptest! {
         "floor(", "Piecewise(", "True", "round(", "OpaqueUnaryFn_log(", "IntTrueDiv(", "[", "]", "<<", ">>", "^", "Rational(",
     ]), 0..14)) {
         let text = words.join(" ");
+        count(1);
         let mut pool = Pool::new();
         let x = pool.symbol("x");
         if let Ok(read) = read::expression(&mut pool, &text, &mut |_| Some(x)) {

@@ -326,7 +326,7 @@ impl Examination<'_, '_> {
             .collect();
         if !dropped.is_empty() {
             let message = format!(
-                "the program assumes {}, and neither an assertion nor an operator checks that",
+                "the program records {}, which no assertion in the graph states and nothing else implies",
                 dropped.join(", ")
             );
             self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));

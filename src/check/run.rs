@@ -1,5 +1,5 @@
 //! What a propagation has gathered, apart from the program that it went through.
-use crate::expr::Expr;
+use crate::expr::{Expr, Symbol};
 use crate::fake::{Tensor, Value};
 use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Step};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
@@ -28,6 +28,8 @@ pub(super) struct Run {
     pub unreadable: Vec<String>,
     /// Counts of elements that sizes leave open, or that are too large.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// The program's symbols of sizes that data decides, with what was derived for each.
+    pub named: Vec<(Symbol, Expr)>,
     /// The values of the graph's outputs.
     pub results: Vec<Value>,
 }
@@ -45,6 +47,7 @@ impl Run {
             failures: interpreter.failures,
             unreadable: interpreter.unreadable,
             element_counts: interpreter.element_counts,
+            named: interpreter.named,
             results,
             env: interpreter.env,
         }
@@ -100,6 +103,7 @@ impl Run {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts,
+            named: Vec::new(),
             results,
         }
     }

@@ -76,10 +76,12 @@ impl Interpreter<'_> {
                 self.records.declare_unbacked(&mut self.env, symbol);
             }
             self.env.carry_bounds(d, r);
+            self.named.extend(self.env.pool.as_symbol(r).map(|symbol| (symbol, r)));
             renamed.insert(d, r);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
+            self.named.push((*symbol, d));
         } else {
             for &symbol in &new {
                 self.records.declare_unbacked(&mut self.env, symbol);
@@ -89,6 +91,7 @@ impl Interpreter<'_> {
             {
                 let n = self.env.pool.symbol_expr(*n);
                 self.env.carry_bounds(*m, n);
+                self.named.extend(new.iter().map(|&symbol| (symbol, n)));
                 renamed.insert(*m, n);
             }
         }

@@ -58,6 +58,9 @@ pub struct Interpreter<'p> {
     pub unreadable: Vec<String>,
     /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// The symbols of data-decided sizes that only the record names, with what was derived for each: itself, where the step's own symbol
+    /// took its name.
+    pub named: Vec<(Symbol, Expr)>,
     /// What is derived of each value beside what is recorded, if it was asked for by putting a list here.
     pub derived: Option<Vec<Derived>>,
     pub(super) counted: FxHashSet<Expr>,
@@ -108,6 +111,7 @@ impl<'p> Interpreter<'p> {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts: Vec::new(),
+            named: Vec::new(),
             derived: None,
             counted: FxHashSet::default(),
             mode,
