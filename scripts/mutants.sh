@@ -10,7 +10,7 @@ work=${MUTANTS_DIR:-$root/target/mutants}
 mkdir -p "$work/src" "$work/proptests"
 cp -r "$root"/src/{expr,range,egraph,decide} "$work/src/"
 cp -r "$root/rules" "$root/Cargo.lock" "$work/"
-cp -r "$root"/proptests/{campaign,expr_laws.rs,range_laws.rs,egraph_laws.rs,decide_laws.rs,queries.rs} "$work/proptests/"
+cp -r "$root"/proptests/{campaign,expressions,range_laws.rs,egraph_laws.rs,decide_laws.rs,queries.rs} "$work/proptests/"
 mkdir -p "$work/tests"
 cp -r "$root"/tests/{canonical_forms.rs,egraph_proves.rs,rules.rs,rules} "$work/tests/"
 printf 'pub mod decide;\npub mod egraph;\npub mod expr;\npub mod range;\n' >"$work/src/lib.rs"
