@@ -120,8 +120,12 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
     if too_hard(pool, &question).is_some() {
         return None;
     }
-    z3::with_z3_config(&Config::new(), || {
+    let core = z3::with_z3_config(&Config::new(), || {
         let solver = solver(rlimit);
+        let mut params = Params::new();
+        // Without this the solver names no core, which looks like an empty one.
+        params.set_bool("unsat_core", true);
+        solver.set_params(&params);
         let mut encoder = Encoder::new(pool);
         others.iter().for_each(|&c| encoder.require(c));
         let mut labels = Vec::with_capacity(tracked.len());
@@ -138,8 +142,13 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
             return None;
         }
         let core = solver.get_unsat_core();
-        Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect())
-    })
+        Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect::<Vec<usize>>())
+    })?;
+    // A core is believed when what is in it is found contradictory by itself.
+    let conditions: Vec<Expr> = core.iter().map(|&i| tracked[i]).chain(others.iter().copied()).collect();
+    let question = Question { ranges: &[], conditions: &conditions, nonzero: &[], rlimit };
+    let suffices = core.len() == tracked.len() || matches!(check(pool, &question), Response::Unsatisfiable);
+    Some(if suffices { core } else { (0..tracked.len()).collect() })
 }
 
 /// A solver that stops after so much work.
