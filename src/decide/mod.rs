@@ -21,6 +21,7 @@ mod program;
 mod proof;
 mod reduce;
 mod replay;
+mod rewriting;
 mod search;
 mod simplify;
 mod slices;

@@ -6,9 +6,10 @@ use crate::decide::models::Search;
 use crate::decide::proof::Log;
 use crate::decide::reduce::Reduced;
 use crate::decide::replay::replays;
+use crate::decide::rewriting;
 use crate::decide::search::conjuncts;
 use crate::decide::verdict::Witness;
-use crate::egraph::{Graph, Limits, RuleSet, Stop};
+use crate::egraph::{Graph, RuleSet, Stop};
 use crate::expr::{Expr, Func, Int, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -16,10 +17,6 @@ use rustc_hash::FxHashMap;
 const MAX_RELAXED: usize = 40;
 /// Goals of more alternatives are not relaxed.
 const MAX_ALTERNATIVES: usize = 4;
-
-/// What the e-graph may grow by for each round that the budget allows: expressions, and uses of rules.
-const NODES_PER_ROUND: usize = 100;
-const MATCHES_PER_ROUND: usize = 75;
 
 impl Climb<'_> {
     /// Whether equality saturation contradicts the facts with `extra`.
@@ -33,11 +30,7 @@ impl Climb<'_> {
         for (i, &e) in extra.iter().enumerate() {
             graph.assume(self.pool, e, (self.facts.parts().len() + i) as u32);
         }
-        let limits = Limits {
-            nodes: NODES_PER_ROUND * rounds,
-            iterations: rounds,
-            matches: MATCHES_PER_ROUND * rounds,
-        };
+        let limits = rewriting::limits(rounds);
         let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
         match outcome.stop {
             Stop::Contradiction => Finding::Closed,
