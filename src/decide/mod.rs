@@ -19,6 +19,7 @@ mod number;
 mod premises;
 mod program;
 mod proof;
+mod rays;
 mod reduce;
 mod replay;
 mod rewriting;

@@ -217,8 +217,7 @@ impl Models {
 
     /// Keeps an assignment if it is new and passes.
     fn keep(&mut self, point: &[i128], regs: &mut Vec<i128>) -> bool {
-        if self.models.iter().any(|m| m.point == point)
-            || self.program.run(0, point, regs) != Outcome::Passed
+        if self.models.iter().any(|m| m.point == point) || self.program.run(0, point, regs) != Outcome::Passed
         {
             return false;
         }

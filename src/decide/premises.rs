@@ -35,6 +35,9 @@ fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premi
     if least == Means::Ranges && kept.len() > 1 {
         kept = without(pool, facts, goal, kept, Means::Little, &mut attempts);
     }
+    if least == Means::Much && kept.len() > 1 && follows(pool, facts, goal, &kept, Means::Rules) {
+        kept = without(pool, facts, goal, kept, Means::Rules, &mut attempts);
+    }
     kept
 }
 

@@ -35,7 +35,7 @@ impl Climb<'_> {
         match outcome.stop {
             Stop::Contradiction => Finding::Closed,
             Stop::Saturated => Finding::Open("no rule teaches anything more".to_string()),
-            _ => Finding::Open(format!("no contradiction within {rounds} rounds of rules")),
+            stop => Finding::Open(format!("no contradiction, {stop} (budget: {rounds} rounds of rules)")),
         }
     }
 
@@ -84,10 +84,13 @@ impl Climb<'_> {
         match found {
             Search::Candidate(witness) => Finding::Candidate(witness),
             Search::None => Finding::Closed,
-            Search::Open => Finding::Open(format!(
-                "none of {spent} assignments is a solution (budget {})",
-                self.budget.points
-            )),
+            Search::Open => {
+                let mut said = format!("none of {spent} assignments is a solution");
+                if *spent >= self.budget.points {
+                    said.push_str(&format!(" (budget: {} assignments)", self.budget.points));
+                }
+                Finding::Open(said)
+            }
         }
     }
 
@@ -119,9 +122,11 @@ impl Climb<'_> {
         match outcome {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => {
-                Finding::Open(format!("linear reasoning does not close within {branches} branches"))
-            }
+            linear::Outcome::Open => Finding::Open(match (effort.branches, effort.work) {
+                (0, _) => format!("linear reasoning does not close (budget: {branches} branches)"),
+                (_, 0) => format!("linear reasoning does not close (budget: {work} entries of tableaus)"),
+                _ => "linear reasoning finds nothing more to split".to_string(),
+            }),
             linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
@@ -131,10 +136,7 @@ impl Climb<'_> {
 
     fn terms_spent(&self, share: u32) -> Finding {
         let terms = self.budget.terms / share;
-        Finding::Open(format!(
-            "expressions grow beyond what {terms} written terms allow (budget {})",
-            self.budget.terms
-        ))
+        Finding::Open(format!("expressions grow too large (budget: {terms} terms)"))
     }
 
     /// Number theory and case splits on the facts with the negated goal.
@@ -157,7 +159,14 @@ impl Climb<'_> {
         match outcome {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
+            linear::Outcome::Open => Finding::Open(match (left.cases, left.steps, left.work) {
+                (0, ..) => format!("no proof by cases (budget: {cases} cases)"),
+                (_, 0, _) => format!("no proof by number theory (budget: {steps} assignments)"),
+                (.., 0) => {
+                    format!("no proof by cases (budget: {} entries of tableaus)", self.budget.work / share)
+                }
+                _ => "no more cases to look at".to_string(),
+            }),
             linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a solution has no value for a replaced symbol".to_string()),

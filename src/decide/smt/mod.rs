@@ -103,8 +103,8 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
             Response::Unknown("watchdog: Z3 did not keep to its resource limit".to_string())
         }
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
-            Some(reason) => format!("Z3 gave up at rlimit {}: {reason}", question.rlimit),
-            None => format!("Z3 gave up at rlimit {}", question.rlimit),
+            Some(reason) => format!("Z3 gave up, {reason} (budget: rlimit {})", question.rlimit),
+            None => format!("Z3 gave up (budget: rlimit {})", question.rlimit),
         }),
         SatResult::Sat => match solver.get_model().and_then(|model| encoder.values(&model)) {
             Some(values) => Response::Candidate(values),
