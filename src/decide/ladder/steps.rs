@@ -189,7 +189,7 @@ impl Climb<'_> {
     /// Puts the facts with `extra` to Z3.
     #[cfg(feature = "smt")]
     pub(super) fn ask(&self, extra: &[Expr], share: u32) -> Finding {
-        use crate::decide::smt::{Question, Response, check};
+        use crate::decide::smt::{NONLINEAR_SHARE, Question, Response, check, is_nonlinear};
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
@@ -197,6 +197,10 @@ impl Climb<'_> {
         let rlimit = self.budget.rlimit / share;
         if rlimit == 0 {
             return Finding::Open("the budget leaves Z3 out".to_string());
+        }
+        if share < NONLINEAR_SHARE && is_nonlinear(self.pool, &conditions) {
+            let share = self.budget.rlimit / NONLINEAR_SHARE;
+            return Finding::Open(format!("Z3 gave up on a nonlinear question (budget: rlimit {share})"));
         }
         let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
         match check(self.pool, &question) {
