@@ -324,7 +324,16 @@ proptest! {
                 values.extend(Evaluator::new(&query.pool, value).int(e));
             }
         }
+        for (end, at) in [(&found.min, &found.min_at), (&found.max, &found.max_at)] {
+            let Some(at) = at else { continue };
+            prop_assert!(query.in_ranges(at) && query.admits(at), "{:?}", at);
+            let value = |s: Symbol| at.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+            let reached = Evaluator::new(&query.pool, value).int(e).ok();
+            prop_assert_eq!(end, &reached);
+        }
         if found.exact {
+            let ends = [(&found.min, &found.min_at), (&found.max, &found.max_at)];
+            prop_assert!(values.is_empty() || ends.iter().all(|(_, at)| at.is_some()), "{:?}", found);
             prop_assert_eq!(found.min, values.iter().min().cloned());
             prop_assert_eq!(found.max, values.iter().max().cloned());
         } else {
