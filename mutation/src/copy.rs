@@ -17,6 +17,9 @@ pub struct Copy {
     pub without: BTreeMap<Number, String>,
 }
 
+/// What the tests of reasoning need: the service only takes its time to build.
+const FEATURES: &str = "smt,cli";
+
 /// Optimised a little, with overflow and assertions checked as in a build for tests.
 const PROFILE: &str = "\n[profile.mutation]\ninherits = \"release\"\nopt-level = 1\ndebug = false\nlto = false\nincremental = true\ncodegen-units = 64\ndebug-assertions = true\noverflow-checks = true\n\n[profile.mutation.package.\"*\"]\ndebug-assertions = false\noverflow-checks = false\n";
 
@@ -134,6 +137,7 @@ impl Copy {
     fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("cargo");
         command.args(arguments).args(["--profile", "mutation", "--message-format", "json"]);
+        command.args(["--no-default-features", "--features", FEATURES]);
         command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target).stderr(Stdio::null());
         command
     }
