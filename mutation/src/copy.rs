@@ -13,6 +13,8 @@ const ROUNDS: usize = 40;
 pub struct Copy {
     pub root: PathBuf,
     pub target: PathBuf,
+    /// The tests: the name of each target and its program.
+    pub programs: Vec<(String, PathBuf)>,
     /// Mutants without a switch, with the reason.
     pub without: BTreeMap<Number, String>,
 }
@@ -65,8 +67,12 @@ fn is_source(name: &str) -> bool {
 impl Copy {
     /// Makes the copy with all mutants that compile.
     pub fn make(root: &Path, work: &Path, mutants: &[Mutant]) -> Result<Copy, String> {
-        let mut copy =
-            Copy { root: work.join("tree"), target: work.join("target"), without: BTreeMap::new() };
+        let mut copy = Copy {
+            root: work.join("tree"),
+            target: work.join("target"),
+            programs: Vec::new(),
+            without: BTreeMap::new(),
+        };
         files(root, &copy.root)?;
         let manifest = std::fs::read_to_string(root.join("Cargo.toml")).map_err(|e| e.to_string())?;
         let workspace = if manifest.contains("[workspace]") { "" } else { "\n[workspace]\n" };
@@ -115,10 +121,13 @@ impl Copy {
                 }
             }
             let before = dropped.len() + keep_const.len();
-            let errors = copy.check()?;
-            if errors.is_empty() {
-                return Ok(copy);
-            }
+            let errors = match copy.compile()? {
+                Ok(programs) => {
+                    copy.programs = programs;
+                    return Ok(copy);
+                }
+                Err(errors) => errors,
+            };
             for error in &errors {
                 copy.give_up(error, &parts, &mut dropped, &mut keep_const)?;
             }
@@ -142,17 +151,34 @@ impl Copy {
         command
     }
 
-    fn check(&self) -> Result<Vec<Value>, String> {
-        let output = self.cargo(&["check", "--lib"]).output().map_err(|e| format!("cargo check: {e}"))?;
-        let errors: Vec<Value> = messages(&output.stdout)
-            .filter(|m| m["reason"] == "compiler-message" && m["message"]["level"] == "error")
-            .map(|m| m["message"].clone())
-            .filter(|m| m["spans"].as_array().is_some_and(|s| !s.is_empty()))
-            .collect();
-        if errors.is_empty() && !output.status.success() {
-            return Err("cargo check failed without an error in the sources".into());
+    /// Checks the library, which is quick, then builds the tests: the name and the program of each target, or the errors.
+    fn compile(&self) -> Result<Result<Vec<(String, PathBuf)>, Vec<Value>>, String> {
+        let mut built = Vec::new();
+        for arguments in [&["check", "--lib"][..], &["test", "--no-run", "--tests"]] {
+            let output = self.cargo(arguments).output().map_err(|e| format!("cargo: {e}"))?;
+            let of_source = |m: &Value| m["message"]["spans"].as_array().is_some_and(|s| !s.is_empty());
+            let errors: Vec<Value> = messages(&output.stdout)
+                .filter(|m| m["message"]["level"] == "error" && of_source(m))
+                .map(|m| m["message"].clone())
+                .collect();
+            if !errors.is_empty() {
+                return Ok(Err(errors));
+            }
+            if !output.status.success() {
+                return Err(format!("cargo {arguments:?} fails without an error in the sources"));
+            }
+            for m in messages(&output.stdout) {
+                let is_test = m["reason"] == "compiler-artifact" && m["profile"]["test"] == true;
+                let (path, name) = (m["executable"].as_str(), m["target"]["name"].as_str());
+                if let (true, Some(path), Some(name)) = (is_test, path, name)
+                    && m["target"]["kind"][0] != "bin"
+                {
+                    built.push((name.to_string(), PathBuf::from(path)));
+                }
+            }
         }
-        Ok(errors)
+        built.sort();
+        Ok(Ok(built))
     }
 
     fn give_up(
@@ -186,30 +212,6 @@ impl Copy {
         }
         eprintln!("not attributed: {}", error["rendered"].as_str().unwrap_or(text));
         Ok(())
-    }
-
-    /// Builds the tests: target name and executable of each.
-    pub fn build(&self) -> Result<Vec<(String, PathBuf)>, String> {
-        let output = self.cargo(&["test", "--no-run"]).output().map_err(|e| format!("cargo test: {e}"))?;
-        if !output.status.success() {
-            let error = messages(&output.stdout).find(|m| m["message"]["level"] == "error");
-            let text = error.and_then(|m| m["message"]["rendered"].as_str().map(str::to_string));
-            return Err(format!("the tests do not compile: {}", text.unwrap_or_default()));
-        }
-        let mut built = Vec::new();
-        for m in messages(&output.stdout) {
-            let is_test = m["reason"] == "compiler-artifact" && m["profile"]["test"] == true;
-            if let (true, Some(path), Some(name)) =
-                (is_test, m["executable"].as_str(), m["target"]["name"].as_str())
-            {
-                let kind = m["target"]["kind"][0].as_str().unwrap_or("");
-                if kind == "lib" || kind == "test" {
-                    built.push((name.to_string(), PathBuf::from(path)));
-                }
-            }
-        }
-        built.sort();
-        Ok(built)
     }
 }
 

@@ -66,13 +66,12 @@ fn build_id(mutants: &[Mutant], programs: &[(String, PathBuf)]) -> String {
 }
 
 fn record(copy: &copy::Copy, work: &Path, mutants: &[Mutant]) -> Result<Vec<suite::Test>, String> {
-    let programs = copy.build()?;
-    let (path, build) = (work.join("tests.json"), build_id(mutants, &programs));
+    let (path, build) = (work.join("tests.json"), build_id(mutants, &copy.programs));
     let text = std::fs::read(&path).unwrap_or_default();
     if let Some(recorded) = serde_json::from_slice::<Recorded>(&text).ok().filter(|r| r.build == build) {
         return Ok(recorded.tests);
     }
-    let recorded = Recorded { build, tests: suite::record(&copy.root, work, &programs)? };
+    let recorded = Recorded { build, tests: suite::record(&copy.root, work, &copy.programs)? };
     let text = serde_json::to_vec(&recorded).map_err(|e| e.to_string())?;
     std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(recorded.tests)

@@ -1,0 +1,100 @@
+//! What each rung of the ladder settles alone: a verdict that another rung would have found hides a rung that has become weak.
+//!
+//! `tests/data/queries/strength_*.txt` list, for the recorded queries, by what means each is settled. What is listed there must stay
+//! settled; what is settled besides may be added to the list (`SIZEWISE_RECORD=1` writes it anew).
+use serde_json::Value;
+use sizewise::decide::{self, Budget, Verdict};
+use sizewise::query::entail::Question;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Nothing but canonical form, ranges and an assignment at hand.
+const NOTHING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 0, rlimit: 0 };
+
+/// Rungs that are asked alone, each with the budget that leaves the others out.
+const MEANS: [(&str, Budget); 5] = [
+    ("range", NOTHING),
+    ("linear", Budget { branches: 60, work: 100_000, terms: 200_000, ..NOTHING }),
+    ("cases", Budget { points: 400, branches: 60, work: 100_000, terms: 200_000, ..NOTHING }),
+    ("egraph", Budget { iterations: 4, ..NOTHING }),
+    ("search", Budget { points: 2_000, ..NOTHING }),
+];
+
+/// What finds an assignment that satisfies the facts, before the rung is asked.
+const BEFORE: Budget = Budget { points: 2_000, branches: 30, work: 60_000, terms: 100_000, ..NOTHING };
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries")
+}
+
+fn queries(names: &[&str]) -> Vec<Value> {
+    let read =
+        |name: &&str| std::fs::read_to_string(folder().join(format!("{name}.jsonl"))).expect("queries");
+    let texts: Vec<String> = names.iter().map(read).collect();
+    texts.iter().flat_map(|t| t.lines()).map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The verdict with one budget; none where it stays open.
+fn verdict(query: &Value, budget: &Budget) -> Option<&'static str> {
+    let mut question = Question::read(query.as_object().expect("an object")).ok()?;
+    question.assume();
+    let (pool, facts) = (&mut question.pool, &mut question.premises.facts);
+    decide::prepare(pool, facts, &BEFORE);
+    match decide::decide(pool, facts, question.goal, budget).verdict {
+        Verdict::Implied { .. } => Some("implied"),
+        Verdict::Refuted { .. } => Some("refuted"),
+        Verdict::Inconsistent { .. } => Some("inconsistent"),
+        Verdict::Unknown { .. } => None,
+    }
+}
+
+/// The means by which each query of some files is settled.
+fn settled(names: &[&str]) -> BTreeMap<String, Vec<&'static str>> {
+    let mut settled: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
+    for query in queries(names) {
+        let id = query["id"].as_str().expect("an id").to_string();
+        for (name, budget) in &MEANS {
+            let Some(verdict) = verdict(&query, budget) else { continue };
+            assert!(query["verdict"].is_null() || query["verdict"] == verdict, "{id} by {name}: {verdict}");
+            settled.entry(id.clone()).or_default().push(name);
+        }
+    }
+    settled
+}
+
+fn assert_as_strong_as_listed(file: &str, names: &[&str]) {
+    let path = folder().join(file);
+    let now = settled(names);
+    if std::env::var_os("SIZEWISE_RECORD").is_some() {
+        let mut text = String::new();
+        for (id, means) in &now {
+            writeln!(text, "{id} {}", means.join(" ")).expect("text");
+        }
+        std::fs::write(&path, text).expect("the list is written");
+    }
+    let listed = std::fs::read_to_string(path).expect("the list is part of the source tree");
+    let mut lost = Vec::new();
+    for line in listed.lines() {
+        let mut words = line.split(' ');
+        let id = words.next().unwrap_or_default();
+        let means = now.get(id).map_or(&[][..], Vec::as_slice);
+        lost.extend(words.filter(|w| !means.contains(w)).map(|w| format!("{id} by {w}")));
+    }
+    assert!(lost.is_empty(), "no longer settled:\n{}", lost.join("\n"));
+}
+
+#[test]
+fn each_rung_settles_alone_what_it_did_of_classics() {
+    assert_as_strong_as_listed("strength_classics.txt", &["classics"]);
+}
+
+#[test]
+fn each_rung_settles_alone_what_it_did_of_compilers() {
+    assert_as_strong_as_listed("strength_compilers.txt", &["jax", "tvm"]);
+}
+
+#[test]
+fn each_rung_settles_alone_what_it_did_of_exports() {
+    assert_as_strong_as_listed("strength_exports.txt", &["torch", "hard"]);
+}
