@@ -88,6 +88,16 @@ impl Copy {
             by_file.entry(&m.file).or_default().push((n as Number, m));
         }
         let (mut dropped, mut keep_const) = (HashSet::new(), HashSet::new());
+        // What did not compile before is not tried again.
+        let uncompilable = work.join("uncompilable.tsv");
+        for line in std::fs::read_to_string(&uncompilable).unwrap_or_default().lines() {
+            if let Some((key, why)) = line.split_once('\t')
+                && let Some(n) = mutants.iter().position(|m| m.key == key)
+            {
+                dropped.insert(n as Number);
+                copy.without.insert(n as Number, why.to_string());
+            }
+        }
         for round in 0..ROUNDS {
             let mut parts: HashMap<String, Vec<Part>> = HashMap::new();
             let mut folders = vec![root.join("src")];
@@ -132,6 +142,10 @@ impl Copy {
                 copy.give_up(error, &parts, &mut dropped, &mut keep_const)?;
             }
             let after = dropped.len() + keep_const.len();
+            let line = |n: &Number| {
+                format!("{}\t{}\n", mutants[*n as usize].key, copy.without[n].replace('\n', " "))
+            };
+            put(&uncompilable, dropped.iter().map(line).collect::<String>().as_bytes())?;
             eprintln!("round {}: {} errors, {} mutants dropped", round + 1, errors.len(), dropped.len());
             if before == after {
                 return Err(format!(

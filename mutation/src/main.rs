@@ -30,7 +30,7 @@ struct Arguments {
     parts: Vec<String>,
 }
 
-/// The tests as recorded, and what with: another build is recorded anew.
+/// The tests of one program as recorded, and of which build: another one is recorded anew.
 #[derive(Deserialize, Serialize)]
 struct Recorded {
     build: String,
@@ -55,26 +55,28 @@ fn arguments(mut given: std::env::Args) -> Option<Arguments> {
     Some(arguments)
 }
 
-/// What distinguishes a build: the mutants in their order, and the programs.
-fn build_id(mutants: &[Mutant], programs: &[(String, PathBuf)]) -> String {
-    let mut id: Vec<String> = mutants.iter().map(|m| m.key.clone()).collect();
-    for (_, path) in programs {
-        let modified = std::fs::metadata(path).and_then(|m| m.modified()).ok();
-        id.push(format!("{} {modified:?}", path.display()));
-    }
-    format!("{:016x}", mutants::hash(&id.join("\n")))
+/// What distinguishes a build: the mutants in their order, and the program.
+fn build_id(mutants: &[Mutant], program: &Path) -> String {
+    let keys: Vec<&str> = mutants.iter().map(|m| m.key.as_str()).collect();
+    let modified = std::fs::metadata(program).and_then(|m| m.modified()).ok();
+    format!("{:016x} {} {modified:?}", mutants::hash(&keys.join("\n")), program.display())
 }
 
 fn record(copy: &copy::Copy, work: &Path, mutants: &[Mutant]) -> Result<Vec<suite::Test>, String> {
-    let (path, build) = (work.join("tests.json"), build_id(mutants, &copy.programs));
+    let path = work.join("tests.json");
     let text = std::fs::read(&path).unwrap_or_default();
-    if let Some(recorded) = serde_json::from_slice::<Recorded>(&text).ok().filter(|r| r.build == build) {
-        return Ok(recorded.tests);
+    let mut before: Vec<Recorded> = serde_json::from_slice(&text).unwrap_or_default();
+    let mut recorded: Vec<Recorded> = Vec::new();
+    for (target, program) in &copy.programs {
+        let build = build_id(mutants, program);
+        recorded.push(match before.iter().position(|r| r.build == build) {
+            Some(i) => before.swap_remove(i),
+            None => Recorded { build, tests: suite::record(&copy.root, work, target, program)? },
+        });
+        let text = serde_json::to_vec(&recorded).map_err(|e| e.to_string())?;
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    let recorded = Recorded { build, tests: suite::record(&copy.root, work, &copy.programs)? };
-    let text = serde_json::to_vec(&recorded).map_err(|e| e.to_string())?;
-    std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(recorded.tests)
+    Ok(recorded.into_iter().flat_map(|r| r.tests).collect())
 }
 
 fn run(root: &Path, work: &Path, arguments: &Arguments) -> Result<(), String> {

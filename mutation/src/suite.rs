@@ -35,35 +35,33 @@ pub fn command(root: &Path, program: &Path, names: &[&str], mutant: &str) -> Com
     command
 }
 
-/// Runs each test alone and records what it reaches. Tests that fail without a mutant or cost too much are left out, and said.
-pub fn record(root: &Path, work: &Path, programs: &[(String, PathBuf)]) -> Result<Vec<Test>, String> {
+/// Runs each test of a program alone and records what it reaches. Tests that fail without a mutant or cost too much are left out, and said.
+pub fn record(root: &Path, work: &Path, target: &str, program: &Path) -> Result<Vec<Test>, String> {
     let (record, output) = (work.join("reached"), work.join("output"));
     let mut tests = Vec::new();
-    for (target, program) in programs {
-        if LEFT_OUT.contains(&target.as_str()) {
+    if LEFT_OUT.contains(&target) {
+        return Ok(tests);
+    }
+    let listing = Command::new(program).args(["--list", "--format", "terse"]).current_dir(root).output();
+    let listing = String::from_utf8_lossy(&listing.map_err(|e| e.to_string())?.stdout).into_owned();
+    for name in listing.lines().filter_map(|line| line.strip_suffix(": test")) {
+        let _ = std::fs::remove_file(&record);
+        let mut command = command(root, program, &[name], &record.display().to_string());
+        let ran = child::run(&mut command, &output, DEAREST)?;
+        if ran.end != End::Passed {
+            eprintln!("left out: {target}::{name} ({:?} without a mutant)", ran.end);
             continue;
         }
-        let listing = Command::new(program).args(["--list", "--format", "terse"]).current_dir(root).output();
-        let listing = String::from_utf8_lossy(&listing.map_err(|e| e.to_string())?.stdout).into_owned();
-        for name in listing.lines().filter_map(|line| line.strip_suffix(": test")) {
-            let _ = std::fs::remove_file(&record);
-            let mut command = command(root, program, &[name], &record.display().to_string());
-            let ran = child::run(&mut command, &output, DEAREST)?;
-            if ran.end != End::Passed {
-                eprintln!("left out: {target}::{name} ({:?} without a mutant)", ran.end);
-                continue;
-            }
-            let bytes = std::fs::read(&record).unwrap_or_default();
-            let reached: BTreeSet<Number> =
-                bytes.chunks_exact(4).map(|b| Number::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-            tests.push(Test {
-                target: target.clone(),
-                program: program.clone(),
-                name: name.to_string(),
-                seconds: ran.seconds,
-                reached: reached.into_iter().collect(),
-            });
-        }
+        let bytes = std::fs::read(&record).unwrap_or_default();
+        let reached: BTreeSet<Number> =
+            bytes.chunks_exact(4).map(|b| Number::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        tests.push(Test {
+            target: target.to_string(),
+            program: program.to_path_buf(),
+            name: name.to_string(),
+            seconds: ran.seconds,
+            reached: reached.into_iter().collect(),
+        });
     }
     Ok(tests)
 }
