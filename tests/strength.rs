@@ -5,8 +5,7 @@
 use serde_json::Value;
 use sizewise::decide::{self, Budget, Verdict};
 use sizewise::query::entail::Question;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Nothing but canonical form, ranges and an assignment at hand.
@@ -49,39 +48,36 @@ fn verdict(query: &Value, budget: &Budget) -> Option<&'static str> {
     }
 }
 
-/// The means by which each query of some files is settled.
-fn settled(names: &[&str]) -> BTreeMap<String, Vec<&'static str>> {
-    let mut settled: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
-    for query in queries(names) {
-        let id = query["id"].as_str().expect("an id").to_string();
-        for (name, budget) in &MEANS {
-            let Some(verdict) = verdict(&query, budget) else { continue };
-            assert!(query["verdict"].is_null() || query["verdict"] == verdict, "{id} by {name}: {verdict}");
-            settled.entry(id.clone()).or_default().push(name);
-        }
+/// The means by which a query is settled.
+fn settled(query: &Value, means: &[&(&'static str, Budget)]) -> Vec<&'static str> {
+    let mut settled = Vec::new();
+    for (name, budget) in means {
+        let Some(verdict) = verdict(query, budget) else { continue };
+        let recorded = &query["verdict"];
+        assert!(recorded.is_null() || *recorded == verdict, "{} by {name}: {verdict}", query["id"]);
+        settled.push(*name);
     }
     settled
 }
 
 fn assert_as_strong_as_listed(file: &str, names: &[&str]) {
     let path = folder().join(file);
-    let now = settled(names);
+    let queries = queries(names);
+    let id = |query: &Value| query["id"].as_str().expect("an id").to_string();
     if std::env::var_os("SIZEWISE_RECORD").is_some() {
-        let mut text = String::new();
-        for (id, means) in &now {
-            writeln!(text, "{id} {}", means.join(" ")).expect("text");
-        }
-        std::fs::write(&path, text).expect("the list is written");
+        let all: Vec<_> = MEANS.iter().collect();
+        let line = |q: &Value| format!("{} {}\n", id(q), settled(q, &all).join(" "));
+        std::fs::write(&path, queries.iter().map(line).collect::<String>()).expect("the list is written");
     }
-    let listed = std::fs::read_to_string(path).expect("the list is part of the source tree");
-    let mut lost = Vec::new();
-    for line in listed.lines() {
-        let mut words = line.split(' ');
-        let id = words.next().unwrap_or_default();
-        let means = now.get(id).map_or(&[][..], Vec::as_slice);
-        lost.extend(words.filter(|w| !means.contains(w)).map(|w| format!("{id} by {w}")));
+    let text = std::fs::read_to_string(path).expect("the list is part of the source tree");
+    let listed: HashMap<&str, &str> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(text.lines().count(), queries.len());
+    for query in &queries {
+        let id = id(query);
+        let wanted: Vec<&str> = listed[id.as_str()].split(' ').filter(|w| !w.is_empty()).collect();
+        let means: Vec<_> = MEANS.iter().filter(|(name, _)| wanted.contains(name)).collect();
+        assert_eq!(settled(query, &means), wanted, "{id}");
     }
-    assert!(lost.is_empty(), "no longer settled:\n{}", lost.join("\n"));
 }
 
 #[test]
