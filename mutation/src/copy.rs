@@ -19,6 +19,9 @@ pub struct Copy {
     pub without: BTreeMap<Number, String>,
 }
 
+/// Marks a function that has to stay `const`, in the list of what does not compile.
+const KEPT_CONST: &str = "const fn";
+
 /// What the tests of reasoning need: the service only takes its time to build.
 const FEATURES: &str = "smt,cli";
 
@@ -91,9 +94,10 @@ impl Copy {
         // What did not compile before is not tried again.
         let uncompilable = work.join("uncompilable.tsv");
         for line in std::fs::read_to_string(&uncompilable).unwrap_or_default().lines() {
-            if let Some((key, why)) = line.split_once('\t')
-                && let Some(n) = mutants.iter().position(|m| m.key == key)
-            {
+            let Some((key, why)) = line.split_once('\t') else { continue };
+            if key == KEPT_CONST {
+                keep_const.insert(why.to_string());
+            } else if let Some(n) = mutants.iter().position(|m| m.key == key) {
                 dropped.insert(n as Number);
                 copy.without.insert(n as Number, why.to_string());
             }
@@ -145,7 +149,8 @@ impl Copy {
             let line = |n: &Number| {
                 format!("{}\t{}\n", mutants[*n as usize].key, copy.without[n].replace('\n', " "))
             };
-            put(&uncompilable, dropped.iter().map(line).collect::<String>().as_bytes())?;
+            let kept = keep_const.iter().map(|name| format!("{KEPT_CONST}\t{name}\n"));
+            put(&uncompilable, dropped.iter().map(line).chain(kept).collect::<String>().as_bytes())?;
             eprintln!("round {}: {} errors, {} mutants dropped", round + 1, errors.len(), dropped.len());
             if before == after {
                 return Err(format!(

@@ -73,7 +73,8 @@ fn record(copy: &copy::Copy, work: &Path, mutants: &[Mutant]) -> Result<Vec<suit
             Some(i) => before.swap_remove(i),
             None => Recorded { build, tests: suite::record(&copy.root, work, target, program)? },
         });
-        let text = serde_json::to_vec(&recorded).map_err(|e| e.to_string())?;
+        let kept: Vec<&Recorded> = recorded.iter().chain(&before).collect();
+        let text = serde_json::to_vec(&kept).map_err(|e| e.to_string())?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(recorded.into_iter().flat_map(|r| r.tests).collect())
