@@ -60,7 +60,9 @@ pub fn instrument(
         if dropped.contains(&n) {
             continue;
         }
-        let reason = if sites.constants.iter().any(|c| c.contains(&m.start)) {
+        // A value is put in front of a body, also where that begins with a constant.
+        let in_constant = m.genre != "FnValue" && sites.constants.iter().any(|c| c.contains(&m.start));
+        let reason = if in_constant {
             Some("in a constant")
         } else if sites.let_chains.contains(&m.start) {
             Some("joins the conditions of `if let`")
