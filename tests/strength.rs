@@ -31,7 +31,10 @@ fn queries(names: &[&str]) -> Vec<Value> {
     let read =
         |name: &&str| std::fs::read_to_string(folder().join(format!("{name}.jsonl"))).expect("queries");
     let texts: Vec<String> = names.iter().map(read).collect();
-    texts.iter().flat_map(|t| t.lines()).map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    let slow = std::fs::read_to_string(folder().join("slow.txt")).expect("a list");
+    let is_quick = |q: &Value| q["id"].as_str().is_some_and(|id| !slow.lines().any(|slow| slow == id));
+    let queries = texts.iter().flat_map(|t| t.lines()).map(|line| serde_json::from_str(line).expect("JSON"));
+    queries.filter(is_quick).collect()
 }
 
 /// The verdict with one budget; none where it stays open.

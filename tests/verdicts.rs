@@ -1,6 +1,6 @@
 //! How each recorded query is answered: the verdict, the rung that reached it, what it rests on, and by which arguments.
 //!
-//! `tests/data/queries/verdicts_*.txt` have a line for each query. Another way to the same verdict may be a better one:
+//! `tests/data/queries/verdicts.txt` and `verdicts_slow.txt` have a line for each query. Another way to the same verdict may be a better one:
 //! `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
 use serde_json::Value;
 use sizewise::decide::Budget;
@@ -40,15 +40,22 @@ fn answered(query: &Value) -> String {
     )
 }
 
-fn assert_as_recorded(name: &str) {
-    let text = std::fs::read_to_string(file(&format!("{name}.jsonl"))).expect("queries");
-    let queries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let answers = file(&format!("verdicts_{name}.txt"));
+const FILES: [&str; 5] = ["classics", "torch", "jax", "tvm", "hard"];
+
+/// Asserts the answers to those queries that are among the slow ones (`slow.txt`), or are not.
+fn assert_as_recorded(name: &str, slow: bool) {
+    let read = |name: &str| std::fs::read_to_string(file(name)).expect("a file of the source tree");
+    let listed = read("slow.txt");
+    let listed: Vec<&str> = listed.lines().collect();
+    let is_chosen = |q: &Value| q["id"].as_str().is_some_and(|id| listed.contains(&id)) == slow;
+    let texts: Vec<String> = FILES.iter().map(|name| read(&format!("{name}.jsonl"))).collect();
+    let queries = texts.iter().flat_map(|t| t.lines()).map(|l| serde_json::from_str(l).expect("JSON"));
+    let queries: Vec<Value> = queries.filter(is_chosen).collect();
     if std::env::var_os("SIZEWISE_RECORD").is_some() {
         let text: String = queries.iter().map(|q| answered(q) + "\n").collect();
-        std::fs::write(&answers, text).expect("it is written");
+        std::fs::write(file(name), text).expect("it is written");
     }
-    let recorded = std::fs::read_to_string(answers).expect("the file");
+    let recorded = read(name);
     assert_eq!(recorded.lines().count(), queries.len());
     for (query, line) in queries.iter().zip(recorded.lines()) {
         assert_eq!(answered(query), line, "{query}");
@@ -56,26 +63,11 @@ fn assert_as_recorded(name: &str) {
 }
 
 #[test]
-fn classics_are_answered_as_recorded() {
-    assert_as_recorded("classics");
+fn recorded_queries_are_answered_as_they_were() {
+    assert_as_recorded("verdicts.txt", false);
 }
 
 #[test]
-fn questions_of_exports_are_answered_as_recorded() {
-    assert_as_recorded("torch");
-}
-
-#[test]
-fn questions_of_jax_are_answered_as_recorded() {
-    assert_as_recorded("jax");
-}
-
-#[test]
-fn questions_of_tvm_are_answered_as_recorded() {
-    assert_as_recorded("tvm");
-}
-
-#[test]
-fn hard_questions_are_answered_as_recorded() {
-    assert_as_recorded("hard");
+fn slow_queries_are_answered_as_they_were() {
+    assert_as_recorded("verdicts_slow.txt", true);
 }
