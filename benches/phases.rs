@@ -1,6 +1,6 @@
-//! Where the time of a check goes, in process: the bytes of an archive in, a report out, phase by phase; and the most memory held meanwhile.
+//! Where the time of a check goes, in process: the bytes of an archive in, a report out, phase by phase.
 //!
-//! Arguments: `.pt2` files; without any, the examples. One JSON object a line on standard output; times are medians in seconds.
+//! Arguments: `.pt2` files; without any, the examples. One JSON object a line on standard output; times are in seconds.
 //! `scripts/bench_beside.py` puts them beside what others take.
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-#[path = "memory/mod.rs"]
-mod memory;
 
 /// How often a program is checked; the median counts.
 const REPEATS: usize = 15;
@@ -44,15 +41,14 @@ fn main() {
         std::env::args_os().skip(1).filter(|arg| arg != "--bench").map(PathBuf::from).collect();
     if paths.is_empty() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-        paths.extend(["branch", "area", "thirds", "masked", "bert"].map(|name| folder.join(format!("{name}.pt2"))));
+        paths.extend(
+            ["branch", "area", "thirds", "masked", "bert"].map(|name| folder.join(format!("{name}.pt2"))),
+        );
     }
     let operators = Operators::new();
     for path in paths {
         let bytes = std::fs::read(&path).expect("a program");
         check(&bytes, &operators);
-        let before = memory::restart();
-        check(&bytes, &operators);
-        let peak = memory::peak() - before;
         let mut laps: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for _ in 0..REPEATS {
             for (phase, time) in check(&bytes, &operators) {
@@ -60,8 +56,13 @@ fn main() {
             }
         }
         let nodes = Checker::read("", &bytes).expect("a program").program().graph.total_nodes();
-        let times: BTreeMap<String, f64> = laps.into_iter().map(|(phase, times)| (phase, median(times))).collect();
-        let line = serde_json::json!({"path": path, "nodes": nodes, "peak_bytes": peak, "seconds": times});
+        let least: BTreeMap<&str, f64> = laps
+            .iter()
+            .map(|(phase, times)| (phase.as_str(), times.iter().copied().fold(f64::INFINITY, f64::min)))
+            .collect();
+        let medians: BTreeMap<&str, f64> =
+            laps.iter().map(|(phase, times)| (phase.as_str(), median(times.clone()))).collect();
+        let line = serde_json::json!({"path": path, "nodes": nodes, "median_s": medians, "least_s": least});
         println!("{line}");
     }
 }
