@@ -1,10 +1,14 @@
-//! Reading, propagating and checking exported programs: the examples, and the large programs if a folder of them is named by
+//! Reading, verifying, propagating and checking exported programs: the examples, and the large programs if a folder of them is named by
 //! `SIZEWISE_PROGRAMS` (one folder a program, each with a `program.pt2`).
 use criterion::{Criterion, criterion_group, criterion_main};
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
+use sizewise::ir::pt2::{ReadOptions, read_both};
+use sizewise::ir::schema::Schema;
+use sizewise::report::to_json;
 use sizewise::spec::Spec;
+use sizewise::verify::{KnownOperators, Options, Profile, verify_outline, verify_program};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
@@ -41,10 +45,40 @@ fn programs(criterion: &mut Criterion) {
             b.iter(|| Checker::read(&name, black_box(&bytes)).expect("a program"))
         });
         let checker = Checker::read(&name, &bytes).expect("a program");
+        group.bench_function("verify", |b| {
+            b.iter(|| {
+                let (outline, program) = read_both(black_box(&bytes), &ReadOptions::default()).expect("a program");
+                let mut found = verify_outline(&outline).len();
+                if let Ok(program) = program {
+                    found += verify_program(&program, Profile::Training, &Known(&operators), Options::default()).len();
+                }
+                found
+            });
+        });
+        group.bench_function("propagate", |b| b.iter(|| checker.session(&operators).expect("a trace")));
         group.bench_function("check", |b| {
             b.iter(|| checker.check(black_box(spec.as_ref()), &operators, &budget).expect("a report"));
         });
+        group.bench_function("whole", |b| {
+            b.iter(|| {
+                let checker = Checker::read(&name, black_box(&bytes)).expect("a program");
+                to_json(&checker.check(spec.as_ref(), &operators, &budget).expect("a report"))
+            });
+        });
         group.finish();
+    }
+}
+
+/// The operators that come with the crate.
+struct Known<'o>(&'o Operators);
+
+impl KnownOperators for Known<'_> {
+    fn declared(&self, _: &str) -> Option<&Schema> {
+        None
+    }
+
+    fn has_kernel(&self, op: &str) -> bool {
+        self.0.find(op).is_some()
     }
 }
 

@@ -1,11 +1,9 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{CheckOptions, ReportFormat};
 use super::{files, operators, programs};
-use crate::check::{CheckError, outline};
+use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
-use crate::report::{
-    GraphView, Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch,
-};
+use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch};
 use crate::spec::Spec;
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
@@ -15,7 +13,7 @@ use std::process::ExitCode;
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> ExitCode {
     match check(options) {
-        Ok((mut report, graph)) => {
+        Ok((mut report, checker)) => {
             if !options.timings {
                 report.timings.clear();
             }
@@ -26,7 +24,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
                 ReportFormat::Torch => to_torch(&report),
                 ReportFormat::Sarif => to_sarif(&report),
                 ReportFormat::Github => to_github(&report),
-                ReportFormat::Html => to_html(&report, &graph),
+                ReportFormat::Html => to_html(&report, &outline(checker.program())),
             };
             if let Err(message) = files::write(options.output.as_deref(), &text) {
                 eprintln!("sizewise: {message}");
@@ -46,7 +44,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
     }
 }
 
-fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
+fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
     let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
     let spec = match &options.spec {
         None => None,
@@ -69,21 +67,20 @@ fn check(options: &CheckOptions) -> Result<(Report, GraphView), (u8, String)> {
             report
         }
     };
-    let graph = outline(checker.program());
-    let Some(path) = &options.fix else { return Ok((report, graph)) };
+    let Some(path) = &options.fix else { return Ok((report, checker)) };
     let fixed = match report.fixes.first().and_then(|fix| fix.spec.clone()) {
         Some(spec) => spec,
         None if report.verdict == Outcome::Ok => spec.map(|spec| spec.to_json()).unwrap_or_default(),
         None => {
             eprintln!("sizewise: no fix was found, {} is not written", path.display());
-            return Ok((report, graph));
+            return Ok((report, checker));
         }
     };
     let text = serde_json::to_string_pretty(&fixed).map_err(|error| (70, error.to_string()))?;
     files::write(Some(path), &format!("{text}\n")).map_err(|message| (3, message))?;
     let fixed = Spec::parse(text.as_bytes()).map_err(|error| (70, error.to_string()))?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
-    Ok((report, graph))
+    Ok((report, checker))
 }
 
 /// A folder of SMT-LIB 2 files, numbered as they come.

@@ -43,14 +43,14 @@ impl Loaded {
         }
     }
 
-    /// The program's outline.
+    /// The program's outline, and the program if it is well formed.
     ///
     /// # Errors
     /// When it is none.
-    pub fn outline(&self) -> ReadResult<Outline> {
+    pub fn both(&self) -> ReadResult<(Outline, ReadResult<Program>)> {
         match self.text() {
-            Some(text) => text::outline(text),
-            None => pt2::outline(&self.bytes, &reading()),
+            Some(text) => Ok((text::outline(text)?, text::read(text))),
+            None => pt2::read_both(&self.bytes, &reading()),
         }
     }
 }

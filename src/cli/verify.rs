@@ -128,10 +128,10 @@ pub fn run(options: &VerifyOptions) -> ExitCode {
 fn verify(options: &VerifyOptions) -> Result<Findings, String> {
     let loaded = Loaded::open(&options.program)?;
     let name = loaded.name().to_owned();
-    let outline = loaded.outline().map_err(|error| format!("{name}: {error}"))?;
+    let (outline, program) = loaded.both().map_err(|error| format!("{name}: {error}"))?;
     let mut violations = verify_outline(&outline);
     let asked = options.dialect.map(Profile::from);
-    let (own, profile) = match loaded.program() {
+    let (own, profile) = match program {
         Ok(program) => {
             let profile = asked.unwrap_or(program.dialect.into());
             let operators = AtHand(super::operators::load(&options.operators)?);

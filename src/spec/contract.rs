@@ -3,10 +3,12 @@ use super::assumptions::{Assumptions, InputSizes};
 pub use super::inputs::ContractError;
 use super::inputs::{self, InputKind, ProgramInput};
 use crate::expr::text::{Property, SourcePath, read};
-use crate::expr::{Expr, Int, Symbol, Value as Number};
+use crate::expr::{Expr, Int, Pool, Symbol, Value as Number};
 use crate::ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
 use crate::range::ValueRange;
 use crate::shape_env::{Records, ShapeEnv, SymbolInfo, range};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::OnceLock;
 
 /// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
 pub const UNCHECKED_MINIMUM: i64 = 2;
@@ -30,6 +32,8 @@ pub struct Contract<'p> {
     pub ranges: Vec<(Expr, Bounds)>,
     /// What could not be read, with the reason.
     pub unreadable: Vec<String>,
+    /// Where symbols come from, once it is asked for.
+    sources: OnceLock<FxHashMap<Symbol, Box<str>>>,
 }
 
 impl<'p> Contract<'p> {
@@ -43,7 +47,9 @@ impl<'p> Contract<'p> {
         let inputs = inputs::load(program, &mut env, &mut records)?;
         let hints = hints(program, &mut env, &mut records)?;
         let (guards, ranges, unreadable) = (Vec::new(), Vec::new(), Vec::new());
-        let mut contract = Contract { program, env, records, inputs, hints, guards, ranges, unreadable };
+        let sources = OnceLock::new();
+        let mut contract =
+            Contract { program, env, records, inputs, hints, guards, ranges, unreadable, sources };
         contract.read_guards();
         contract.read_ranges();
         Ok(contract)
@@ -80,6 +86,7 @@ impl<'p> Contract<'p> {
         {
             sizes[dim] = free;
         }
+        contract.sources = OnceLock::new();
         contract.guards.clear();
         contract.unreadable.clear();
         contract.read_guards();
@@ -121,7 +128,7 @@ impl<'p> Contract<'p> {
                 InputKind::Constant(_) | InputKind::Other => {}
             }
         }
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();
         for size in sizes {
             symbols.extend(self.env.pool.free_symbols(&[size]).into_iter().filter(|s| seen.insert(*s)));
@@ -170,7 +177,7 @@ impl<'p> Contract<'p> {
                 _ => None,
             })
             .collect();
-        let scalars = self.env.pool.free_symbols(&scalars);
+        let scalars: FxHashSet<Symbol> = self.env.pool.free_symbols(&scalars).into_iter().collect();
         let env = self.declared(|symbol| {
             let least = (!scalars.contains(&symbol)).then_some(Int::ZERO);
             ValueRange::between_options(least, None).unwrap_or_else(ValueRange::all)
@@ -218,20 +225,7 @@ impl<'p> Contract<'p> {
 
     /// Where a symbol comes from, as the user writes it: `x.shape[0]`.
     pub(super) fn source(&self, symbol: Symbol) -> Option<Box<str>> {
-        for input in &self.inputs {
-            match &input.kind {
-                InputKind::Tensor { sizes, .. } => {
-                    if let Some(i) = sizes.iter().position(|&e| self.env.pool.as_symbol(e) == Some(symbol)) {
-                        return Some(format!("{}.shape[{i}]", input.path()).into());
-                    }
-                }
-                InputKind::Scalar(e) if self.env.pool.as_symbol(*e) == Some(symbol) => {
-                    return Some(input.path().into());
-                }
-                _ => {}
-            }
-        }
-        None
+        self.sources.get_or_init(|| sources(&self.env.pool, &self.inputs)).get(&symbol).cloned()
     }
 }
 
@@ -280,6 +274,29 @@ pub(super) fn bound_conditions(env: &mut ShapeEnv, e: Expr, bounds: Bounds) -> V
         conditions.push(env.pool.le(e, max));
     }
     conditions
+}
+
+/// Where the symbols of inputs come from; the first place counts.
+fn sources(pool: &Pool, inputs: &[ProgramInput]) -> FxHashMap<Symbol, Box<str>> {
+    let mut sources = FxHashMap::default();
+    for input in inputs {
+        match &input.kind {
+            InputKind::Tensor { sizes, .. } => {
+                for (i, &size) in sizes.iter().enumerate() {
+                    if let Some(symbol) = pool.as_symbol(size) {
+                        sources.entry(symbol).or_insert_with(|| format!("{}.shape[{i}]", input.path()).into());
+                    }
+                }
+            }
+            InputKind::Scalar(value) => {
+                if let Some(symbol) = pool.as_symbol(*value) {
+                    sources.entry(symbol).or_insert_with(|| input.path().into());
+                }
+            }
+            InputKind::Constant(_) | InputKind::Other => {}
+        }
+    }
+    sources
 }
 
 /// What a source of guard code refers to.

@@ -4,7 +4,7 @@
 //! `archive_format`, `archive_version` and `models/<name>.json` in it; in the older one
 //! `version` and `serialized_exported_program.json` lie at the top. Weights are not read, pickles never.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, ErrorKind, Read};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -189,7 +189,7 @@ fn expect_marker(
 fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Limits) -> ReadResult<Vec<u8>> {
     let fail = |error: &ZipError| zip_error(error).in_entry(name);
     let exceeded = |message: String| ReadError::new(ReadErrorKind::LimitExceeded, message).in_entry(name);
-    let entry = archive.by_name(name).map_err(|error| fail(&error))?;
+    let mut entry = archive.by_name(name).map_err(|error| fail(&error))?;
     let (size, packed) = (entry.size(), entry.compressed_size());
     if size > max_bytes {
         return Err(exceeded(format!("{size} bytes when unpacked; at most {max_bytes} are allowed")));
@@ -201,12 +201,22 @@ fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Li
         );
         return Err(exceeded(message));
     }
-    // The recorded size may lie: reserve no more than the archive can pay for, and read no more than allowed.
-    let likely = size.min(packed.saturating_mul(limits.compression_ratio)).min(max_bytes);
-    let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
-    entry.take(size + 1).read_to_end(&mut bytes).map_err(|error| {
-        ReadError::new(ReadErrorKind::DamagedArchive, format!("damaged: {error}")).in_entry(name)
-    })?;
+    // The recorded size may lie, but memory that is nothing but zeros costs nothing until it is written, and no more is read than allowed.
+    let room = usize::try_from(size).ok().and_then(|size| size.checked_add(1));
+    let mut bytes = vec![0; room.ok_or_else(|| exceeded(format!("{size} bytes when unpacked")))?];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match entry.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                let message = format!("damaged: {error}");
+                return Err(ReadError::new(ReadErrorKind::DamagedArchive, message).in_entry(name));
+            }
+        }
+    }
+    bytes.truncate(filled);
     if bytes.len() as u64 != size {
         let message = format!("damaged: it holds not the {size} bytes that the archive records");
         return Err(ReadError::new(ReadErrorKind::DamagedArchive, message).in_entry(name));

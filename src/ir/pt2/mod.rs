@@ -59,15 +59,23 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
 /// # Errors
 /// As [`read`], but not for what is wrong with graphs and signatures.
 pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
+    read_both(bytes, options).map(|(outline, _)| outline)
+}
+
+/// Reads the [`outline`] of a program, and the program itself if it is well formed.
+///
+/// # Errors
+/// As [`outline`].
+pub fn read_both(bytes: &[u8], options: &ReadOptions) -> ReadResult<(Outline, ReadResult<Program>)> {
     let model = Model::find(bytes, options)?;
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
-    version::dialect(&document, options).map_err(place)?;
+    let dialect = version::dialect(&document, options).map_err(place)?;
     let state = match &model.entry {
         Some(entry) => archive::read_state(bytes, entry, &options.limits)?,
         None => None,
     };
-    Ok(outline::outline(&document, state))
+    Ok((outline::outline(&document, state), convert::program(&document, dialect).map_err(place)))
 }
 
 /// A program's JSON text, and the entry of the archive it is from.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Shared;
-use super::json::{self, Argument as Json, Double, Int, Text};
+use super::json::{self, Argument as Json, Double, Escaped, Int};
+use super::{Last, Shared};
 use crate::ir::argument::{Argument, Operand, Subgraph};
 use crate::ir::dtype::Device;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
@@ -26,14 +26,19 @@ enum Recorded<'d> {
 /// Builds a graph. `tokens` are inputs of which nothing is recorded.
 pub(super) fn convert<'d>(
     graph: &'d json::Graph<'d>,
-    shared: &mut Shared,
+    shared: &mut Shared<'d>,
     tokens: &FxHashSet<String>,
 ) -> ReadResult<Graph> {
     let capacity = graph.tensor_values.0.len() + graph.sym_int_values.0.len() + graph.sym_bool_values.0.len();
     let mut recorded = FxHashMap::default();
     recorded.reserve(capacity);
-    let mut scope =
-        Scope { builder: GraphBuilder::with_capacity(capacity), recorded, pending: &graph.nodes, shared };
+    let mut scope = Scope {
+        builder: GraphBuilder::with_capacity(capacity),
+        recorded,
+        pending: &graph.nodes,
+        shared,
+        last: Default::default(),
+    };
     scope.record(&graph.tensor_values, Recorded::Tensor)?;
     scope.record(&graph.sym_int_values, Recorded::SymInt)?;
     scope.record(&graph.sym_float_values, Recorded::SymFloat)?;
@@ -95,7 +100,9 @@ struct Scope<'s, 'd> {
     recorded: FxHashMap<&'d str, Recorded<'d>>,
     /// The nodes from the one being built on.
     pending: &'d [json::Node<'d>],
-    shared: &'s mut Shared,
+    shared: &'s mut Shared<'d>,
+    /// The texts of the last node's provenance.
+    last: [Last<'d>; 5],
 }
 
 impl<'d> Scope<'_, 'd> {
@@ -234,13 +241,16 @@ impl<'d> Scope<'_, 'd> {
                 self.output(output, &name).map_err(|error| error.under(|| format!("outputs[{index}]")))?;
             outputs.push(output);
         }
-        let mut share = |text: &Option<Text<'_>>| text.as_ref().map(|text| self.shared.text(text));
+        let mut share = |text: &'d Option<Escaped<'d>>, last: &mut Last<'d>| {
+            text.as_ref().map(|text| self.shared.written(text, last))
+        };
+        let [trace, modules, function, functions, custom] = &mut self.last;
         let provenance = Provenance {
-            stack_trace: share(&node.metadata.stack_trace),
-            nn_module_stack: share(&node.metadata.nn_module_stack),
-            torch_fn: share(&node.metadata.torch_fn),
-            source_fn_stack: share(&node.metadata.source_fn_stack),
-            custom: share(&node.metadata.custom),
+            stack_trace: share(&node.metadata.stack_trace, trace),
+            nn_module_stack: share(&node.metadata.nn_module_stack, modules),
+            torch_fn: share(&node.metadata.torch_fn, function),
+            source_fn_stack: share(&node.metadata.source_fn_stack, functions),
+            custom: share(&node.metadata.custom, custom),
         };
         let target = self.shared.target(&node.target);
         let hop_single_tensor = node.is_hop_single_tensor_return;

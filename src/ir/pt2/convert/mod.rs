@@ -18,13 +18,33 @@ use crate::ir::pytree::{NamedTupleFields, TreeSpec};
 
 /// What all graphs of a program share.
 #[derive(Default)]
-struct Shared {
+struct Shared<'d> {
     exprs: ExprTable,
     texts: FxHashSet<Arc<str>>,
     targets: FxHashMap<Box<str>, Target>,
+    written: FxHashMap<&'d str, Arc<str>>,
 }
 
-impl Shared {
+/// A text of the last node: nodes that follow each other are often from the same line and module.
+type Last<'d> = Option<(&'d str, Arc<str>)>;
+
+impl<'d> Shared<'d> {
+    /// A text of which the document's own writing is looked up, so that its escapes are read once.
+    fn written(&mut self, text: &'d json::Escaped<'d>, last: &mut Last<'d>) -> Arc<str> {
+        let written = match text {
+            json::Escaped::Written(written) => *written,
+            json::Escaped::Read(text) => return self.text(text),
+        };
+        if let Some((known, shared)) = last
+            && *known == written
+        {
+            return Arc::clone(shared);
+        }
+        let shared = self.written.entry(written).or_insert_with(|| text.read().into());
+        *last = Some((written, Arc::clone(shared)));
+        Arc::clone(shared)
+    }
+
     fn text(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.texts.get(text) {
             return Arc::clone(known);

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{
-    Argument, CustomObjArgument, Device, Int, LayoutNumber, Ordered, ScalarType, SymBool, SymFloat, SymInt,
-    Text,
+    Argument, CustomObjArgument, Device, Escaped, Int, LayoutNumber, Ordered, ScalarType, SymBool, SymFloat,
+    SymInt, Text,
 };
 
 /// A graph: nodes in order of execution and what is known of each value they make.
@@ -53,11 +53,11 @@ pub(in crate::ir::pt2) struct Node<'a> {
 /// The part of a node's metadata that is kept; the rest, `from_node` above all, is long and not needed.
 #[derive(Debug, Clone, Default)]
 pub(in crate::ir::pt2) struct NodeMetadata<'a> {
-    pub stack_trace: Option<Text<'a>>,
-    pub nn_module_stack: Option<Text<'a>>,
-    pub torch_fn: Option<Text<'a>>,
-    pub source_fn_stack: Option<Text<'a>>,
-    pub custom: Option<Text<'a>>,
+    pub stack_trace: Option<Escaped<'a>>,
+    pub nn_module_stack: Option<Escaped<'a>>,
+    pub torch_fn: Option<Escaped<'a>>,
+    pub source_fn_stack: Option<Escaped<'a>>,
+    pub custom: Option<Escaped<'a>>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for NodeMetadata<'a> {

@@ -5,11 +5,14 @@
 //! escapes, so that a program of some megabytes is read without a copy.
 
 mod argument;
+mod escaped;
 mod graph;
 mod program;
+mod quick;
 mod scalar;
 
 pub(super) use argument::*;
+pub(super) use escaped::Escaped;
 pub(super) use graph::*;
 pub(super) use program::*;
 pub(super) use scalar::*;
@@ -69,13 +72,16 @@ fn unknown_tag<E: serde::de::Error>(union: &str, tag: &str, known: &[&str]) -> E
     ))
 }
 
-/// Reads a document. On failure it is read a second time to learn the path of the value at fault, so
-/// that a readable document does not pay for the bookkeeping.
+/// Reads a document. On failure it is read again to learn what is at fault and where, so that a readable
+/// document does not pay for the bookkeeping.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResult<T> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("not UTF-8 at byte {}; expected JSON text", error.valid_up_to());
         ReadError::new(ReadErrorKind::Syntax, message)
     })?;
+    if let Some(value) = quick::read(text) {
+        return Ok(value);
+    }
     let first = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,

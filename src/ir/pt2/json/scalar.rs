@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::ir::dtype::{Dtype, Layout, MemoryFormat};
@@ -140,17 +141,51 @@ pub(in crate::ir::pt2) struct Double(pub f64);
 
 impl<'de> Deserialize<'de> for Double {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
-        let number = match &value {
-            serde_json::Value::Number(number) => number.as_str().parse().ok(),
-            serde_json::Value::String(text) => python_float(text),
-            _ => None,
-        };
-        number.map(Double).ok_or_else(|| {
-            let text: String = value.to_string().chars().take(60).collect();
-            D::Error::custom(format!("expected a floating point number, found {text}"))
-        })
+        struct DoubleVisitor;
+        impl<'de> Visitor<'de> for DoubleVisitor {
+            type Value = Double;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a floating point number")
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Double, E> {
+                Ok(Double(value))
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Double, E> {
+                Ok(Double(value as f64))
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Double, E> {
+                Ok(Double(value as f64))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Double, E> {
+                python_float(text).map(Double).ok_or_else(|| no_float(&text.into()))
+            }
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Double, E> {
+                Err(no_float(&value.into()))
+            }
+            fn visit_unit<E: Error>(self) -> Result<Double, E> {
+                Err(no_float(&serde_json::Value::Null))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Double, A::Error> {
+                Err(no_float(&Deserialize::deserialize(SeqAccessDeserializer::new(list))?))
+            }
+            /// An object, which is no number, or a number of any length, which serde_json disguises as one.
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Double, A::Error> {
+                let value = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
+                let number = match &value {
+                    serde_json::Value::Number(number) => number.as_str().parse().ok(),
+                    _ => None,
+                };
+                number.map(Double).ok_or_else(|| no_float(&value))
+            }
+        }
+        deserializer.deserialize_any(DoubleVisitor)
     }
+}
+
+/// The error for what is no floating point number.
+fn no_float<E: Error>(value: &serde_json::Value) -> E {
+    let text: String = value.to_string().chars().take(60).collect();
+    E::custom(format!("expected a floating point number, found {text}"))
 }
 
 /// What Python's `float(text)` gives: spaces around, underscores between digits, `inf` and `nan` in any case.

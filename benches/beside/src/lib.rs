@@ -1,0 +1,2 @@
+//! What a user would pick instead of sizewise, without sizewise in the build.
+pub mod schema;
