@@ -85,7 +85,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Assertion,
-            by: run.steps.get(origin.0 as usize).map(|s| s.node.to_string()),
+            by: run.steps.get(origin.0 as usize).map(|s| s.node()),
             redundant,
         });
     }
@@ -113,7 +113,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, assert.condition),
                 kept_by: Keeper::Operator,
-                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node.to_string()),
+                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node()),
                 redundant: false,
             });
         }

@@ -7,11 +7,11 @@ use crate::spec::Assumptions;
 use std::sync::Arc;
 
 /// The conditions, differences and results of a run.
-pub(super) struct Run {
+pub(super) struct Run<'p> {
     /// The expressions, and the facts that the run went by: those on sizes that only data decides among them.
     pub env: ShapeEnv,
     /// The steps, by [`Origin`].
-    pub steps: Arc<[Step]>,
+    pub steps: Arc<[Step<'p>]>,
     /// Conditions on the inputs' sizes.
     pub guards: Vec<Guard>,
     /// Conditions on sizes that only data decides.
@@ -34,9 +34,9 @@ pub(super) struct Run {
     pub results: Vec<Value>,
 }
 
-impl Run {
+impl<'p> Run<'p> {
     /// What an interpreter has gathered.
-    pub fn new(interpreter: Interpreter, results: Vec<Value>) -> Run {
+    pub fn new(interpreter: Interpreter<'p>, results: Vec<Value>) -> Run<'p> {
         Run {
             steps: interpreter.steps.into(),
             guards: interpreter.env.guards().to_vec(),
@@ -64,7 +64,7 @@ impl Run {
 
     /// This run as it is under other assumptions, whose environment knows its expressions: the program's symbols
     /// stand for what they are bound to there.
-    pub fn under(&self, assumptions: &Assumptions) -> Run {
+    pub fn under(&self, assumptions: &Assumptions) -> Run<'p> {
         let mut env = assumptions.env.clone();
         let records = &assumptions.records;
         let mut of = |e: Expr| records.translate(&mut env, e);
