@@ -71,7 +71,7 @@ pub fn check_by(procedure: Procedure, pool: &Pool, question: &Question) -> Respo
 
 fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     let solver = match procedure {
-        Procedure::Counted => solver(question.rlimit),
+        Procedure::Counted => solver(question.rlimit, false),
         Procedure::Default => {
             let solver = Solver::new();
             let mut params = Params::new();
@@ -116,11 +116,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
     }
     let share = if is_nonlinear(pool, question.conditions) { NONLINEAR_SHARE } else { 1 };
     let core = z3::with_z3_config(&Config::new(), || {
-        let solver = solver(rlimit / share);
-        let mut params = Params::new();
-        // Without this the solver names no core, which looks like an empty one.
-        params.set_bool("unsat_core", true);
-        solver.set_params(&params);
+        let solver = solver(rlimit / share, true);
         let mut encoder = Encoder::new(pool);
         others.iter().for_each(|&c| encoder.require(c));
         let mut labels = Vec::with_capacity(tracked.len());
@@ -150,13 +146,14 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
 ///
 /// What Z3 chooses for nonlinear integers by itself runs one procedure after the other for so many seconds each, so that its answer depends on
 /// the machine; and the newer of its arithmetic solvers runs long past its resource limit in nonlinear cells and large numbers. The SMT core with
-/// the older one counts nearly all that it does.
-fn solver(rlimit: u32) -> Solver {
+/// the older one counts nearly all that it does. Unless it is told that cores are wanted it names none, which looks like an empty one.
+fn solver(rlimit: u32, cores: bool) -> Solver {
     let solver = Tactic::new("smt").solver();
     let mut params = Params::new();
     params.set_u32("random_seed", 42);
     params.set_u32("rlimit", rlimit);
     params.set_u32("arith.solver", 2);
+    params.set_bool("unsat_core", cores);
     solver.set_params(&params);
     solver
 }
