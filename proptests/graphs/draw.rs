@@ -42,7 +42,7 @@ pub struct Graph<'o> {
 pub struct Drawn {
     /// The program; it returns every tensor.
     pub program: Program,
-    /// The guards.
+    /// The guards, and what strides are as at the example by.
     pub guards: Vec<String>,
     /// The steps that the operators took.
     pub taken: Vec<Step>,
@@ -181,7 +181,8 @@ impl<'o> Graph<'o> {
     fn drawn(self, taken: Vec<Step>) -> Drawn {
         let shapes = self.tensors.iter().map(|&proxy| self.tracer.shape(proxy)).collect();
         let traced = self.tracer.finish(&self.tensors);
-        Drawn { program: traced.program, guards: traced.guards, taken, shapes }
+        let guards = [traced.guards, traced.layout_choices].concat();
+        Drawn { program: traced.program, guards, taken, shapes }
     }
 }
 

@@ -126,7 +126,7 @@ fn sizes(program: &Program, point: Point) -> Option<Vec<Option<Vec<Option<i64>>>
 proptest! {
     #![proptest_config(config(96))]
 
-    /// Where the guards hold, the operators take the numbers, and make of them what the symbols say.
+    /// Where the guards hold, and strides are as at the example, the operators take the numbers, and make of them what the symbols say.
     #[test]
     fn guards_suffice_for_shapes_derived_with_symbols(steps in steps(50), points in points()) {
         let drawn = draw(&OPERATORS, &steps);

@@ -7,7 +7,7 @@ use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::run::Run;
 use super::summary;
-use super::{minimal, overflow};
+use super::{minimal, overflow, strides};
 use crate::decide::{Budget, Rung, open_divisors};
 use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind};
@@ -23,6 +23,9 @@ use std::cell::Cell;
 
 /// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
 const MAX_HARD: u32 = 5;
+
+/// The clause of conditions under which strides are as at the example.
+const LAYOUT_CHOICE: &str = "strides";
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {
@@ -72,6 +75,7 @@ impl<'p> Examination<'_, 'p> {
         }
         self.definedness(run, &mut base);
         self.element_counts(run, &mut base);
+        self.layout_choices(run, &mut base);
         if self.detailed {
             self.minimal(&mut base, &list);
         }
@@ -171,6 +175,36 @@ impl<'p> Examination<'_, 'p> {
                 (note.node, note.location) = (Some(step.node()), step.location());
             }
             self.report.diagnostics.push(note);
+        }
+    }
+
+    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. A size at which
+    /// another choice is made is a violation if its inputs are refused; else it is not known what becomes of the view.
+    fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        for (origin, condition) in run.layout_choices.clone() {
+            // Inputs that are refused for another reason say nothing about strides.
+            if self.report.verdict == Outcome::Violated {
+                return;
+            }
+            let Some(view) = strides::needs_strides_of(run, origin) else { continue };
+            let clause = Some(LAYOUT_CHOICE);
+            let obligation = Obligation {
+                condition,
+                kind: ConditionKind::Guard,
+                origin: Some(origin),
+                clause,
+                branch: true,
+            };
+            let mut proof = self.decide(run, base, &obligation);
+            if proof.verdict == GuardVerdict::Unknown {
+                let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
+                proof.reason = Some(format!(
+                    "strides are as at the example only where it holds, and `{view}` may need them"
+                ));
+            }
+            if proof.verdict != GuardVerdict::Implied {
+                self.write(run, base, &obligation, proof);
+            }
         }
     }
 

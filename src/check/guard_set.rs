@@ -3,6 +3,7 @@ use super::minimal;
 use super::pipeline::{CheckError, Checker};
 use super::run::Run;
 use super::session::Session;
+use super::strides;
 use super::summary;
 use crate::expr::{Expr, Int, Symbol};
 use crate::range::ValueRange;
@@ -135,6 +136,11 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
     all.extend(contract.guards.iter().map(|(_, condition)| *condition));
     all.extend(run.guards.iter().map(|guard| guard.condition));
     all.extend(run.comparisons.iter().map(|comparison| comparison.condition));
+    // With other strides than at the example it is not known what becomes of a view: such sizes are not let in.
+    let needed = |origin| strides::needs_strides_of(run, origin).is_some();
+    all.extend(
+        run.layout_choices.iter().filter(|(origin, _)| needed(*origin)).map(|&(_, condition)| condition),
+    );
     let mut kept: Vec<Expr> = Vec::new();
     for condition in all {
         let known = run.env.pool.free_symbols(&[condition]).iter().all(|s| symbols.contains(s));

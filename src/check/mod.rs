@@ -15,6 +15,7 @@ mod prove;
 mod repair;
 mod run;
 mod session;
+mod strides;
 mod summary;
 
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};

@@ -28,6 +28,8 @@ pub(super) struct Run<'p> {
     pub unreadable: Vec<String>,
     /// Counts of elements that sizes leave open, or that are too large.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// Choices of strides that the example decided, as conditions that hold there.
+    pub layout_choices: Vec<(Origin, Expr)>,
     /// The program's symbols of sizes that data decides, with what was derived for each.
     pub named: Vec<(Symbol, Expr)>,
     /// The values of the graph's outputs.
@@ -48,6 +50,7 @@ impl<'p> Run<'p> {
             unreadable: interpreter.unreadable,
             element_counts: interpreter.element_counts,
             named: interpreter.named,
+            layout_choices: interpreter.env.layout_choices().iter().map(|&(e, origin)| (origin, e)).collect(),
             results,
             env: interpreter.env,
         }
@@ -80,6 +83,7 @@ impl<'p> Run<'p> {
             })
             .collect();
         let element_counts = self.element_counts.iter().map(|&(origin, e)| (origin, of(e))).collect();
+        let layout_choices = self.layout_choices.iter().map(|&(origin, e)| (origin, of(e))).collect();
         let results = self
             .results
             .iter()
@@ -103,6 +107,7 @@ impl<'p> Run<'p> {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts,
+            layout_choices,
             named: Vec::new(),
             results,
         }

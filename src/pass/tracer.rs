@@ -85,6 +85,8 @@ pub struct Traced {
     pub program: Program,
     /// What it needs of its inputs beyond the ranges of their sizes, as torch prints expressions.
     pub guards: Vec<String>,
+    /// Where these hold too, strides are as at the example; a view of a result may be refused elsewhere.
+    pub layout_choices: Vec<String>,
 }
 
 /// Builds a program front to back.
@@ -317,6 +319,8 @@ impl<'o> Tracer<'o> {
     pub fn finish(self, outputs: &[Proxy]) -> Traced {
         let pool = &self.env.pool;
         let guards = self.env.guards().iter().map(|guard| print::expression(pool, guard.condition)).collect();
+        let choices = self.env.layout_choices().iter();
+        let layout_choices = choices.map(|&(condition, _)| print::expression(pool, condition)).collect();
         let mut ranges = self.ranges;
         for &symbol in self.env.unbacked() {
             ranges.entry(pool.symbol_name(symbol).into()).or_insert(Bounds { min: Some(0), max: None });
@@ -365,7 +369,7 @@ impl<'o> Tracer<'o> {
             metadata: IndexMap::new(),
             warnings: Vec::new(),
         };
-        Traced { program, guards }
+        Traced { program, guards, layout_choices }
     }
 }
 

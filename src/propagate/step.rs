@@ -23,6 +23,16 @@ impl<'p> Step<'p> {
         self.called = Some(op.into());
     }
 
+    /// The node, in its graph.
+    pub fn reached(&self) -> &'p Node {
+        self.reached
+    }
+
+    /// Whether the node is in a graph that another node calls.
+    pub fn is_nested(&self) -> bool {
+        self.scope.depth > 0
+    }
+
     /// The node's name, with the names of the graphs around it: `true_graph_0.add`.
     pub fn node(&self) -> String {
         match &self.scope.names {

@@ -3,6 +3,7 @@ use crate::expr::Expr;
 use crate::fake::error::one;
 use crate::fake::registry::Kernel;
 use crate::fake::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::ir::dtype::MemoryFormat;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[
@@ -90,7 +91,7 @@ fn around(pad: &[Expr], at: usize, rank: usize) -> Option<(Expr, Expr)> {
 fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     padded_dims(cx, x, pad)?;
     let mut sizes = x.sizes.clone();
-    let mut grows = false;
+    let mut added: Vec<Expr> = Vec::new();
     for at in 0..x.rank() {
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
         let (cut_before, cut_behind) = (cx.min(before, 0), cx.min(behind, 0));
@@ -101,21 +102,19 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
             let size = cx.show(x.sizes[at]);
             format!("{} and {} cut more off than the {size} there are", cx.show(before), cx.show(behind))
         })?;
-        for side in [before, behind] {
-            let added = cx.gt(side, 0);
-            grows |= cx.layout_choice(added);
-        }
+        added.extend([before, behind].map(|side| cx.gt(side, 0)));
         let grown = cx.add(x.sizes[at], before);
         sizes[at] = cx.add(grown, behind);
     }
-    if !grows {
-        // Only cut: a copy of the part that is left, in the order of its dimensions.
-        let part = x.viewed(sizes.clone(), x.strides.clone());
-        let strides = cx.preserved_strides(&part);
-        return one(cx.strided(sizes, strides, x.dtype, &x.device));
-    }
     let format = cx.suggested_format(x);
-    let strides = cx.format_strides(&sizes, format);
+    let mut strides = cx.format_strides(&sizes, format);
+    let grows = cx.any(&added);
+    // What is only cut is a copy of the part that is left, in the order of its dimensions: the same for a contiguous tensor.
+    let contiguous = format == MemoryFormat::Contiguous && x.strides == cx.contiguous_strides(&x.sizes);
+    if !contiguous && !cx.layout_choice(grows) {
+        let part = x.viewed(sizes.clone(), x.strides.clone());
+        strides = cx.preserved_strides(&part);
+    }
     one(cx.strided(sizes, strides, x.dtype, &x.device))
 }
 
