@@ -109,7 +109,9 @@ const BESIDE: [&str; 3] = ["a <= 5000", "z**2 <= 90", "Ne(b, 77)"];
 #[test]
 fn rewriting_settles_what_linear_reasoning_and_z3_leave_open() {
     let symbols = json!({"a": {}, "b": {}, "c": {}, "d": {}, "z": {"min": 3}});
-    let table: [(&[&str], &str, &[&str], &[&str]); 3] = [
+    // Facts, a goal, those of the facts that it needs, and rules that show it.
+    type Case = (&'static [&'static str], &'static str, &'static [&'static str], &'static [&'static str]);
+    let table: [Case; 3] = [
         (
             &["d >= 1"],
             "Eq(ModularIndexing(a, c, d)*c + a % c, a % (c*d))",
