@@ -6,13 +6,15 @@ use super::facts::Facts;
 use super::ladder::decide;
 use super::search::Constants;
 use super::verdict::{Budget, Trace, Witness};
-use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, print};
+use crate::expr::{Evaluator, Expr, Int, Node, Pool, Symbol, Value, print};
 use crate::range::ValueRange;
 use num_integer::Integer;
 use rustc_hash::FxHashMap;
 
 /// Directions are tried for each of so many symbols.
 const MAX_SYMBOLS: usize = 8;
+/// The most directions along facts.
+const MAX_ALONG: usize = 12;
 /// The most directions that are put to proof.
 const MAX_PROOFS: usize = 4;
 /// How far along a direction the facts are tried first.
@@ -59,7 +61,8 @@ pub(super) fn grows_without_end(
     false
 }
 
-/// Directions worth trying: along one symbol of the expression, up or down, along all that have no bound above, and towards other assignments.
+/// Directions worth trying: along one symbol of the expression, up or down, along all that have no bound above, along linear facts, and towards
+/// other assignments.
 fn directions(
     pool: &Pool,
     facts: &Facts,
@@ -84,6 +87,7 @@ fn directions(
     };
     all.push(together(&mut symbols.iter().copied()));
     all.push(together(&mut facts.ranges().map(|(s, ..)| s)));
+    all.extend(along_facts(pool, facts));
     let values: FxHashMap<Symbol, &Int> = start.iter().map(|(s, v)| (*s, v)).collect();
     for witness in further {
         let towards = witness.iter().filter_map(|(s, v)| Some((*s, v - values.get(s)?)));
@@ -91,6 +95,25 @@ fn directions(
     }
     all.retain(|d| !d.is_empty());
     all
+}
+
+/// Directions in which a linear fact about two symbols keeps its slack: `c*s - d*t` stays as it is along `(d, c)`.
+fn along_facts(pool: &Pool, facts: &Facts) -> Vec<Vec<(Symbol, Int)>> {
+    let mut found = Vec::new();
+    for e in pool.reachable(facts.conditions()) {
+        let Some(Node::Sum { terms, .. }) = pool.node(e) else { continue };
+        for (i, (x, c)) in terms.iter().enumerate() {
+            for (y, d) in &terms[i + 1..] {
+                if let (Some(s), Some(t)) = (pool.as_symbol(*x), pool.as_symbol(*y))
+                    && c.is_negative() != d.is_negative()
+                    && found.len() < MAX_ALONG
+                {
+                    found.push(vec![(s, d.abs()), (t, c.abs())]);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Whether the conditions hold at some places along a direction, and the expression grows.

@@ -26,7 +26,7 @@ pub struct Explanation {
 }
 
 /// The most replays of one explanation.
-const MAX_REPLAYS: usize = 128;
+const MAX_REPLAYS: usize = 240;
 
 /// What a replay begins with.
 #[derive(Clone)]

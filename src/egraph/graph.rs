@@ -221,7 +221,9 @@ impl Graph {
             left -= 1;
             match work {
                 Pending::Zero(e) => {
-                    if self.solved.equation(pool, e) == Step::Impossible {
+                    let zero = pool.eq(e, Expr::ZERO);
+                    let denied = pool.as_bool(zero).or_else(|| self.solved.truth(pool, zero)) == Some(false);
+                    if denied || self.solved.equation(pool, e) == Step::Impossible {
                         self.contradict(Contradiction::Zero(e));
                     }
                 }
