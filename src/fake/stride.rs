@@ -21,11 +21,12 @@ impl Cx<'_> {
     /// Strides without gaps for dimensions laid out in `order`, innermost first.
     pub fn strides_in_order(&mut self, sizes: &[Expr], order: &[usize]) -> Sizes {
         let mut strides: Sizes = smallvec![Expr::ONE; sizes.len()];
-        let mut stride = Expr::ONE;
-        for &dim in order {
-            strides[dim] = stride;
-            let size = self.at_least_one(sizes[dim]);
-            stride = self.mul(stride, size);
+        let Some((&innermost, outside)) = order.split_first() else { return strides };
+        let mut inside = innermost;
+        for &dim in outside {
+            let size = self.at_least_one(sizes[inside]);
+            strides[dim] = self.mul(strides[inside], size);
+            inside = dim;
         }
         strides
     }
