@@ -59,17 +59,22 @@ impl Cx<'_> {
     fn is_laid_out(&mut self, tensor: &Tensor, order: &[usize]) -> bool {
         let mut expected = Expr::ONE;
         let mut conditions = Vec::new();
+        // The dimension before, whose extent counts only if another one lies outside of it.
+        let mut inside = Expr::ONE;
         for &dim in order {
             let (size, stride) = (tensor.sizes[dim], tensor.strides[dim]);
             if size == Expr::ONE {
                 continue;
             }
+            if inside != Expr::ONE {
+                let extent = self.at_least_one(inside);
+                expected = self.mul(expected, extent);
+            }
             if stride != expected {
                 let (same, one) = (self.eq(stride, expected), self.eq(size, 1));
                 conditions.push(self.any(&[same, one]));
             }
-            let size = self.at_least_one(size);
-            expected = self.mul(expected, size);
+            inside = size;
         }
         if conditions.is_empty() {
             return true;
