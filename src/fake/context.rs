@@ -4,7 +4,7 @@ use super::tensor::{Sizes, Tensor};
 use crate::expr::{Expr, Int, Pool};
 use crate::ir::dtype::{Device, Dtype, Layout};
 use crate::range::ValueRange;
-use crate::shape_env::{Required, ShapeEnv};
+use crate::shape_env::{Operation, Required, ShapeEnv};
 
 /// The context of one kernel call: arithmetic on sizes, and conditions with their three-valued outcome.
 pub struct Cx<'a> {
@@ -12,12 +12,12 @@ pub struct Cx<'a> {
     pub env: &'a mut ShapeEnv,
 }
 
-/// Delegates arithmetic and comparisons to the pool.
+/// Arithmetic and comparisons, each result remembered.
 macro_rules! binary {
-    ($($(#[$doc:meta])* $name:ident)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $operation:ident)*) => {$(
         $(#[$doc])*
         pub fn $name(&mut self, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
-            self.env.pool.$name(a.into(), b.into())
+            self.env.compute(Operation::$operation, a.into(), b.into())
         }
     )*};
 }
@@ -35,33 +35,33 @@ impl<'a> Cx<'a> {
 
     binary! {
         /// `a + b`.
-        add
+        add Add
         /// `a - b`.
-        sub
+        sub Sub
         /// `a * b`.
-        mul
+        mul Mul
         /// `a // b`, rounded downwards.
-        floor_div
+        floor_div FloorDiv
         /// `a / b`, rounded upwards.
-        ceil_div
+        ceil_div CeilDiv
         /// `a % b`, with the sign of `b`.
-        modulo
+        modulo Modulo
         /// The lesser of two.
-        min
+        min Min
         /// The greater of two.
-        max
+        max Max
         /// The condition `a == b`.
-        eq
+        eq Eq
         /// The condition `a != b`.
-        ne
+        ne Ne
         /// The condition `a <= b`.
-        le
+        le Le
         /// The condition `a < b`.
-        lt
+        lt Lt
         /// The condition `a >= b`.
-        ge
+        ge Ge
         /// The condition `a > b`.
-        gt
+        gt Gt
     }
 
     /// An integer constant.
@@ -84,7 +84,7 @@ impl<'a> Cx<'a> {
 
     /// The product of sizes.
     pub fn product(&mut self, items: impl IntoIterator<Item = Expr>) -> Expr {
-        self.env.pool.product(items)
+        self.env.product(items)
     }
 
     /// The condition that all of the given ones hold.
@@ -104,7 +104,7 @@ impl<'a> Cx<'a> {
 
     /// The number of elements of a tensor.
     pub fn numel(&mut self, tensor: &Tensor) -> Expr {
-        self.env.pool.product(tensor.sizes.iter().copied())
+        self.env.product(tensor.sizes.iter().copied())
     }
 
     /// An expression as text, for messages.

@@ -34,6 +34,7 @@ pub struct InPlace {
 
 /// The in-place overload called `op`, if its functional form has a kernel.
 pub fn find(op: &str) -> Option<&'static InPlace> {
+    op.rsplit_once('.').filter(|(operator, _)| operator.ends_with('_'))?;
     static TABLE: OnceLock<FxHashMap<String, InPlace>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let named = |overload: &&Overload| overload.name().name.ends_with('_');

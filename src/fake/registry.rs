@@ -5,7 +5,7 @@ use super::error::KernelResult;
 use super::inplace;
 use super::operators::FakeKernel;
 use crate::ir::schema::{Schema, SchemaTable};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::OnceLock;
 
 /// A fake kernel.
@@ -35,11 +35,13 @@ impl Registry {
     pub fn builtin() -> &'static Registry {
         static BUILTIN: OnceLock<Registry> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let kernels = super::ops::FAMILIES.iter().flat_map(|(_, family)| family.iter());
-            let entry = |(overload, kernel): &(&'static str, Kernel)| {
-                (*overload, Entry { kernel: *kernel, schema: OnceLock::new() })
-            };
-            Registry { kernels: kernels.map(entry).collect() }
+            let families = super::ops::FAMILIES;
+            let count = families.iter().map(|(_, family)| family.len()).sum();
+            let mut kernels = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
+            for (overload, kernel) in families.iter().flat_map(|(_, family)| family.iter()) {
+                kernels.insert(*overload, Entry { kernel: *kernel, schema: OnceLock::new() });
+            }
+            Registry { kernels }
         })
     }
 

@@ -21,11 +21,12 @@ impl Cx<'_> {
     /// Strides without gaps for dimensions laid out in `order`, innermost first.
     pub fn strides_in_order(&mut self, sizes: &[Expr], order: &[usize]) -> Sizes {
         let mut strides: Sizes = smallvec![Expr::ONE; sizes.len()];
-        let mut stride = Expr::ONE;
-        for &dim in order {
-            strides[dim] = stride;
-            let size = self.at_least_one(sizes[dim]);
-            stride = self.mul(stride, size);
+        let Some((&innermost, outside)) = order.split_first() else { return strides };
+        let mut inside = innermost;
+        for &dim in outside {
+            let size = self.at_least_one(sizes[inside]);
+            strides[dim] = self.mul(strides[inside], size);
+            inside = dim;
         }
         strides
     }
@@ -58,17 +59,22 @@ impl Cx<'_> {
     fn is_laid_out(&mut self, tensor: &Tensor, order: &[usize]) -> bool {
         let mut expected = Expr::ONE;
         let mut conditions = Vec::new();
+        // The dimension before, whose extent counts only if another one lies outside of it.
+        let mut inside = Expr::ONE;
         for &dim in order {
             let (size, stride) = (tensor.sizes[dim], tensor.strides[dim]);
             if size == Expr::ONE {
                 continue;
             }
+            if inside != Expr::ONE {
+                let extent = self.at_least_one(inside);
+                expected = self.mul(expected, extent);
+            }
             if stride != expected {
                 let (same, one) = (self.eq(stride, expected), self.eq(size, 1));
                 conditions.push(self.any(&[same, one]));
             }
-            let size = self.at_least_one(size);
-            expected = self.mul(expected, size);
+            inside = size;
         }
         if conditions.is_empty() {
             return true;

@@ -4,15 +4,11 @@
 //! the first call, gives the same results: a program of many equal layers calls the kernels of one or two of them.
 use super::interpreter::Frame;
 use crate::expr::Expr;
-use crate::fake::{FakeKernel, Operators, Tensor, Value};
+use crate::fake::{FakeKernel, Operators, Tensor, Value, Values};
 use crate::ir::schema::Schema;
 use crate::ir::{Argument, Node, Operand, Target, TargetKind, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Results of a call, lists taken apart.
-pub(super) type Flat = SmallVec<[Value; 1]>;
 
 /// What a target names.
 #[derive(Clone)]
@@ -25,13 +21,15 @@ pub(super) struct Callee<'p> {
     pub kernel: Option<(&'p Schema, &'p dyn FakeKernel)>,
     /// Whether its results depend on nothing but arguments and what is known.
     repeatable: bool,
+    /// Whether it has been called: most programs call most of their operators once, and no such call is worth remembering.
+    met: bool,
 }
 
 /// What came of a call.
 struct Made {
     /// The state of knowledge in which it was made; see [`ShapeEnv::revision`](crate::shape_env::ShapeEnv::revision).
     revision: u64,
-    results: Flat,
+    results: Values,
     /// Whether a step took the results as they are.
     taken: bool,
 }
@@ -50,11 +48,14 @@ pub(super) struct Calls<'p> {
 
 impl<'p> Calls<'p> {
     /// What a target names.
-    pub fn callee(&mut self, target: &'p Target, operators: &'p Operators) -> &Callee<'p> {
+    pub fn callee(&mut self, target: &'p Target, operators: &'p Operators) -> &mut Callee<'p> {
         let address = std::ptr::from_ref(target.kind()).addr();
         let number = self.callees.len() as u32;
         self.callees.entry(address).or_insert_with(|| {
-            let op: Arc<str> = target.to_string().into();
+            let op: Arc<str> = match target.op() {
+                Some((namespace, op, overload)) => [namespace, op, overload].join(".").into(),
+                None => target.to_string().into(),
+            };
             let (kernel, repeatable) = match target.kind() {
                 // The calls of vmap keep their own account.
                 TargetKind::Python { module, .. } => (None, &**module != "torch._functorch.predispatch"),
@@ -62,7 +63,7 @@ impl<'p> Calls<'p> {
                 // Nobody knows what else a custom operator's kernel looks at.
                 _ => (operators.find(&op), !operators.is_custom(&op)),
             };
-            Callee { number, op, kernel, repeatable }
+            Callee { number, op, kernel, repeatable, met: false }
         })
     }
 
@@ -86,22 +87,25 @@ impl<'p> Calls<'p> {
         let mut key = std::mem::take(&mut self.key);
         let callee = self.callee(&node.target, operators);
         key.push(u64::from(callee.number));
-        if !callee.repeatable
-            || !write_arguments(frame, node, callee.kernel.map(|(schema, _)| schema), &mut key)
-        {
+        let met = std::mem::replace(&mut callee.met, true);
+        let schema = callee.kernel.map(|(schema, _)| schema);
+        if !met || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
             key.clear();
         }
         self.key = key;
     }
 
     /// The results that the call at hand gave before, if it would give them again, and whether a step took them as they are.
-    pub fn known(&self, revision: u64) -> Option<(&Flat, bool)> {
+    pub fn known(&self, revision: u64) -> Option<(&Values, bool)> {
+        if self.key.is_empty() {
+            return None;
+        }
         let made = self.made.get(self.key.as_slice()).filter(|made| made.revision == revision)?;
         Some((&made.results, made.taken))
     }
 
     /// Keeps the results of the call at hand, if it can be known again.
-    pub fn keep(&mut self, revision: u64, results: &mut Flat, taken: bool) {
+    pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool) {
         if self.key.is_empty() {
             return;
         }

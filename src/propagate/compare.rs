@@ -42,6 +42,7 @@ impl Interpreter<'_> {
         made: Vec<(ValueId, Value)>,
     ) -> Vec<(ValueId, Value)> {
         let mut renamed: FxHashMap<Expr, Expr> = FxHashMap::default();
+        let bindings = self.records.bindings();
         let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
         for (id, derived) in made {
             let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
@@ -60,11 +61,16 @@ impl Interpreter<'_> {
             self.note_declared(graph.meta(*id));
         }
         let mut values = Vec::with_capacity(pairs.len());
-        for (id, derived, _) in pairs {
-            let derived = rename(&mut self.env, derived, &renamed);
+        for (id, derived, record) in pairs {
             // Names given just now may have changed what the record means.
-            let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
-                .unwrap_or_else(|_| derived.clone());
+            let (derived, record) = if renamed.is_empty() && self.records.bindings() == bindings {
+                (derived, record)
+            } else {
+                let derived = rename(&mut self.env, derived, &renamed);
+                let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                    .unwrap_or_else(|_| derived.clone());
+                (derived, record)
+            };
             self.note_derived(id, &derived, &record);
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
             values.push((id, value));

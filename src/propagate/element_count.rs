@@ -3,8 +3,8 @@
 //! Expressions are exact, torch's sizes are not: it refuses to make a tensor of more than `2^63 - 1` elements.
 use super::interpreter::{Interpreter, Mode, Stop};
 use super::step::FailureKind;
-use crate::expr::{Expr, Int, Pool};
-use crate::fake::{Tensor, Value};
+use crate::expr::Int;
+use crate::fake::Value;
 
 /// The clause that is broken where an element count does not fit.
 pub const ELEMENT_COUNT: &str = "int64 element count";
@@ -14,20 +14,12 @@ pub fn most_elements() -> Int {
     Int::from(i64::MAX)
 }
 
-fn element_count(pool: &mut Pool, tensor: &Tensor) -> Expr {
-    let mut count = Expr::ONE;
-    for &size in &tensor.sizes {
-        count = pool.mul(count, size);
-    }
-    count
-}
-
 impl Interpreter<'_> {
     /// Notes how many elements a value of the step at hand has, to be looked into later; when evaluating, stops where those are more
     /// than can be.
     pub(super) fn count_elements(&mut self, value: &Value) -> Result<(), Stop> {
         let Value::Tensor(tensor) = value else { return Ok(()) };
-        let count = element_count(&mut self.env.pool, tensor);
+        let count = self.env.product(tensor.sizes.iter().copied());
         // What fits into a handle fits into 64 bits.
         if count.as_inline().is_some() {
             return Ok(());

@@ -1,10 +1,10 @@
 //! The interpreter of graphs.
 use super::arguments;
-use super::calls::{Calls, Flat};
+use super::calls::Calls;
 use super::recorded;
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Scope, Step};
 use crate::expr::{Expr, Symbol};
-use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, bind};
+use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
 use crate::ir::{
     Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, Subgraph, TargetKind, ValueId,
@@ -231,7 +231,7 @@ impl<'p> Interpreter<'p> {
         &mut self,
         frame: &mut Frame<'p>,
         node: &'p Node,
-        results: &Flat,
+        results: &[Value],
         unbacked: usize,
     ) -> Result<(), Stop> {
         let made = distribute(node, results).map(|(id, value)| (id, value.clone()));
@@ -282,19 +282,19 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Calls what a node calls.
-    fn call(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
+    fn call(&mut self, frame: &Frame, node: &'p Node) -> Result<Values, CallError> {
         match node.target.kind() {
-            TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name),
+            TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name).map(Values::from_vec),
             TargetKind::Python { module, function } => {
-                let args: Vec<Value> = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
+                let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
                 if &**module == "torch._functorch.predispatch"
                     && let Some(result) = self.call_vmap(function, &args)
                 {
-                    return result;
+                    return result.map(Values::from_vec);
                 }
                 let op = self.calls.callee(&node.target, self.operators).op.clone();
                 let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
-                Ok(self.returned(result)?.into_vec())
+                self.returned(result)
             }
             TargetKind::Op { .. } | TargetKind::Extension { .. } => {
                 let callee = self.calls.callee(&node.target, self.operators);
@@ -315,7 +315,7 @@ impl<'p> Interpreter<'p> {
         arguments: Vec<(Arc<str>, Value)>,
     ) -> Result<Vec<Value>, CallError> {
         let (schema, kernel) = self.operators.find(op).ok_or_else(|| no_kernel(op))?;
-        self.call_kernel(schema, kernel, arguments)
+        self.call_kernel(schema, kernel, arguments).map(Values::into_vec)
     }
 
     fn call_kernel<N: AsRef<str>>(
@@ -323,7 +323,7 @@ impl<'p> Interpreter<'p> {
         schema: &Schema,
         kernel: &dyn FakeKernel,
         arguments: impl IntoIterator<Item = (N, Value)>,
-    ) -> Result<Vec<Value>, CallError> {
+    ) -> Result<Values, CallError> {
         let (mut positional, mut keywords) = (SmallVec::<[_; 4]>::new(), SmallVec::<[_; 8]>::new());
         for (name, value) in arguments {
             if name.as_ref().is_empty() {
@@ -339,7 +339,7 @@ impl<'p> Interpreter<'p> {
             }
         };
         let result = kernel.call(&mut Cx::new(&mut self.env), &args);
-        Ok(self.returned(result)?.into_vec())
+        self.returned(result)
     }
 
     pub(super) fn returned<T>(&mut self, result: Result<T, KernelError>) -> Result<T, CallError> {
@@ -386,8 +386,11 @@ fn no_kernel(op: &str) -> CallError {
 
 /// Results with lists taken apart: an operator with one list as its return may be recorded as one list or as that many
 /// outputs, and conversely.
-fn flat(returns: Vec<Value>) -> Flat {
-    let mut flat = Flat::new();
+fn flat(returns: Values) -> Values {
+    if !returns.iter().any(|value| matches!(value, Value::Tensors(_))) {
+        return returns;
+    }
+    let mut flat = Values::new();
     for value in returns {
         match value {
             Value::Tensors(items) => {

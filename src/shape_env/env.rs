@@ -1,4 +1,5 @@
 //! The shape environment.
+use super::computed::Computed;
 use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
 use super::lifetime::Pending;
 use super::path::Path;
@@ -43,6 +44,10 @@ pub struct ShapeEnv {
     chosen: FxHashMap<Expr, bool>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
     pub(super) settled: FxHashMap<Expr, bool>,
+    /// Conditions found to be open, with the revision in which they were.
+    open: FxHashMap<Expr, u64>,
+    /// Results of operations.
+    pub(super) computed: Computed,
     hint_values: FxHashMap<Expr, Option<Value>>,
     pub(super) unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
@@ -88,6 +93,8 @@ impl ShapeEnv {
             layout_choices: Vec::new(),
             chosen: FxHashMap::default(),
             settled: FxHashMap::default(),
+            open: FxHashMap::default(),
+            computed: Computed::default(),
             hint_values: FxHashMap::default(),
             unbacked: Vec::new(),
             hints_hold: true,
@@ -258,10 +265,16 @@ impl ShapeEnv {
         if let Some(&value) = self.settled.get(&condition) {
             return Some(value);
         }
+        if self.open.get(&condition) == Some(&self.revision) {
+            return None;
+        }
         let possible = if self.hints_hold { self.hint(condition).map(|value| value.as_bool()) } else { None };
-        let settled = decide::quickly_knowing(&mut self.pool, &mut self.facts, condition, possible)?;
-        self.settled.insert(condition, settled);
-        Some(settled)
+        let settled = decide::quickly_knowing(&mut self.pool, &mut self.facts, condition, possible);
+        match settled {
+            Some(value) => self.settled.insert(condition, value).is_some(),
+            None => self.open.insert(condition, self.revision).is_some(),
+        };
+        settled
     }
 
     /// Requires a condition of the operator at hand.

@@ -10,6 +10,7 @@
 mod ask;
 mod checks;
 mod clash;
+mod computed;
 mod create;
 mod deferred;
 mod env;
@@ -23,6 +24,7 @@ mod replace;
 mod symbols;
 
 pub use clash::Clash;
+pub use computed::Operation;
 pub use create::DimDynamic;
 pub use env::ShapeEnv;
 pub use error::{DataDependent, EnvError};

@@ -1,6 +1,6 @@
 //! What a program records of its sizes, as expressions of the environment's pool.
 use super::{ShapeEnv, SymbolInfo};
-use crate::expr::text::read;
+use crate::expr::text::known::{KnownCalls, knowing};
 use crate::expr::{Expr, Sort, Symbol};
 use crate::ir::{Bounds, ExprRef, Program, Size, Sym};
 use crate::range::ValueRange;
@@ -21,6 +21,8 @@ pub struct RecordedError {
 pub struct Records<'p> {
     program: &'p Program,
     read: Vec<Reading>,
+    /// Parts of texts read so far.
+    calls: KnownCalls<'p>,
     /// What the program's symbols stand for, where that is not the symbol itself.
     symbols: FxHashMap<Symbol, Expr>,
     /// How often a symbol has been bound: what was translated before may have another meaning since.
@@ -42,13 +44,18 @@ impl<'p> Records<'p> {
     /// The expressions of a program.
     pub fn new(program: &'p Program) -> Records<'p> {
         let read = vec![Reading::default(); program.exprs.len()];
-        Records { program, read, symbols: FxHashMap::default(), bindings: 0 }
+        Records { program, read, calls: KnownCalls::default(), symbols: FxHashMap::default(), bindings: 0 }
     }
 
     /// Lets a symbol of the program stand for an expression from now on.
     pub fn bind(&mut self, symbol: Symbol, e: Expr) {
         self.symbols.insert(symbol, e);
         self.bindings += 1;
+    }
+
+    /// How often a symbol has been bound.
+    pub fn bindings(&self) -> u32 {
+        self.bindings
     }
 
     /// What the program's symbol stands for, if it was bound.
@@ -73,9 +80,8 @@ impl<'p> Records<'p> {
             return Ok(e);
         }
         let text = self.program.exprs.get(expr).map_or("", |e| &e.text);
-        let e = read::expression(&mut env.pool, text, &mut |_| None)
-            .map_err(|error| RecordedError { text: text.to_string(), message: error.to_string() })?
-            .expr;
+        let e = knowing(&mut env.pool, text, &mut self.calls)
+            .map_err(|error| RecordedError { text: text.to_string(), message: error.to_string() })?;
         if let Some(slot) = self.read.get_mut(expr.index()) {
             slot.raw = Some(e);
         }

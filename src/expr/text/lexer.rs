@@ -38,11 +38,45 @@ pub(super) fn clipped(text: &str) -> String {
     }
 }
 
-/// Operators, longest first among those with a common beginning.
-const OPERATORS: [&str; 29] = [
-    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "<>", "<", ">", "=", "+", "-", "*", "/", "%", "&", "|",
-    "^", "~", "(", ")", "[", "]", ",", ".", ":", "!",
-];
+/// Calls longer than this many bytes are not looked through, so that deep nesting costs a bounded amount for each byte.
+const MAX_CALL: usize = 1 << 12;
+
+/// The operator that a text begins with.
+fn operator(text: &[u8]) -> Option<&'static str> {
+    let second = text.get(1).copied().unwrap_or(0);
+    Some(match (*text.first()?, second) {
+        (b'*', b'*') => "**",
+        (b'/', b'/') => "//",
+        (b'<', b'<') => "<<",
+        (b'>', b'>') => ">>",
+        (b'<', b'=') => "<=",
+        (b'>', b'=') => ">=",
+        (b'=', b'=') => "==",
+        (b'!', b'=') => "!=",
+        (b'<', b'>') => "<>",
+        (b'<', _) => "<",
+        (b'>', _) => ">",
+        (b'=', _) => "=",
+        (b'+', _) => "+",
+        (b'-', _) => "-",
+        (b'*', _) => "*",
+        (b'/', _) => "/",
+        (b'%', _) => "%",
+        (b'&', _) => "&",
+        (b'|', _) => "|",
+        (b'^', _) => "^",
+        (b'~', _) => "~",
+        (b'(', _) => "(",
+        (b')', _) => ")",
+        (b'[', _) => "[",
+        (b']', _) => "]",
+        (b',', _) => ",",
+        (b'.', _) => ".",
+        (b':', _) => ":",
+        (b'!', _) => "!",
+        _ => return None,
+    })
+}
 
 /// Reads tokens from a text.
 #[derive(Clone)]
@@ -63,30 +97,58 @@ impl<'a> Lexer<'a> {
 
     /// The next token and its offset in bytes.
     pub(super) fn next(&mut self) -> Result<(Token<'a>, usize), ReadError> {
-        let rest = &self.text[self.offset..];
-        let blank = rest.len() - rest.trim_start().len();
-        let start = self.offset + blank;
+        let blank = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
+        let blanks = self.text.as_bytes()[self.offset..].iter().take_while(|b| blank(b)).count();
+        let mut start = self.offset + blanks;
+        if self.text.as_bytes().get(start).is_some_and(|b| !b.is_ascii()) {
+            start = self.text.len() - self.text[start..].trim_start().len();
+        }
         let rest = &self.text[start..];
-        let Some(first) = rest.chars().next() else {
+        let Some(&first) = rest.as_bytes().first() else {
             self.offset = start;
             return Ok((Token::End, start));
         };
         let after_point = rest.as_bytes().get(1);
         let (token, length) =
-            if first.is_ascii_digit() || (first == '.' && after_point.is_some_and(u8::is_ascii_digit)) {
+            if first.is_ascii_digit() || (first == b'.' && after_point.is_some_and(u8::is_ascii_digit)) {
                 self.number(rest, start)?
-            } else if first.is_alphabetic() || first == '_' {
-                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            } else if let Some(end) = name_length(rest) {
                 (Token::Name(&rest[..end]), end)
-            } else if first == '\'' || first == '"' {
-                self.quoted(rest, first, start)?
-            } else if let Some(op) = OPERATORS.iter().find(|op| rest.starts_with(**op)) {
+            } else if first == b'\'' || first == b'"' {
+                self.quoted(rest, char::from(first), start)?
+            } else if let Some(op) = operator(rest.as_bytes()) {
                 (Token::Op(op), op.len())
             } else {
+                let first = rest.chars().next().unwrap_or_default();
                 return Err(self.error(start, format!("unexpected character {first:?}")));
             };
         self.offset = start + length;
         Ok((token, start))
+    }
+
+    /// Where the bracket is closed that opens at `from`, or behind it after a name: the offset after the closing one. Not looked for
+    /// further than [`MAX_CALL`].
+    pub(super) fn closed(&self, from: usize) -> Option<usize> {
+        let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
+        for (i, &b) in self.text.as_bytes().iter().enumerate().skip(from).take(MAX_CALL) {
+            match (quote, b) {
+                _ if escaped => escaped = false,
+                (Some(_), b'\\') => escaped = true,
+                (Some(q), b) if b == q => quote = None,
+                (Some(_), _) => {}
+                (None, b'\'' | b'"') => quote = Some(b),
+                (None, b'(') => depth += 1,
+                (None, b')') if depth <= 1 => return (depth == 1).then_some(i + 1),
+                (None, b')') => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Goes on at an offset.
+    pub(super) fn jump(&mut self, offset: usize) {
+        self.offset = offset;
     }
 
     fn number(&self, rest: &'a str, start: usize) -> Result<(Token<'a>, usize), ReadError> {
@@ -140,6 +202,19 @@ impl<'a> Lexer<'a> {
             message,
         }
     }
+}
+
+/// The length of the name that a text begins with, if it begins with one.
+fn name_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let first = bytes.first()?;
+    let plain = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    if bytes.get(plain).is_none_or(u8::is_ascii) {
+        return (first.is_ascii_alphabetic() || *first == b'_').then_some(plain);
+    }
+    let named = |c: char| c.is_alphanumeric() || c == '_';
+    let begins = text.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    begins.then(|| text.find(|c| !named(c)).unwrap_or(text.len()))
 }
 
 /// The string that quoted contents stand for.

@@ -4,6 +4,7 @@
 //! (`Add(Symbol('s17', positive=True, integer=True), Integer(2))`) and torch's guard code
 //! (`L['x'].size()[0] % 8 == 0`). What is written parses back to the same handle.
 mod functions;
+pub mod known;
 mod lexer;
 pub mod print;
 mod print_parts;

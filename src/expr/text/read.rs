@@ -2,6 +2,7 @@
 //!
 //! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<` `>>`, `+` `-`,
 //! `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
+use super::known::KnownCalls;
 use super::lexer::{Lexer, Token, clipped};
 use super::source::SourcePath;
 use crate::expr::node::{Node, Sort};
@@ -95,14 +96,23 @@ pub fn expression_in(
     dialect: Dialect,
     sources: &mut dyn FnMut(&SourcePath) -> Option<Expr>,
 ) -> Result<Read, ReadError> {
+    read(pool, text, dialect, sources, None)
+}
+
+/// Reads an expression; `known` has the calls read before.
+pub(super) fn read<'a>(
+    pool: &mut Pool,
+    text: &'a str,
+    dialect: Dialect,
+    sources: &mut dyn FnMut(&SourcePath) -> Option<Expr>,
+    known: Option<&mut KnownCalls<'a>>,
+) -> Result<Read, ReadError> {
     let mut lexer = Lexer::new(text);
     if text.len() > MAX_TEXT {
         return Err(lexer.error(0, format!("the text is longer than {MAX_TEXT} bytes")));
     }
     let python = match dialect {
-        Dialect::Auto => ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."]
-            .iter()
-            .any(|mark| text.contains(mark)),
+        Dialect::Auto => names_python(text),
         chosen => chosen != Dialect::Sympy,
     };
     let (token, at) = lexer.next()?;
@@ -114,6 +124,8 @@ pub fn expression_in(
         pool,
         sources,
         python,
+        // What a call means is not said by its text alone where `/` is Python's.
+        known: known.filter(|_| !python),
         names_are_sources: dialect == Dialect::Formula,
         depth: 0,
         max_nodes,
@@ -130,6 +142,13 @@ pub fn expression_in(
         divisors: reader.divisors.into_iter().collect(),
         assumptions: reader.assumptions.into_values().collect(),
     })
+}
+
+/// Whether a text names a source or a function of a Python module.
+fn names_python(text: &str) -> bool {
+    const MARKS: [&str; 7] =
+        ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."];
+    text.bytes().any(|b| b == b'[' || b == b'.') && MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// How tightly an operator binds.
@@ -152,7 +171,7 @@ pub(super) enum Level {
 
 impl Level {
     /// The level of a right operand that must not take in another operator of this level.
-    fn tighter(self) -> Level {
+    pub(super) fn tighter(self) -> Level {
         use Level::*;
         match self {
             Conditional => Or,
@@ -189,13 +208,14 @@ pub(super) enum Operand {
 
 /// The state of reading one text.
 pub(super) struct Reader<'a, 's> {
-    lexer: Lexer<'a>,
+    pub(super) lexer: Lexer<'a>,
     pub(super) token: Token<'a>,
     pub(super) at: usize,
     pub(super) pool: &'s mut Pool,
     pub(super) sources: &'s mut dyn FnMut(&SourcePath) -> Option<Expr>,
     pub(super) python: bool,
     pub(super) names_are_sources: bool,
+    pub(super) known: Option<&'s mut KnownCalls<'a>>,
     depth: u32,
     max_nodes: usize,
     divisors: IndexSet<Expr, FxBuildHasher>,
@@ -383,46 +403,6 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `left if c else q`.
-    fn conditional(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
-        self.advance()?;
-        let at = self.at;
-        let condition = self.operand(Level::Or)?;
-        let condition = self.number(condition, at)?;
-        if self.token != Token::Name("else") {
-            return Err(self.expected("`else`"));
-        }
-        self.advance()?;
-        let at = self.at;
-        let otherwise = self.operand(Level::Conditional)?;
-        let (left, otherwise) = (self.number(left, start)?, self.number(otherwise, at)?);
-        Ok(Operand::Expr(self.conditional_of(condition, left, otherwise)))
-    }
-
-    /// `p if c else q` of expressions.
-    pub(super) fn conditional_of(&mut self, c: Expr, p: Expr, q: Expr) -> Expr {
-        let c = self.pool.truth(c);
-        self.pool.ite(c, p, q)
-    }
-
-    /// A chain `a < b <= c`, which holds when each of its links does.
-    fn comparisons(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
-        let (mut left, mut at) = (left, start);
-        let mut links = Vec::new();
-        while let Some((Level::Comparison, op)) = infix(self.token) {
-            self.advance()?;
-            let right_at = self.at;
-            let right = self.operand(Level::Comparison.tighter())?;
-            links.push(self.compare(op, left, at, right.clone(), right_at)?);
-            (left, at) = (right, right_at);
-        }
-        let all = match links.as_slice() {
-            [only] => *only,
-            links => self.pool.and(links),
-        };
-        Ok(Operand::Expr(all))
-    }
-
     /// Operators of one level from left to right, `first` being read and `op` next.
     fn run(
         &mut self,
@@ -478,7 +458,7 @@ impl<'a> Reader<'a, '_> {
 }
 
 /// The level of an infix operator.
-fn infix(token: Token<'_>) -> Option<(Level, &'static str)> {
+pub(super) fn infix(token: Token<'_>) -> Option<(Level, &'static str)> {
     Some(match token {
         Token::Name("if") => (Level::Conditional, "if"),
         Token::Name("or") => (Level::Or, "or"),

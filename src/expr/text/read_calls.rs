@@ -137,8 +137,19 @@ impl<'a> Reader<'a, '_> {
 
     /// A call of `name`, whose bracket comes next.
     fn call(&mut self, name: &str, at: usize) -> Result<Operand, ReadError> {
+        let text = match self.known_call(at) {
+            Some((text, Some(e))) => {
+                self.skip(at, text)?;
+                return Ok(Operand::Expr(e));
+            }
+            unknown => unknown.map(|(text, _)| text),
+        };
         let arguments = self.arguments()?;
-        self.called(name, arguments, at)
+        let read = self.called(name, arguments, at)?;
+        if let (Some(text), Operand::Expr(e)) = (text, &read) {
+            self.remember(text, *e);
+        }
+        Ok(read)
     }
 
     /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)

@@ -1,9 +1,50 @@
 //! What the operators of expression text do.
-use super::read::{Level, Operand, ReadError, Reader};
+use super::lexer::Token;
+use super::read::{Level, Operand, ReadError, Reader, infix};
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
 
 impl Reader<'_, '_> {
+    /// `left if c else q`.
+    pub(super) fn conditional(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+        self.advance()?;
+        let at = self.at;
+        let condition = self.operand(Level::Or)?;
+        let condition = self.number(condition, at)?;
+        if self.token != Token::Name("else") {
+            return Err(self.expected("`else`"));
+        }
+        self.advance()?;
+        let at = self.at;
+        let otherwise = self.operand(Level::Conditional)?;
+        let (left, otherwise) = (self.number(left, start)?, self.number(otherwise, at)?);
+        Ok(Operand::Expr(self.conditional_of(condition, left, otherwise)))
+    }
+
+    /// `p if c else q` of expressions.
+    pub(super) fn conditional_of(&mut self, c: Expr, p: Expr, q: Expr) -> Expr {
+        let c = self.pool.truth(c);
+        self.pool.ite(c, p, q)
+    }
+
+    /// A chain `a < b <= c`, which holds when each of its links does.
+    pub(super) fn comparisons(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+        let (mut left, mut at) = (left, start);
+        let mut links = Vec::new();
+        while let Some((Level::Comparison, op)) = infix(self.token) {
+            self.advance()?;
+            let right_at = self.at;
+            let right = self.operand(Level::Comparison.tighter())?;
+            links.push(self.compare(op, left, at, right.clone(), right_at)?);
+            (left, at) = (right, right_at);
+        }
+        let all = match links.as_slice() {
+            [only] => *only,
+            links => self.pool.and(links),
+        };
+        Ok(Operand::Expr(all))
+    }
+
     /// What a run of operands of one level amounts to.
     pub(super) fn combined(&mut self, level: Level, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
         if let [only] = operands {
