@@ -47,10 +47,13 @@ fn programs(criterion: &mut Criterion) {
         let checker = Checker::read(&name, &bytes).expect("a program");
         group.bench_function("verify", |b| {
             b.iter(|| {
-                let (outline, program) = read_both(black_box(&bytes), &ReadOptions::default()).expect("a program");
+                let (outline, program) =
+                    read_both(black_box(&bytes), &ReadOptions::default()).expect("a program");
                 let mut found = verify_outline(&outline).len();
                 if let Ok(program) = program {
-                    found += verify_program(&program, Profile::Training, &Known(&operators), Options::default()).len();
+                    found +=
+                        verify_program(&program, Profile::Training, &Known(&operators), Options::default())
+                            .len();
                 }
                 found
             });

@@ -79,7 +79,9 @@ fn main() {
     for guards in [10, 100, 1_000] {
         let fields = to_minimize(guards);
         group.bench_with_input(BenchmarkId::from_parameter(guards), &fields, |b, fields| {
-            b.iter(|| minimize::answer(black_box(fields), &Budget::default(), &mut Trace::off()).expect("an answer"));
+            b.iter(|| {
+                minimize::answer(black_box(fields), &Budget::default(), &mut Trace::off()).expect("an answer")
+            });
         });
     }
     group.finish();

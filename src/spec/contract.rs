@@ -284,7 +284,9 @@ fn sources(pool: &Pool, inputs: &[ProgramInput]) -> FxHashMap<Symbol, Box<str>> 
             InputKind::Tensor { sizes, .. } => {
                 for (i, &size) in sizes.iter().enumerate() {
                     if let Some(symbol) = pool.as_symbol(size) {
-                        sources.entry(symbol).or_insert_with(|| format!("{}.shape[{i}]", input.path()).into());
+                        sources
+                            .entry(symbol)
+                            .or_insert_with(|| format!("{}.shape[{i}]", input.path()).into());
                     }
                 }
             }

@@ -16,9 +16,9 @@ pub(super) const AS_WRITTEN: &str = "$as written";
 const MAX_DEPTH: u8 = 127;
 
 /// Reads a whole document.
-pub(super) fn read<'a, T: de::Deserialize<'a>>(text: &'a str) -> Option<T> {
+pub(in crate::ir::pt2) fn read<'a, T: DeserializeSeed<'a>>(text: &'a str, seed: T) -> Option<T::Value> {
     let mut reader = Reader { text, at: 0, depth: 0 };
-    let value = T::deserialize(&mut reader).ok()?;
+    let value = seed.deserialize(&mut reader).ok()?;
     reader.space();
     (reader.at == text.len()).then_some(value)
 }
