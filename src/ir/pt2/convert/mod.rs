@@ -222,3 +222,6 @@ fn call_value(argument: &json::Argument<'_>) -> CallValue {
         _ => CallValue::Other,
     }
 }
+
+#[cfg(test)]
+mod tests;
