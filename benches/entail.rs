@@ -73,20 +73,21 @@ fn recorded(c: &mut Criterion) {
     }
 }
 
-/// The same queries, each put to sizewise with nothing prepared and to a fresh Z3 solver, by the procedure that Z3 chooses itself and by the one
-/// that sizewise has it run: medians, totals and ratios.
+/// The same queries, each put to sizewise with nothing prepared; then each to a fresh Z3 solver, by the procedure that Z3 chooses itself and by
+/// the one that sizewise has it run: medians, totals and ratios.
 #[cfg(feature = "smt")]
 fn beside_z3(_: &mut Criterion) {
     let budget = Budget::default();
     let (mut all_own, mut all_z3, mut all_chosen) = (Vec::new(), Vec::new(), Vec::new());
     for name in FILES {
         let (mut own, mut z3, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
-        for q in queries(name) {
-            let mut q = q;
+        for mut q in queries(name) {
             let start = Instant::now();
             black_box(decide::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
             own.push(start.elapsed());
-            for (times, procedure) in [(&mut z3, false), (&mut chosen, true)] {
+        }
+        for (times, procedure) in [(&mut z3, false), (&mut chosen, true)] {
+            for mut q in queries(name) {
                 let start = Instant::now();
                 black_box(decide::by_z3_alone(&mut q.pool, &q.facts, q.goal, RLIMIT, procedure));
                 times.push(start.elapsed());

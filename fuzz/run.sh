@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs each fuzz target for SECONDS, or those that are named: fuzz/run.sh SECONDS [TARGET…]
-# Needs cargo-fuzz (`cargo install cargo-fuzz`); a stable compiler will do. HTTP bodies get a target with the service.
+# Needs cargo-fuzz (`cargo install cargo-fuzz`); a stable compiler will do.
 set -u
 cd "$(dirname "$0")"
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}

@@ -2,7 +2,10 @@
 """Writes the corpora that fuzzing starts from, out of the inputs of the test suite: `fuzz/corpus/TARGET/…`."""
 import gzip
 import json
+import os
 import pathlib
+import subprocess
+import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -71,11 +74,44 @@ def texts():
     for i, line in enumerate(lines):
         if i % 20 == 0 and not line.startswith("#"):
             put("schema", str(i), line.split(" ", 1)[1])
-    for path in sorted((ROOT / "tests" / "data" / "text").glob("*")):
-        put("program_text", path.stem, path.read_text())
+
+
+def shown():
+    """Programs as the text that the program itself writes, if it is built; the folder of builds may be elsewhere."""
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    built = [target / profile / "sizewise" for profile in ("release", "fast", "debug")]
+    binary = next((path for path in built if path.exists()), None)
+    if binary is None:
+        print("program_text has no corpus: build sizewise first", file=sys.stderr)
+        return
+    for path in sorted((ROOT / "tests" / "data" / "programs").glob("*.pt2")):
+        for form in ("fx", "readable"):
+            text = subprocess.run([binary, "show", "--as", form, path], capture_output=True)
+            if text.returncode == 0:
+                put("program_text", f"{path.stem}.{form}", text.stdout)
+
+
+def requests():
+    """Requests out of the other corpora: the place in `http_body.rs`'s list, how the body is cut, the body."""
+    form = b'--part\r\ncontent-disposition: form-data; name="%s"\r\n\r\n%s\r\n'
+    for place, target in [(0, "queries"), (1, "queries"), (7, "infer"), (8, "infer"), (9, "archive"), (10, "archive"), (11, "archive")]:
+        for i, path in enumerate(sorted((CORPUS / target).glob("*"))):
+            body = path.read_bytes()
+            if target == "queries":
+                body = body[1:]
+            if place == 10:
+                body = form % (b"program", body) + form % (b"spec", b"{}") + b"--part--\r\n"
+            if place == 11:
+                body = form % (b"program", body) + form % (b"inputs", b'{"args":[[3,4]]}') + b"--part--\r\n"
+            if i % 4 == 0:
+                put("http_body", f"{target}_{place}_{path.stem}", bytes([place, i % 3]) + body)
+    put("http_body", "env", b'\x0c\0{"symbols":{"s0":{"min":2,"max":9}},"facts":["s0 % 2 == 0"]}')
+    put("http_body", "bounds", b'\x06\0{"symbols":{"s0":{"min":2,"max":9}},"facts":[],"expr":"3*s0//2"}')
 
 
 programs()
 queries()
 calls()
 texts()
+shown()
+requests()

@@ -2,7 +2,7 @@
 #[path = "campaign/mod.rs"]
 mod campaign;
 
-use campaign::config;
+use campaign::{config, count};
 use proptest::prelude::*;
 use sizewise::decide::{self, Budget, Facts, Premise, Verdict};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
@@ -137,6 +137,7 @@ impl Query {
 
     /// The truth of conditions at an assignment; none where a divisor of the query is zero.
     fn at(&self, conditions: &[Expr], point: &[(Symbol, Int)]) -> Option<Vec<bool>> {
+        count(1);
         let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
         let mut evaluator = Evaluator::new(&self.pool, value);
         for e in self.pool.reachable(&[&self.given[..], &[self.goal], conditions].concat()) {
@@ -323,7 +324,16 @@ proptest! {
                 values.extend(Evaluator::new(&query.pool, value).int(e));
             }
         }
+        for (end, at) in [(&found.min, &found.min_at), (&found.max, &found.max_at)] {
+            let Some(at) = at else { continue };
+            prop_assert!(query.in_ranges(at) && query.admits(at), "{:?}", at);
+            let value = |s: Symbol| at.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
+            let reached = Evaluator::new(&query.pool, value).int(e).ok();
+            prop_assert_eq!(end, &reached);
+        }
         if found.exact {
+            let ends = [(&found.min, &found.min_at), (&found.max, &found.max_at)];
+            prop_assert!(values.is_empty() || ends.iter().all(|(_, at)| at.is_some()), "{:?}", found);
             prop_assert_eq!(found.min, values.iter().min().cloned());
             prop_assert_eq!(found.max, values.iter().max().cloned());
         } else {
@@ -381,6 +391,7 @@ proptest! {
             let value: i64 = terms.iter().map(|&(c, i, j)| c * power(a, i) * power(b, j)).sum();
             Some(value.rem_euclid(modulus)) == residue.as_inline()
         }));
+        count((modulus * modulus) as usize);
         let answer = decide::decide(&mut pool, &mut Facts::new(), goal, &Budget { rlimit: 0, ..Budget::default() });
         match answer.verdict {
             Verdict::Implied { .. } => prop_assert!(!hit),

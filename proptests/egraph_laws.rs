@@ -3,7 +3,7 @@
 #[path = "campaign/mod.rs"]
 mod campaign;
 
-use campaign::config;
+use campaign::{config, count};
 use proptest::prelude::*;
 use sizewise::egraph::{Graph, Limits, Reading, RuleSet, Stop};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value, read};
@@ -152,6 +152,7 @@ proptest! {
             for i in 0..graph.nodes() {
                 let Some(e) = graph.expression(i) else { break };
                 let value = at.value(e);
+                count(1);
                 prop_assert!(value.is_ok(), "{:?} is undefined at {:?}", e, point);
                 if let Some(&first) = graph.members(e).first() {
                     prop_assert_eq!(at.value(first), value, "class of {:?} at {:?}", e, point);
@@ -159,10 +160,12 @@ proptest! {
             }
             for &(condition, known) in &truths {
                 if let Some(known) = known {
+                    count(1);
                     prop_assert_eq!(at.truth(condition), Ok(known), "{:?} at {:?}", condition, point);
                 }
             }
             for &(e, normal) in &normals {
+                count(1);
                 prop_assert_eq!(at.value(e), at.value(normal), "normal form of {:?} at {:?}", e, point);
             }
             prop_assert_eq!(at.value(smallest), at.value(target), "{} at {:?}", text, point);
@@ -203,6 +206,7 @@ proptest! {
         for &i in &explanation.facts {
             less.assume(&mut pool, facts[i as usize], i);
         }
+        count(1);
         less.saturate(&mut pool, rules, &limits, Some(goal));
         prop_assert!(less.contradiction().is_some() || less.truth(&mut pool, goal) == Some(value));
     }

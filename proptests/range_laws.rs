@@ -2,7 +2,7 @@
 #[path = "campaign/mod.rs"]
 mod campaign;
 
-use campaign::config;
+use campaign::{config, count};
 use proptest::prelude::*;
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Sort, Symbol, Value};
 use sizewise::range::{Bounds, Congruence, Domain, DomainTable, ValueRange};
@@ -168,6 +168,7 @@ proptest! {
             let mut exact = Evaluator::new(&built.pool, lookup(&built.pool, &values));
             for root in built.roots() {
                 if let Ok(value) = exact.value(root) {
+                    count(1);
                     prop_assert!(
                         holds(&mut table, &built.pool, root, &value),
                         "{:?} at {:?} is not in {:?}", value, values, table.domain(&built.pool, root)
@@ -201,6 +202,7 @@ proptest! {
             prop_assert!(consistent, "{:?} contradicts nothing", values);
             for root in built.symbols.iter().copied().chain(built.roots()) {
                 if let Ok(value) = exact.value(root) {
+                    count(1);
                     prop_assert!(
                         holds(&mut table, pool, root, &value),
                         "{:?} at {:?} is lost in {:?}", value, values, table.domain(pool, root)

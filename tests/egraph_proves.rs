@@ -1,7 +1,8 @@
 //! What the e-graph is to prove: laws of soundness alone are kept by a graph that knows nothing.
+use sizewise::decide::{Budget, Facts, Rung, decide};
 use sizewise::egraph::{Graph, Limits, RuleSet};
 use sizewise::expr::{Int, Pool, read};
-use sizewise::range::Domain;
+use sizewise::range::{Domain, ValueRange};
 
 /// The truth of a goal under facts about sizes, as the graph sees it.
 fn truth(given: &[&str], goal: &str) -> Option<bool> {
@@ -43,4 +44,51 @@ fn what_does_not_follow_is_not_held() {
     {
         assert_eq!(truth(given, goal), None, "{given:?} and {goal}");
     }
+}
+
+/// Only normal forms, ranges and the e-graph.
+const REWRITING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 4, rlimit: 0 };
+
+#[test]
+fn the_rung_settles_nested_quotients_by_itself() {
+    for goal in [
+        "Eq((a//b)//c, a//(b*c))",
+        "Eq((a//b + 5)//c, (a + 5*b)//(b*c))",
+        "Eq(ModularIndexing(a, b, c)*b + a % b, a % (b*c))",
+        "Eq((a % (b*c))//b, (a//b) % c)",
+        "Eq((a - a % b)//b, a//b)",
+        "Eq(Max(a//c, d//c), Max(a, d)//c)",
+        "Eq(Min(a//b, d//b)//c, Min(a, d)//(b*c))",
+    ] {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        for name in ["b", "c"] {
+            let e = pool.symbol(name);
+            let symbol = pool.as_symbol(e).expect("a symbol");
+            facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
+        }
+        let goal_expr = read::closed(&mut pool, goal).expect("a goal").expr;
+        let answer = decide(&mut pool, &mut facts, goal_expr, &REWRITING);
+        assert!(answer.verdict.is_implied(), "{goal}: {answer:?}");
+        assert_eq!(answer.decided_by, Rung::EGraph, "{goal}");
+    }
+}
+
+#[test]
+fn an_explanation_names_the_uses_of_rules_and_nothing_else() {
+    let mut pool = Pool::new();
+    let rules = RuleSet::builtin();
+    let mut graph = Graph::new();
+    for (i, text) in ["a <= 90", "c >= 1", "Eq(d, 2*a)", "b >= 7"].into_iter().enumerate() {
+        let fact = read::closed(&mut pool, text).expect("a fact").expr;
+        graph.assume(&mut pool, fact, i as u32);
+    }
+    let goal = read::closed(&mut pool, "Ne((a//b)//c, a//(b*c))").expect("a condition").expr;
+    graph.assume(&mut pool, goal, 9);
+    graph.saturate(&mut pool, rules, &Limits::default(), None);
+    let found = graph.explain_contradiction(&mut pool, rules, &Limits::default()).expect("a contradiction");
+    assert_eq!((found.facts, found.rules), (vec![1, 9], vec!["div-nest".to_string()]));
+    assert!(found.minimal && found.contradiction.is_some());
+    let [only] = found.uses.as_slice() else { panic!("{:?}", found.uses) };
+    let nested = read::closed(&mut pool, "(a//b)//c").expect("an expression").expr;
+    assert_eq!((rules.rules()[only.rule].name.as_str(), only.from), ("div-nest", nested));
 }

@@ -370,6 +370,32 @@ fn bounds_are_exact() {
 }
 
 #[test]
+fn a_missing_bound_is_proved_not_to_exist() {
+    for (expression, fact, endless) in [
+        ("s*t", "s <= t", true),
+        ("s//8 - s//16", "Eq(Mod(s, 3), 1)", true),
+        ("Max(s - t, 0)", "Eq(Mod(s*t, 6), 0)", true),
+        ("s - 2*t", "s <= 3*t", true),
+        ("s*s - t", "s == t + 5", true),
+        // Large values are reached, but none without end.
+        ("s", "s*t == 2**80", false),
+        ("s + t", "s*s + t*t <= 2**150", false),
+    ] {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        for name in ["s", "t"] {
+            let e = pool.symbol(name);
+            let s = pool.as_symbol(e).expect("a symbol");
+            facts.declare(&mut pool, s, ValueRange::at_least(Int::ONE));
+        }
+        let fact = read::closed(&mut pool, fact).expect("a fact").expr;
+        facts.assume(&mut pool, fact);
+        let e = read::closed(&mut pool, expression).expect("an expression").expr;
+        let found = bounds(&mut pool, &mut facts, e, &Budget::default());
+        assert_eq!(found.exact && found.max.is_none(), endless, "{expression}: {found:?}");
+    }
+}
+
+#[test]
 fn outputs_have_upper_bounds_that_are_attained() {
     for (program, spec, bounds) in [
         ("parabola_as_size", json!({"x": [dim("n", 2, 30)]}), json!([256])),

@@ -36,15 +36,15 @@ pub fn config(quick: u32) -> Config {
 
 /// Counts the evaluations of one law; says how many there were when the law is done with.
 pub struct Tally {
-    law: &'static str,
+    law: String,
     evaluations: AtomicU64,
     started: std::time::Instant,
 }
 
 impl Tally {
     /// None so far.
-    pub fn new(law: &'static str) -> Tally {
-        Tally { law, evaluations: AtomicU64::new(0), started: std::time::Instant::now() }
+    pub fn new(law: &str) -> Tally {
+        Tally { law: law.to_owned(), evaluations: AtomicU64::new(0), started: std::time::Instant::now() }
     }
 
     /// Counts some more.
@@ -56,6 +56,16 @@ impl Tally {
     pub fn count(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
     }
+}
+
+thread_local! {
+    /// The tally of the law that this thread tries: the test harness names threads by their tests and ends each with its test.
+    static LAW: Tally = Tally::new(std::thread::current().name().unwrap_or("a law"));
+}
+
+/// Counts evaluations of the law that this thread tries.
+pub fn count(evaluations: usize) {
+    LAW.with(|tally| tally.add(evaluations as u64));
 }
 
 impl Drop for Tally {

@@ -101,3 +101,25 @@ fn a_convolution_without_channels_needs_a_weight_with_elements_where_the_example
     ]);
     holds("aten._slow_conv2d_forward.default", args, &[6], &[&[0], &[2]]);
 }
+
+#[test]
+fn a_transposed_convolution_takes_a_dilation_of_0_that_is_symbolic_where_it_takes_the_number() {
+    let args = json!([
+        tensor("float32", json!([2, 7, 8, 4])),
+        tensor("float32", json!([7, 2, 1, 1])),
+        tensor("float32", json!([8])),
+        {"ints": [1, 1]},
+        {"ints": [0, 0]},
+        {"ints": [0, 0]},
+        {"int": 4},
+        {"ints": ["s0", "s1"]}
+    ]);
+    holds("aten.conv_transpose2d.input", args, &[0, 1], &[&[1, 1], &[1, 0]]);
+}
+
+#[test]
+fn a_copy_by_the_example_claims_no_strides_for_sizes_at_which_there_is_a_view() {
+    let permuted = json!({"tensor": {"dtype": "float32", "shape": [2, 6, 3], "stride": [18, 1, 6]}});
+    let args = json!([permuted, {"ints": ["s0", "s1", -1]}]);
+    holds("aten.reshape.default", args, &[2, 3], &[&[2, 6], &[4, 3], &[36, 1]]);
+}

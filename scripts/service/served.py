@@ -10,6 +10,7 @@ import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ class Service:
     def __init__(self, *options, port=None):
         self.port = port or free_port()
         command = [PROGRAM, "serve", "--listen", f"127.0.0.1:{self.port}", "--log", "warn", *options]
-        self.log = open(f"/tmp/sizewise-service-{self.port}.log", "ab")
+        self.log = open(pathlib.Path(tempfile.gettempdir()) / f"sizewise-service-{self.port}.log", "ab")
         self.process = subprocess.Popen(command, stderr=self.log)
         for _ in range(600):
             try:

@@ -112,10 +112,10 @@ impl<'p> Evaluator<'p> {
                 let step = interpreter.steps.get(failure.origin.0 as usize);
                 Refused {
                     message: match (step, failure.clause) {
-                        (Some(step), _) => format!("{}: {}", step.op, failure.message),
+                        (Some(step), _) => format!("{}: {}", step.op(), failure.message),
                         (None, _) => failure.message.clone(),
                     },
-                    node: step.map(|s| s.node.clone()),
+                    node: step.map(|s| s.node().into()),
                     expr: failure.clause.map(str::to_string),
                     malformed: false,
                 }

@@ -114,8 +114,7 @@ impl<'p> Examination<'_, 'p> {
             let shown = summary::shown(self.assumptions, base, obligation.condition);
             let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
             let mut note = diagnostic("rounding", Level::Note, message);
-            note.node =
-                obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node.to_string());
+            note.node = obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node());
             self.report.diagnostics.push(note);
         }
         let shown = summary::shown(self.assumptions, base, obligation.condition);
@@ -169,7 +168,7 @@ impl<'p> Examination<'_, 'p> {
                 format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
             let mut note = diagnostic("overflow", Level::Note, message);
             if let Some(step) = run.steps.get(origin.0 as usize) {
-                (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
+                (note.node, note.location) = (Some(step.node()), step.location());
             }
             self.report.diagnostics.push(note);
         }
@@ -223,9 +222,9 @@ impl<'p> Examination<'_, 'p> {
                     }
                     _ => String::new(),
                 };
-                let message = format!("{}: {}{settled}", step.op, failure.message);
+                let message = format!("{}: {}{settled}", step.op(), failure.message);
                 let mut note = diagnostic(code, Level::Warning, message);
-                (note.node, note.location) = (Some(step.node.to_string()), step.location.clone());
+                (note.node, note.location) = (Some(step.node()), step.location());
                 self.report.diagnostics.push(note);
                 self.lower(Outcome::Unknown);
                 continue;
@@ -242,16 +241,16 @@ impl<'p> Examination<'_, 'p> {
                 expr: expr.unwrap_or_else(|| failure.message.clone()),
                 kind: ConditionKind::Precondition,
                 verdict,
-                node: Some(step.node.to_string()),
-                op: Some(step.op.to_string()),
-                location: step.location.clone(),
+                node: Some(step.node()),
+                op: Some(step.op()),
+                location: step.location(),
                 decided_by: Some("normal-form".to_string()),
                 because: Vec::new(),
                 witness: violated.then(IndexMap::new),
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
                 clause: failure.clause.map(str::to_string),
-                code: step.code.clone(),
+                code: step.code(),
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
                 cause: Cause::Operator,
@@ -266,7 +265,7 @@ impl<'p> Examination<'_, 'p> {
             let step = &run.steps[mismatch.origin.0 as usize];
             let shapes = self.prover().shapes_at(&Vec::new());
             self.report.mismatches.push(MismatchReport {
-                node: step.node.to_string(),
+                node: step.node(),
                 value: mismatch.value.to_string(),
                 recorded: mismatch.recorded.clone(),
                 derived: mismatch.derived.clone(),
@@ -280,8 +279,8 @@ impl<'p> Examination<'_, 'p> {
         for (origin, reason) in &run.unsupported {
             let step = &run.steps[origin.0 as usize];
             self.report.unsupported.push(UnsupportedReport {
-                node: step.node.to_string(),
-                op: step.op.to_string(),
+                node: step.node(),
+                op: step.op(),
                 reason: reason.clone(),
             });
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
@@ -298,17 +297,13 @@ impl<'p> Examination<'_, 'p> {
         for assert in &run.asserts {
             let step = run.steps.get(assert.origin.0 as usize);
             self.report.runtime_asserts.push(AssertReport {
-                after_node: step.map(|s| s.node.to_string()).unwrap_or_default(),
+                after_node: step.map(|s| s.node()).unwrap_or_default(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
                 check: format!(
                     "torch._check({})",
                     summary::shown(self.assumptions, &run.env, assert.condition)
                 ),
-                message: format!(
-                    "{} needs it ({})",
-                    step.map(|s| s.op.to_string()).unwrap_or_default(),
-                    assert.clause
-                ),
+                message: format!("{} needs it ({})", step.map(|s| s.op()).unwrap_or_default(), assert.clause),
             });
         }
     }
@@ -326,7 +321,7 @@ impl Examination<'_, '_> {
             .collect();
         if !dropped.is_empty() {
             let message = format!(
-                "the program assumes {}, and neither an assertion nor an operator checks that",
+                "the program records {}, which no assertion in the graph states and nothing else implies",
                 dropped.join(", ")
             );
             self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));
@@ -348,16 +343,16 @@ fn guard_report(
         expr,
         kind: obligation.kind,
         verdict: proof.verdict,
-        node: step.map(|s| s.node.to_string()),
-        op: step.map(|s| s.op.to_string()),
-        location: step.and_then(|s| s.location.clone()),
+        node: step.map(|s| s.node()),
+        op: step.map(|s| s.op()),
+        location: step.and_then(|s| s.location()),
         decided_by: Some(proof.decided_by.to_string()),
         because: proof.because,
         witness: witness.filter(|_| violated),
         inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
         shown,
         clause: obligation.clause.map(str::to_string),
-        code: step.and_then(|s| s.code.clone()),
+        code: step.and_then(|s| s.code()),
         consequence: proof.consequence,
         reason: proof.reason,
         cause: obligation.cause(&base.pool),

@@ -35,11 +35,11 @@ pub struct Dimension {
 }
 
 /// What a run with the freed dimension has found out.
-struct Needs {
+struct Needs<'p> {
     pool: Pool,
     /// Everything that operators, guards and ranges need, each condition once.
     conditions: Vec<Needed>,
-    steps: Vec<Step>,
+    steps: Vec<Step<'p>>,
     /// The node where the run stopped early.
     stopped_at: Option<String>,
 }
@@ -206,7 +206,7 @@ impl Checker {
         contract: &Contract<'s>,
         assumptions: &Assumptions<'s>,
         operators: &'s Operators,
-    ) -> Result<Needs, CheckError> {
+    ) -> Result<Needs<'s>, CheckError> {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
@@ -235,9 +235,7 @@ impl Checker {
         let mut run = Interpreter::new(program, env, records, operators, Mode::Evaluate);
         let stopped_at = match run.run(inputs) {
             Ok(_) => None,
-            Err(Stop::Failed(failure)) => {
-                run.steps.get(failure.origin.0 as usize).map(|s| s.node.to_string())
-            }
+            Err(Stop::Failed(failure)) => run.steps.get(failure.origin.0 as usize).map(|s| s.node()),
             Err(Stop::Unreadable(error)) => return Err(CheckError::Records(error.to_string())),
         };
         let mut found: IndexMap<Expr, Needed> = IndexMap::new();
@@ -293,12 +291,12 @@ fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Neede
     let step = item.obligation.origin.and_then(|origin| steps.get(origin.0 as usize));
     Condition {
         shown: summary::shown_in(assumptions, pool, item.condition),
-        node: step.map(|s| s.node.to_string()),
-        op: step.map(|s| s.op.to_string()),
+        node: step.map(|s| s.node()),
+        op: step.map(|s| s.op()),
         more_nodes: item.nodes.saturating_sub(1),
         clause: item.obligation.clause.map(str::to_string),
-        location: step.and_then(|s| s.location.clone()),
-        code: step.and_then(|s| s.code.clone()),
+        location: step.and_then(|s| s.location()),
+        code: step.and_then(|s| s.code()),
         cause: item.obligation.cause(pool),
         excludes: excluded(pool, item.condition),
     }

@@ -85,21 +85,23 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Assertion,
-            by: run.steps.get(origin.0 as usize).map(|s| s.node.to_string()),
+            by: run.steps.get(origin.0 as usize).map(|s| s.node()),
             redundant,
         });
     }
     for (e, bounds) in &contract.ranges {
-        if run.env.pool.as_symbol(*e).is_none_or(|s| contract.hints.contains_key(&s)) {
-            continue;
-        }
-        for (condition, bound, _) in conditions(&mut run.env.pool, *e, *bounds) {
-            if bound.abs() >= WIDTH || run.env.pool.as_bool(condition).is_some() {
+        // A symbol that no step made or named is no assumption: it does not occur in the graph.
+        let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
+        let Some(&(_, derived)) = run.named.iter().find(|(named, _)| *named == symbol) else { continue };
+        let recorded = conditions(&mut run.env.pool, *e, *bounds);
+        let needed = conditions(&mut run.env.pool, derived, *bounds);
+        for ((shown, bound, _), (condition, ..)) in recorded.into_iter().zip(needed) {
+            if bound.abs() >= WIDTH {
                 continue;
             }
             let implied = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
             entries.push(LedgerEntry {
-                assumption: summary::shown(assumptions, &run.env, condition),
+                assumption: summary::shown(assumptions, &run.env, shown),
                 kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },
                 by: None,
                 redundant: false,
@@ -111,7 +113,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, assert.condition),
                 kept_by: Keeper::Operator,
-                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node.to_string()),
+                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node()),
                 redundant: false,
             });
         }

@@ -47,11 +47,11 @@ pub(super) struct Examined<'p> {
 }
 
 /// What is to be examined.
-pub(super) struct Task<'t> {
+pub(super) struct Task<'t, 'p> {
     /// The spec; none for the program's own contract.
     pub spec: Option<&'t Spec>,
     /// A trace whose expressions the evaluator's contract knows: nothing is propagated then.
-    pub trace: Option<&'t Run>,
+    pub trace: Option<&'t Run<'p>>,
     pub budget: &'t Budget,
     /// Whether the report is to have the minimal guards.
     pub detailed: bool,
@@ -59,9 +59,9 @@ pub(super) struct Task<'t> {
     pub emit: Option<&'t dyn Fn(&str)>,
 }
 
-impl<'t> Task<'t> {
+impl<'t> Task<'t, '_> {
     /// Everything, from the beginning.
-    pub fn whole(spec: Option<&'t Spec>, budget: &'t Budget) -> Task<'t> {
+    pub fn whole(spec: Option<&'t Spec>, budget: &'t Budget) -> Self {
         Task { spec, trace: None, budget, detailed: true, emit: None }
     }
 }
@@ -202,7 +202,7 @@ impl Checker {
     pub(super) fn examine<'s>(
         &'s self,
         evaluator: &Evaluator<'s>,
-        task: &Task,
+        task: &Task<'_, 's>,
     ) -> Result<Examined<'s>, CheckError> {
         let mut clock = Clock::new(self.reading);
         let contract = evaluator.contract();
@@ -263,7 +263,7 @@ impl Checker {
         &'s self,
         assumptions: &Assumptions<'s>,
         operators: &'s Operators,
-    ) -> Result<Run, CheckError> {
+    ) -> Result<Run<'s>, CheckError> {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         let mut inputs = Vec::with_capacity(self.program.graph.inputs().len());
         for input in self.program.graph.inputs() {

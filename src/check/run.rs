@@ -1,5 +1,5 @@
 //! What a propagation has gathered, apart from the program that it went through.
-use crate::expr::Expr;
+use crate::expr::{Expr, Symbol};
 use crate::fake::{Tensor, Value};
 use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Step};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
@@ -7,11 +7,11 @@ use crate::spec::Assumptions;
 use std::sync::Arc;
 
 /// The conditions, differences and results of a run.
-pub(super) struct Run {
+pub(super) struct Run<'p> {
     /// The expressions, and the facts that the run went by: those on sizes that only data decides among them.
     pub env: ShapeEnv,
     /// The steps, by [`Origin`].
-    pub steps: Arc<[Step]>,
+    pub steps: Arc<[Step<'p>]>,
     /// Conditions on the inputs' sizes.
     pub guards: Vec<Guard>,
     /// Conditions on sizes that only data decides.
@@ -28,13 +28,15 @@ pub(super) struct Run {
     pub unreadable: Vec<String>,
     /// Counts of elements that sizes leave open, or that are too large.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// The program's symbols of sizes that data decides, with what was derived for each.
+    pub named: Vec<(Symbol, Expr)>,
     /// The values of the graph's outputs.
     pub results: Vec<Value>,
 }
 
-impl Run {
+impl<'p> Run<'p> {
     /// What an interpreter has gathered.
-    pub fn new(interpreter: Interpreter, results: Vec<Value>) -> Run {
+    pub fn new(interpreter: Interpreter<'p>, results: Vec<Value>) -> Run<'p> {
         Run {
             steps: interpreter.steps.into(),
             guards: interpreter.env.guards().to_vec(),
@@ -45,6 +47,7 @@ impl Run {
             failures: interpreter.failures,
             unreadable: interpreter.unreadable,
             element_counts: interpreter.element_counts,
+            named: interpreter.named,
             results,
             env: interpreter.env,
         }
@@ -61,7 +64,7 @@ impl Run {
 
     /// This run as it is under other assumptions, whose environment knows its expressions: the program's symbols
     /// stand for what they are bound to there.
-    pub fn under(&self, assumptions: &Assumptions) -> Run {
+    pub fn under(&self, assumptions: &Assumptions) -> Run<'p> {
         let mut env = assumptions.env.clone();
         let records = &assumptions.records;
         let mut of = |e: Expr| records.translate(&mut env, e);
@@ -100,6 +103,7 @@ impl Run {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts,
+            named: Vec::new(),
             results,
         }
     }

@@ -16,7 +16,7 @@ pub struct Session<'c> {
     /// Its contract's pool knows the expressions of the trace.
     evaluator: Evaluator<'c>,
     /// The trace; none where data decides sizes, as what becomes of those depends on what is assumed of the inputs.
-    trace: Option<Run>,
+    trace: Option<Run<'c>>,
 }
 
 impl<'c> Session<'c> {
@@ -41,7 +41,7 @@ impl<'c> Session<'c> {
         &self.evaluator
     }
 
-    pub(super) fn trace(&self) -> Option<&Run> {
+    pub(super) fn trace(&self) -> Option<&Run<'c>> {
         self.trace.as_ref()
     }
 

@@ -65,7 +65,7 @@ pub struct Reasoning {
     /// Add a field `explain`: what was tried, in order, and what came of it.
     #[arg(long)]
     pub explain: bool,
-    /// How many times the usual amount of work a request may take.
+    /// How many times the usual amount of work a request may take before the answer is unknown; the `reason` names the limit that ran out.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub budget: u32,
     /// How requests are answered.
@@ -110,6 +110,9 @@ pub struct OperatorFiles {
 /// Options of `infer`.
 #[derive(Args, Debug)]
 pub struct InferOptions {
+    /// Add a field `explain`: what settled each condition of the operator.
+    #[arg(long)]
+    pub explain: bool,
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 /// Runs the command.
 pub fn run(options: &InferOptions) -> ExitCode {
     match operators::load(&options.operators) {
-        Ok(operators) => jsonl::run(options.jsonl.jobs, &|request| query::infer::answer(&operators, request)),
+        Ok(operators) => jsonl::run(options.jsonl.jobs, &|request| {
+            query::infer::explained(&operators, request, options.explain)
+        }),
         Err(message) => {
             eprintln!("sizewise: {message}");
             ExitCode::from(2)

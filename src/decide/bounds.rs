@@ -1,6 +1,7 @@
 //! The least and the greatest value of an expression under facts.
 use super::facts::Facts;
 use super::ladder::{decide, prepare};
+use super::rays;
 use super::replay::replays;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
 use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, print};
@@ -8,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 /// Questions asked for one end.
 const MAX_QUESTIONS: usize = 90;
-/// Values of more bits than this count as unbounded.
-const UNBOUNDED_BITS: u64 = 66;
+/// A bound is not sought among values of more bits than this.
+const MAX_BITS: u64 = 66;
 
 /// The range of an expression.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -22,8 +23,7 @@ pub struct Bounds {
     pub min_at: Option<Witness>,
     /// An assignment at which the greatest value is taken.
     pub max_at: Option<Witness>,
-    /// Whether both ends are settled: a finite one is proved and attained, and beyond a missing one there are values of more than
-    /// 64 bits.
+    /// Whether both ends are settled: a finite one is proved and attained, a missing one is proved not to exist.
     pub exact: bool,
 }
 
@@ -89,14 +89,22 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
     {
         best = Some((v, first));
     }
+    if let (Some((_, start)), None) = (&best, &limit)
+        && rays::grows_without_end(pool, facts, e, start, &[], budget, trace)
+    {
+        return End { value: None, at: None, settled: true };
+    }
+    let first = best.clone();
     let mut step = Int::ONE;
     for question in 0..MAX_QUESTIONS {
         let Some((value, _)) = &best else { break };
         if limit.as_ref() == Some(value) {
             break;
         }
-        if limit.is_none() && value.bits() > UNBOUNDED_BITS && value.is_positive() {
-            return End { value: None, at: None, settled: true };
+        if limit.is_none() && value.bits() > MAX_BITS && value.is_positive() {
+            let (Some((_, start)), Some((_, far))) = (&first, &best) else { break };
+            let settled = rays::grows_without_end(pool, facts, e, start, &[far], budget, trace);
+            return End { value: None, at: None, settled };
         }
         // Is the value at hand the greatest? If not, is one much greater possible?
         let probe = match &limit {

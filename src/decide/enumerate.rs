@@ -49,6 +49,49 @@ impl Target {
     }
 }
 
+/// The values of an integer expression at known assignments.
+pub(super) struct Points {
+    symbols: Vec<Symbol>,
+    points: Vec<Vec<i128>>,
+    values: Vec<i128>,
+}
+
+impl Points {
+    /// The values of `e` where they can be computed; none without assignments, or of what is no integer.
+    pub fn new(pool: &Pool, facts: &Facts, e: Expr) -> Option<Points> {
+        let (symbols, points) = facts.models.points();
+        let mut found = Points { symbols: symbols.to_vec(), points: Vec::new(), values: Vec::new() };
+        for point in points.into_iter().take(MAX_POINTS) {
+            if let Some(value) = found.values_at(pool, e, std::slice::from_ref(&point)).pop() {
+                found.points.push(point);
+                found.values.push(value);
+            }
+        }
+        (pool.sort(e) == Sort::Int && !found.points.is_empty()).then_some(found)
+    }
+
+    /// Whether another expression has the same values.
+    pub fn agree(&self, pool: &Pool, other: Expr) -> bool {
+        self.values_at(pool, other, &self.points) == self.values
+    }
+
+    /// The values at assignments, up to the first where there is none.
+    fn values_at(&self, pool: &Pool, e: Expr, points: &[Vec<i128>]) -> Vec<i128> {
+        let mut program = Program::default();
+        for &s in &self.symbols {
+            program.slot(s);
+        }
+        let register = program.compile(pool, e) as usize;
+        let mut regs = Vec::new();
+        let mut value_at = |point: &Vec<i128>| {
+            let passed =
+                point.len() == program.symbols().len() && program.run(0, point, &mut regs) == Outcome::Passed;
+            passed.then(|| regs[register])
+        };
+        points.iter().map_while(&mut value_at).collect()
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Made {
     Leaf(Expr),

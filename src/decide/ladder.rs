@@ -123,6 +123,12 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
         facts.check_groups(pool, budget);
         return;
     }
+    check(pool, facts, budget);
+    facts.models.vary(pool);
+}
+
+/// Finds out whether the facts contradict each other.
+pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
     Climb { pool, facts, goal, budget, trace: Vec::new() }.inconsistent();
@@ -244,11 +250,18 @@ impl Climb<'_> {
         if self.pool.as_bool(self.goal) == Some(true) {
             return self.implied(Vec::new(), Rung::NormalForm);
         }
-        if let Some(witness) = self.failing_model() {
+        if let Some(witness) = self.facts.models.failing(self.pool, self.goal, 0)
+            && self.falsifies(&witness)
+        {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         if by_range(self.pool, self.facts, self.goal) == Some(true) {
             return self.implied(self.facts.all_premises(self.pool), Rung::Range);
+        }
+        if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)
+            && self.falsifies(&witness)
+        {
+            return (Verdict::Refuted { witness }, Rung::Search);
         }
         let negation = self.pool.not(self.goal);
         match self.settle(&[negation], Some(self.goal)) {
@@ -292,10 +305,8 @@ impl Climb<'_> {
         Settled::Open(reasons.join("; "), last)
     }
 
-    /// A known satisfying assignment at which the goal is false.
-    fn failing_model(&mut self) -> Option<Witness> {
-        let witness = self.facts.models.failing(self.pool, self.goal)?;
-        replays(self.pool, self.facts, Some(self.goal), &witness).then_some(witness)
+    fn falsifies(&self, witness: &Witness) -> bool {
+        replays(self.pool, self.facts, Some(self.goal), witness)
     }
 
     /// Whether the facts are known to contradict each other; looks for a satisfying assignment where that is open.
@@ -322,13 +333,13 @@ impl Climb<'_> {
         }
         let corner = self.corner();
         if replays(self.pool, self.facts, None, &corner) {
-            self.facts.models.remember(self.pool, &corner);
+            self.facts.models.remember(&corner);
             return Consistency::Consistent;
         }
         match self.settle(&[], None) {
             Settled::Closed(_) => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
             Settled::Satisfied(model, _) => {
-                self.facts.models.remember(self.pool, &model);
+                self.facts.models.remember(&model);
                 Consistency::Consistent
             }
             Settled::Open(..) => Consistency::Unsettled,

@@ -8,6 +8,10 @@ use crate::range::ValueRange;
 const MAX_MODELS: usize = 32;
 /// Assignments tried to find more once there is one.
 const VARIATIONS: usize = 300;
+/// As many of these for one goal that those at hand satisfy; others follow for later goals.
+const VARIATIONS_PER_GOAL: usize = 64;
+/// As many between two looks at the goal.
+const VARIATIONS_AT_ONCE: usize = 16;
 /// Values of each symbol that they are made of.
 const MAX_VALUES: usize = 40;
 
@@ -33,9 +37,17 @@ pub(super) struct Models {
     inexact: bool,
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
-    /// Whether others like the first one are looked for only when a goal is tried.
-    pub(super) lazy: bool,
-    unvaried: bool,
+    variation: Variation,
+}
+
+/// How far looking for others like the assignments at hand has come.
+#[derive(Clone, Debug, Default)]
+struct Variation {
+    /// Assignments that may still be tried.
+    left: usize,
+    dice: Dice,
+    /// Values by slot; to be made anew after a change of the facts.
+    values: Vec<Vec<i128>>,
 }
 
 /// What a search came to.
@@ -52,6 +64,7 @@ impl Models {
     /// Adds a symbol, or changes the range of one.
     pub fn declare(&mut self, symbol: Symbol, range: &ValueRange) {
         let slot = self.program.slot(symbol) as usize;
+        self.variation.values.clear();
         let (range, exact) = machine_range(range.lo.finite(), range.hi.finite());
         self.inexact |= !exact;
         if slot == self.ranges.len() {
@@ -91,6 +104,7 @@ impl Models {
 
     fn rerun(&mut self, from: Mark) {
         self.constants = None;
+        self.variation.values.clear();
         let program = &self.program;
         self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Outcome::Passed);
     }
@@ -110,14 +124,16 @@ impl Models {
         self.models.clear();
     }
 
-    /// An assignment at which `goal` is false, if one of those at hand is.
-    pub fn failing(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
-        self.vary(pool);
+    /// An assignment at which `goal` is false, if one of those at hand is, the first `tried` of which are known not to be.
+    pub fn failing(&mut self, pool: &Pool, goal: Expr, tried: usize) -> Option<Vec<(Symbol, Int)>> {
+        if tried >= self.models.len() {
+            return None;
+        }
         let from = self.program.mark();
         let goal = self.program.compile(pool, goal) as usize;
         let mut regs = Vec::new();
         let mut found = None;
-        for model in &self.models {
+        for model in &self.models[tried..] {
             regs.clone_from(&model.regs);
             if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
                 found = Some(self.assignment(&model.point));
@@ -128,8 +144,8 @@ impl Models {
         found
     }
 
-    /// Keeps an assignment, and looks for others like it now or when a goal is tried.
-    pub fn remember(&mut self, pool: &Pool, assignment: &[(Symbol, Int)]) {
+    /// Keeps an assignment.
+    pub fn remember(&mut self, assignment: &[(Symbol, Int)]) {
         let value = |s: &Symbol| {
             let v = assignment.iter().find(|(t, _)| t == s)?;
             super::program::to_i128(&v.1)
@@ -137,52 +153,75 @@ impl Models {
         let Some(point) = self.program.symbols().iter().map(value).collect::<Option<Vec<i128>>>() else {
             return;
         };
-        if self.keep(point) {
-            self.unvaried = true;
-            if !self.lazy {
-                self.vary(pool);
-            }
+        if self.keep(&point, &mut Vec::new()) {
+            self.variation = Variation { left: VARIATIONS, ..Variation::default() };
         }
     }
 
-    /// Looks for others like the assignments at hand.
-    fn vary(&mut self, pool: &Pool) {
-        if !std::mem::take(&mut self.unvaried) || self.models.is_empty() {
+    /// Looks for others like the assignments at hand, unless that has been done.
+    pub fn vary(&mut self, pool: &Pool) {
+        self.vary_some(pool, VARIATIONS);
+    }
+
+    /// As [`Models::failing`] among others like the assignments at hand, which satisfy the goal. Looks for some of them.
+    pub fn failing_variation(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
+        for _ in 0..VARIATIONS_PER_GOAL / VARIATIONS_AT_ONCE {
+            let tried = self.models.len();
+            if self.variation.left == 0 || tried == 0 {
+                return None;
+            }
+            self.vary_some(pool, VARIATIONS_AT_ONCE);
+            if let Some(found) = self.failing(pool, goal, tried) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Looks for others like the assignments at hand among so many candidates.
+    fn vary_some(&mut self, pool: &Pool, most: usize) {
+        if self.variation.left == 0 || self.models.is_empty() {
             return;
         }
-        let constants = self.constants(pool).clone();
-        let values: Vec<Vec<i128>> =
-            self.ranges.iter().map(|&(low, high)| constants.values_between(low, high, MAX_VALUES)).collect();
-        let mut dice = Dice(0xFACE);
-        for round in 0..VARIATIONS {
-            if self.models.len() >= MAX_MODELS || values.is_empty() {
-                return;
+        let mut variation = std::mem::take(&mut self.variation);
+        if variation.values.len() != self.ranges.len() {
+            let constants = self.constants(pool).clone();
+            let between = |&(low, high): &(_, _)| constants.values_between(low, high, MAX_VALUES);
+            variation.values = self.ranges.iter().map(between).collect();
+        }
+        let slots = variation.values.len();
+        let (mut next, mut regs) = (Vec::new(), Vec::new());
+        for _ in 0..most {
+            if variation.left == 0 || self.models.len() >= MAX_MODELS || slots == 0 {
+                break;
             }
-            let mut next = self.models[dice.below(self.models.len())].point.clone();
+            let Variation { left, dice, values } = &mut variation;
+            next.clone_from(&self.models[dice.below(self.models.len())].point);
             // One symbol, then two, then all.
-            let changes = match round % 4 {
+            let changes = match (VARIATIONS - *left) % 4 {
                 0 | 1 => 1,
                 2 => 2,
-                _ => values.len(),
+                _ => slots,
             };
+            *left -= 1;
             for change in 0..changes {
-                let slot = if changes == values.len() { change } else { dice.below(values.len()) };
+                let slot = if changes == slots { change } else { dice.below(slots) };
                 if !values[slot].is_empty() {
                     next[slot] = values[slot][dice.early(values[slot].len())];
                 }
             }
-            self.keep(next);
+            self.keep(&next, &mut regs);
         }
+        self.variation = variation;
     }
 
-    fn keep(&mut self, point: Vec<i128>) -> bool {
-        let mut regs = Vec::new();
-        if self.models.iter().any(|m| m.point == point)
-            || self.program.run(0, &point, &mut regs) != Outcome::Passed
+    /// Keeps an assignment if it is new and passes.
+    fn keep(&mut self, point: &[i128], regs: &mut Vec<i128>) -> bool {
+        if self.models.iter().any(|m| m.point == point) || self.program.run(0, point, regs) != Outcome::Passed
         {
             return false;
         }
-        self.models.push(Model { point, regs });
+        self.models.push(Model { point: point.to_vec(), regs: regs.clone() });
         true
     }
 

@@ -25,16 +25,18 @@ pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Pre
 }
 
 fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
-    let ladder = [Means::Ranges, Means::Little, Means::Much];
     let goal = goal.map(|g| pool.truth(g));
     let mut attempts = MAX_ATTEMPTS;
     // The least effort that finds a proof from everything; then a little more, which may need less.
-    let Some(least) = ladder.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
+    let Some(least) = Means::ALL.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
         return core(pool, facts, goal, because).unwrap_or_else(|| because.to_vec());
     };
     let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut attempts);
     if least == Means::Ranges && kept.len() > 1 {
         kept = without(pool, facts, goal, kept, Means::Little, &mut attempts);
+    }
+    if least == Means::Much && kept.len() > 1 && follows(pool, facts, goal, &kept, Means::Rules) {
+        kept = without(pool, facts, goal, kept, Means::Rules, &mut attempts);
     }
     kept
 }
@@ -44,9 +46,7 @@ pub(super) fn proves(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because
     if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
         return true;
     }
-    [Means::Ranges, Means::Little, Means::Much]
-        .into_iter()
-        .any(|means| follows(pool, facts, goal, because, means))
+    Means::ALL.into_iter().any(|means| follows(pool, facts, goal, because, means))
         || core(pool, facts, goal, because).is_some()
 }
 
@@ -131,7 +131,7 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<crate::
     }
 }
 
-/// Whether premises imply a goal (or contradict each other) by ranges or linear reasoning.
+/// Whether premises imply a goal (or contradict each other) by these means.
 fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], means: Means) -> bool {
     let conditions = conditions(pool, facts, premises);
     closes(pool, conditions, goal, means, &mut Log::off())

@@ -5,8 +5,8 @@ use super::cases::{self, Allowance};
 use super::facts::{Facts, symbolic_divisors};
 use super::linear::{self, Effort, Outcome};
 use super::reduce::Reduced;
+use super::rewriting;
 use super::verdict::{FactId, Premise};
-use crate::egraph::{Graph, Limits, RuleSet};
 use crate::expr::{Expr, Pool, print};
 use crate::range::DomainTable;
 
@@ -76,14 +76,15 @@ pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Pre
         return vec![ProofStep { rule: "normal-form".to_string(), says }];
     }
     let conditions = conditions(pool, facts, premises);
-    let mut log = Log::on();
-    if let Some(goal) = goal {
-        by_rules(pool, &conditions, goal, &mut log);
-    }
     let limit = pool.limit_work(MAX_TERMS);
-    let closed = closes(pool, conditions, goal, Means::Much, &mut log);
+    let mut log = Log::on();
+    // The first that is found is the easiest to read.
+    let found = closes(pool, conditions.clone(), goal, Means::Ranges, &mut log)
+        || goal.is_some_and(|goal| rewriting::derivation(pool, &conditions, goal, &mut log))
+        || closes(pool, conditions.clone(), goal, Means::Much, &mut log)
+        || rewriting::refutation(pool, &conditions, goal, &mut log);
     pool.restore_work(limit);
-    if closed { log.into_steps() } else { Vec::new() }
+    if found { log.into_steps() } else { Vec::new() }
 }
 
 /// By what a proof is looked for.
@@ -95,6 +96,13 @@ pub(super) enum Means {
     Little,
     /// More of it, number theory and cases.
     Much,
+    /// Rewrite rules.
+    Rules,
+}
+
+impl Means {
+    /// All, cheapest first.
+    pub const ALL: [Means; 4] = [Means::Ranges, Means::Little, Means::Much, Means::Rules];
 }
 
 /// The conditions that premises stand for.
@@ -112,7 +120,7 @@ pub(super) fn conditions(pool: &mut Pool, facts: &Facts, premises: &[Premise]) -
     conditions
 }
 
-/// Whether conditions imply a goal (or contradict each other), by everything but search and Z3.
+/// Whether conditions imply a goal (or contradict each other), by these means and all cheaper ones, but by rules alone.
 pub(super) fn closes(
     pool: &mut Pool,
     conditions: Vec<Expr>,
@@ -120,6 +128,9 @@ pub(super) fn closes(
     means: Means,
     log: &mut Log,
 ) -> bool {
+    if means == Means::Rules {
+        return rewriting::contradicts(pool, &conditions, goal);
+    }
     let mut conditions = conditions;
     // The divisors of what is used are not zero, nor are those of the goal.
     let mut roots = conditions.clone();
@@ -153,13 +164,14 @@ pub(super) fn closes(
         return false;
     }
     let mut reduced = Reduced::new(pool, &conditions);
+    let begin = log.len();
     for (rule, from, to) in &reduced.steps {
         log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
     }
     let (branches, work) = if means == Means::Little { (20, 8_000) } else { (60, 60_000) };
     let mut effort = Effort { branches, work };
     let start = log.len();
-    match linear::refute(pool, &mut reduced, &mut effort, log) {
+    let closed = match linear::refute(pool, &mut reduced, &mut effort, log) {
         Outcome::Closed => true,
         Outcome::Candidate(_) => false,
         Outcome::Open if means == Means::Little => false,
@@ -168,26 +180,11 @@ pub(super) fn closes(
             let mut left = Allowance { cases: 40, work: 60_000, steps: 8_000 };
             cases::refute(pool, &mut reduced, &mut left, log) == Outcome::Closed
         }
+    };
+    if !closed {
+        log.truncate(begin);
     }
-}
-
-/// Notes the rewrite rules by which saturation proves the goal, if it does.
-fn by_rules(pool: &mut Pool, conditions: &[Expr], goal: Expr, log: &mut Log) {
-    let mut graph = Graph::new();
-    for (i, &c) in conditions.iter().enumerate() {
-        graph.assume(pool, c, i as u32);
-    }
-    graph.add(pool, goal);
-    let limits = Limits { nodes: 400, iterations: 4, matches: 300 };
-    let rules = RuleSet::simplifying();
-    graph.saturate(pool, rules, &limits, Some(goal));
-    if graph.contradiction().is_some() || graph.truth(pool, goal) != Some(true) {
-        return;
-    }
-    let Some(found) = graph.explain(pool, rules, &limits, goal, true) else { return };
-    if !found.rules.is_empty() {
-        log.note("egraph", || format!("equal by the rules {}", found.rules.join(", ")));
-    }
+    closed
 }
 
 /// Notes the domains of what a goal is built of.

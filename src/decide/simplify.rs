@@ -3,7 +3,7 @@
 //! Two ways: equality saturation with extraction of the smallest form; and trying small expressions in order of size, first on
 //! the assignments at hand (a different value anywhere rules one out), then by proof. Parts of what cannot be replaced as a whole are
 //! simplified by themselves.
-use super::enumerate::{Bank, Target};
+use super::enumerate::{Bank, Points, Target};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
@@ -15,6 +15,8 @@ use rustc_hash::FxHashMap;
 const MAX_OPERATORS: u32 = 120;
 /// Parts of one expression that are looked at.
 const MAX_PARTS: usize = 40;
+/// Replacements within a whole that are put to proof.
+const MAX_WITHIN: usize = 4;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
 
@@ -131,7 +133,49 @@ impl Simplifier<'_> {
                 best = self.smaller(pool, best, changed);
             }
         }
-        best
+        if best == e { self.within(pool, facts, e) } else { best }
+    }
+
+    /// Replaces a part by one of its operands where the whole stays equal although the part does not: `max(0, max(0, a) - min(a, 2))` is
+    /// `max(0, max(0, a) - 2)`, as `min(a, 2)` counts only where `a` is large.
+    fn within(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
+        let Some(points) = Points::new(pool, facts, e) else { return e };
+        let limit = self.cost(pool, e);
+        let mut tries = MAX_WITHIN;
+        for part in pool.reachable(&[e]) {
+            let Some((Func::Min | Func::Max | Func::Mod | Func::Ite, args)) = pool.as_call(part) else {
+                continue;
+            };
+            let operands: Vec<Expr> =
+                args.iter().copied().filter(|&a| part != e && pool.sort(a) == pool.sort(part)).collect();
+            for operand in operands {
+                let whole = pool.substitute(e, |x| (x == part).then_some(operand));
+                if self.cost(pool, whole) >= limit
+                    || !points.agree(pool, whole)
+                    || !divides_safely(pool, facts, whole)
+                {
+                    continue;
+                }
+                if tries == 0 {
+                    return e;
+                }
+                tries -= 1;
+                if self.are_equal(pool, facts, e, whole).is_implied() {
+                    return whole;
+                }
+            }
+        }
+        e
+    }
+
+    /// Whether a candidate is equal to a part.
+    fn are_equal(&mut self, pool: &mut Pool, facts: &mut Facts, part: Expr, candidate: Expr) -> Verdict {
+        let equal = pool.eq(part, candidate);
+        let answer = decide(pool, facts, equal, &self.budget);
+        self.trace.answered(&answer, || {
+            format!("{} is {}", print::expression(pool, part), print::expression(pool, candidate))
+        });
+        answer.verdict
     }
 
     /// A smaller expression equal to `part`, if one is found; built of symbols, constants and parts of `root`.
@@ -167,12 +211,7 @@ impl Simplifier<'_> {
             if self.cost(pool, candidate) >= limit || !divides_safely(pool, facts, candidate) {
                 continue;
             }
-            let equal = pool.eq(part, candidate);
-            let answer = decide(pool, facts, equal, &self.budget);
-            self.trace.answered(&answer, || {
-                format!("{} is {}", print::expression(pool, part), print::expression(pool, candidate))
-            });
-            match answer.verdict {
+            match self.are_equal(pool, facts, part, candidate) {
                 Verdict::Implied { .. } => return Some(candidate),
                 Verdict::Refuted { witness } => bank.learn(pool, &witness),
                 Verdict::Inconsistent { .. } => return None,

@@ -3,7 +3,7 @@
 //! What a question has to do with is the groups of its symbols, and a set of facts of its own is made of these. So the cost of a
 //! question does not grow with the number of facts about other symbols. Those only have to be consistent, which is found out once.
 use super::facts::{Consistency, Facts};
-use super::ladder::prepare;
+use super::ladder::{check, prepare};
 use super::verdict::{Budget, FactId, Premise, Witness};
 use crate::expr::{Expr, Int, Pool, Symbol};
 use rustc_hash::FxHashMap;
@@ -199,7 +199,7 @@ impl Facts {
             }
             let key = Key::from_slice(&[root]);
             let mut slice = self.take_slice(pool, &key);
-            slice.facts.models.lazy = lazy;
+            let prepare = if lazy { check } else { prepare };
             prepare(pool, &mut slice.facts, budget);
             match &slice.facts.consistency {
                 Consistency::Inconsistent(because) => {

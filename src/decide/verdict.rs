@@ -42,7 +42,7 @@ pub enum Verdict {
     },
     /// Not settled within the budget.
     Unknown {
-        /// What ran out, or why nothing applies.
+        /// What each rung came to. A limit that ran out is named as `budget: ` with its size and unit: [`Budget::times`] raises it.
         reason: String,
     },
 }
@@ -204,7 +204,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A budget larger by a factor.
+    /// A budget larger by a factor; the e-graph, which grows with its rounds, takes one more for each doubling.
     pub fn times(&self, factor: u32) -> Budget {
         let more = |v: u32| v.saturating_mul(factor);
         Budget {
@@ -212,7 +212,7 @@ impl Budget {
             branches: more(self.branches),
             work: more(self.work),
             terms: more(self.terms),
-            iterations: self.iterations,
+            iterations: if self.iterations == 0 { 0 } else { self.iterations + factor.max(1).ilog2() },
             rlimit: more(self.rlimit),
         }
     }

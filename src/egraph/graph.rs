@@ -4,6 +4,7 @@ use super::rule::RuleSet;
 use super::solve::{Consequence, Solved, Step, consequences};
 use crate::expr::{Expr, Func, Pool, Sort};
 use crate::range::{Domain, DomainTable};
+use smallvec::SmallVec;
 
 /// The facts contradict each other: two values that cannot be equal are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,19 @@ pub(super) enum Input {
     Assumed(Expr, u32),
 }
 
+/// A use of a rule: what it says about an expression under conditions that are known to hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Use {
+    /// The position of the rule in its set.
+    pub rule: usize,
+    /// The instance of its left side.
+    pub from: Expr,
+    /// What it is equal to.
+    pub to: Expr,
+    /// The instances of the side conditions.
+    pub conditions: SmallVec<[Expr; 4]>,
+}
+
 /// Expressions of one pool in classes of equal ones, with what is known of their values.
 ///
 /// Every expression in the graph is taken to be defined: divisors are not 0.
@@ -44,8 +58,8 @@ pub struct Graph {
     pub(super) table: DomainTable,
     pub(super) solved: Solved,
     pub(super) inputs: Vec<Input>,
-    /// The rules that taught something, by their position in the rule set.
-    pub(super) fired: indexmap::IndexSet<usize>,
+    /// The uses of rules that taught something, in order.
+    pub(super) uses: Vec<Use>,
     pending: Vec<Pending>,
     contradiction: Option<Contradiction>,
     /// How many expressions have been looked at by `settle`, and at which version of the replacements.
@@ -160,7 +174,8 @@ impl Graph {
 
     /// The names of the rules that taught something so far, in the order in which they first did.
     pub fn fired_rules<'a>(&self, rules: &'a RuleSet) -> Vec<&'a str> {
-        self.fired.iter().filter_map(|&i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
+        let fired: indexmap::IndexSet<usize> = self.uses.iter().map(|u| u.rule).collect();
+        fired.into_iter().filter_map(|i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
     }
 
     pub(super) fn contradict(&mut self, found: Contradiction) {

@@ -22,7 +22,7 @@ mod solve;
 pub use condition::Condition;
 pub use explain::Explanation;
 pub use extract::Cost;
-pub use graph::{Contradiction, Graph};
+pub use graph::{Contradiction, Graph, Use};
 pub use pattern::{Bindings, Operation, Pattern};
 pub use reading::Reading;
 pub use rule::{Rule, RuleSet};

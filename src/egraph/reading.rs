@@ -21,6 +21,8 @@ enum Tree {
     Product(Vec<Tree>),
     /// Summands; `true` is for one to be subtracted.
     Sum(Vec<(bool, Tree)>),
+    /// A dividend and a constant divisor.
+    Quotient(Box<Tree>, Int),
     Negated(Box<Tree>),
 }
 
@@ -70,6 +72,9 @@ impl Reading {
                         let right = self.shortest(pool, &right, MAX_DEPTH).1;
                         left.saturating_add(right).saturating_add(1)
                     }
+                    Func::FloorDiv if pool.as_int(args[1]).is_some_and(|d| !d.is_zero()) => {
+                        self.quotient_of(pool, &args).map_or(u32::MAX, |found| found.1)
+                    }
                     // `Ne` is one operator.
                     Func::Not if pool.as_func(args[0], Func::IsZero).is_some() => inner,
                     _ => inner.saturating_add((args.len() as u32).saturating_sub(1).max(1)),
@@ -93,6 +98,9 @@ impl Reading {
                 *best = candidate;
             }
         };
+        if let Some(found) = self.single_quotient(pool, poly, depth) {
+            consider(found, &mut best);
+        }
         let content = poly.content().gcd(&poly.constant);
         if !content.is_one() && !content.is_zero() {
             for content in [content.clone(), -content] {
@@ -102,6 +110,18 @@ impl Reading {
                 }
             }
             return best;
+        }
+        let content = poly.content();
+        if !content.is_one() && !poly.constant.is_zero() && poly.terms.len() > 1 {
+            // c*(x + y) + k, with either sign of c.
+            let terms = Poly { constant: Int::ZERO, terms: poly.terms.clone() };
+            for content in [content.clone(), -content] {
+                let Some(inner) = terms.exact_quotient(&content) else { continue };
+                let inner = self.shortest(pool, &inner, depth - 1);
+                let constant = (poly.constant.is_negative(), Tree::Int(poly.constant.abs()));
+                let head = (false, product(Tree::Int(content), inner.0));
+                consider((Tree::Sum(vec![head, constant]), inner.1.saturating_add(2)), &mut best);
+            }
         }
         for atom in repeated_atoms(pool, poly) {
             let atom_poly = pool.poly(atom);
@@ -138,6 +158,55 @@ impl Reading {
         best
     }
 
+    /// A sum that is written shorter with its constant inside one of its quotients: `p//d + k` as `(p + k*d)//d`.
+    fn single_quotient(&self, pool: &mut Pool, poly: &Poly, depth: u32) -> Option<(Tree, u32)> {
+        if poly.constant.is_zero() {
+            return None;
+        }
+        let mut best: Option<(Tree, u32)> = None;
+        for (i, (monomial, c)) in poly.terms.iter().enumerate() {
+            let Some(&[a, b]) = pool.as_func(*monomial, Func::FloorDiv) else { continue };
+            let Some(d) = pool.as_int(b).filter(|d| c.is_one() && !d.is_zero()) else { continue };
+            let mut dividend = pool.poly(a);
+            dividend.constant = &dividend.constant + &(&d * &poly.constant);
+            let mut found = self.quotient(pool, &dividend, &d, (depth - 1).min(1));
+            // It has to read back to the sum.
+            let whole = pool.from_poly(&dividend);
+            let (whole, constant) = (pool.floor_div(whole, b), pool.int(poly.constant.clone()));
+            if whole != pool.add(*monomial, constant) {
+                continue;
+            }
+            let mut rest = Poly { constant: Int::ZERO, terms: poly.terms.clone() };
+            rest.terms.remove(i);
+            if !rest.is_zero() {
+                let beside = self.shortest(pool, &rest, depth - 1);
+                let operators = found.1.saturating_add(beside.1).saturating_add(1);
+                found = (Tree::Sum(vec![(false, beside.0), (false, found.0)]), operators);
+            }
+            if best.as_ref().is_none_or(|b| found.1 < b.1) {
+                best = Some(found);
+            }
+        }
+        best
+    }
+
+    /// The shortest way to write a quotient by a constant, whose sign may change with that of the dividend.
+    fn quotient(&self, pool: &mut Pool, dividend: &Poly, divisor: &Int, depth: u32) -> (Tree, u32) {
+        let (tree, operators) = self.shortest(pool, dividend, depth);
+        let (opposite, fewer) = self.shortest(pool, &dividend.scaled(&Int::from(-1)), depth);
+        match fewer < operators {
+            true => (Tree::Quotient(Box::new(opposite), -divisor), fewer.saturating_add(1)),
+            false => (Tree::Quotient(Box::new(tree), divisor.clone()), operators.saturating_add(1)),
+        }
+    }
+
+    /// [`Reading::quotient`] of the operands of a call; none where the divisor is no constant or zero.
+    fn quotient_of(&self, pool: &mut Pool, args: &[Expr]) -> Option<(Tree, u32)> {
+        let divisor = pool.as_int(args[1]).filter(|d| !d.is_zero())?;
+        let dividend = pool.poly(args[0]);
+        Some(self.quotient(pool, &dividend, &divisor, MAX_DEPTH))
+    }
+
     /// Term by term.
     fn plain(&self, pool: &Pool, poly: &Poly) -> (Tree, u32) {
         let mut summands: Vec<(bool, Tree)> = Vec::new();
@@ -164,7 +233,15 @@ impl Reading {
         }
         operators = operators.saturating_add(summands.len() as u32 - 1);
         // A positive summand leads, so that no sign has to.
-        let lead = summands.iter().position(|(negative, _)| !negative).unwrap_or(0);
+        let free = |tree: &Tree| match tree {
+            Tree::Product(factors) => matches!(factors[0], Tree::Int(_)),
+            tree => matches!(tree, Tree::Int(_)),
+        };
+        let lead = summands
+            .iter()
+            .position(|(negative, _)| !negative)
+            .or_else(|| summands.iter().position(|(_, tree)| free(tree)))
+            .unwrap_or(0);
         let leading = summands.remove(lead);
         let leading = match leading {
             (true, Tree::Int(value)) => Tree::Int(-value),
@@ -223,6 +300,10 @@ impl Reading {
         let texts: Vec<String> = args.iter().map(|&a| self.text_of(pool, a)).collect();
         let list = texts.join(", ");
         Some(match (func, args) {
+            (Func::FloorDiv, &[_, d]) if pool.as_int(d).is_some_and(|d| !d.is_zero()) => {
+                let (tree, _) = self.quotient_of(pool, args)?;
+                self.tree_text(pool, &tree, 0)
+            }
             (Func::FloorDiv, _) => format!("({}//{})", self.tight(pool, args[0]), self.tight(pool, args[1])),
             (Func::Mod, _) => format!("Mod({list})"),
             (Func::Min, _) => format!("Min({list})"),
@@ -274,6 +355,9 @@ impl Reading {
                     _ => self.tree_text(pool, f, 1),
                 });
                 (texts.collect::<Vec<_>>().join("*"), 1)
+            }
+            Tree::Quotient(dividend, divisor) => {
+                (format!("({}//{divisor})", self.tree_text(pool, dividend, 2)), 3)
             }
             Tree::Negated(inner) => (format!("-{}", self.tree_text(pool, inner, 1)), 0),
             Tree::Sum(summands) => {

@@ -1,7 +1,7 @@
 //! Application of rules until nothing is learned or a counted limit is reached.
 use super::classes::Surroundings;
 use super::form::{Form, Linear};
-use super::graph::Graph;
+use super::graph::{Graph, Use};
 use super::matching::{Matcher, Rest};
 use super::pattern::Bindings;
 use super::rule::{Rule, RuleSet};
@@ -80,15 +80,15 @@ impl Graph {
         until: Option<Expr>,
     ) -> Outcome {
         let all: Vec<usize> = (0..rules.rules().len()).collect();
-        self.saturate_with(pool, rules, &all, limits, until)
+        self.saturate_with(pool, rules, Allowed { rules: &all, uses: None }, limits, until)
     }
 
-    /// [`Graph::saturate`] with some of the rules.
+    /// [`Graph::saturate`] with some of the rules, or only some uses of them.
     pub(super) fn saturate_with(
         &mut self,
         pool: &mut Pool,
         rules: &RuleSet,
-        enabled: &[usize],
+        allowed: Allowed,
         limits: &Limits,
         until: Option<Expr>,
     ) -> Outcome {
@@ -121,7 +121,10 @@ impl Graph {
             iterations += 1;
             agenda.steps = (limits.nodes * STEPS_PER_NODE) as u32;
             self.reconsider(pool, &mut agenda);
-            self.search(pool, rules, enabled, &mut agenda);
+            self.search(pool, rules, allowed.rules, &mut agenda);
+            if let Some(uses) = allowed.uses {
+                agenda.found.retain(|found| uses.iter().any(|u| u.same_as(found)));
+            }
             if let Some(stop) = self.apply(pool, &mut agenda, limits) {
                 self.settle(pool, limits.nodes);
                 break stop;
@@ -132,8 +135,9 @@ impl Graph {
 
     /// Applies what was found; tells which limit was reached, if one was.
     fn apply(&mut self, pool: &mut Pool, agenda: &mut Agenda, limits: &Limits) -> Option<Stop> {
-        for (index, root, value) in std::mem::take(&mut agenda.found) {
-            if !agenda.done.insert((index, root, value)) || self.classes.same(root, value) {
+        for found in std::mem::take(&mut agenda.found) {
+            let Use { rule, from, to, .. } = found;
+            if !agenda.done.insert((rule, from, to)) || self.classes.same(from, to) {
                 continue;
             }
             if self.nodes() >= limits.nodes {
@@ -143,8 +147,8 @@ impl Graph {
                 return Some(Stop::Matches);
             }
             agenda.matches += 1;
-            self.equate(pool, root, value);
-            self.fired.insert(index);
+            self.equate(pool, from, to);
+            self.uses.push(found);
             if self.contradiction().is_some() {
                 break;
             }
@@ -245,13 +249,13 @@ impl Graph {
             value = pool.call(func, &operands);
         }
         if value != root {
-            self.conclude(pool, Match { index, root, value, conditions }, agenda);
+            self.conclude(pool, Use { rule: index, from: root, to: value, conditions }, agenda);
         }
     }
 
-    fn conclude(&mut self, pool: &mut Pool, matched: Match, agenda: &mut Agenda) {
-        let Match { index, root, value, .. } = matched;
-        if self.classes.same(root, value) || agenda.done.contains(&(index, root, value)) {
+    fn conclude(&mut self, pool: &mut Pool, matched: Use, agenda: &mut Agenda) {
+        let Use { rule, from, to, .. } = matched;
+        if self.classes.same(from, to) || agenda.done.contains(&(rule, from, to)) {
             return;
         }
         for &condition in &matched.conditions {
@@ -266,27 +270,35 @@ impl Graph {
                 }
             }
         }
-        agenda.found.push((index, root, value));
+        agenda.found.push(matched);
     }
 }
 
 /// The most matches kept because a condition may become known.
 const MAX_WAITING: usize = 256;
 
-/// A match: what a rule says about an expression, under conditions.
-struct Match {
-    index: usize,
-    root: Expr,
-    value: Expr,
-    conditions: SmallVec<[Expr; 4]>,
+/// What a saturation may use.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed<'a> {
+    /// The positions of rules.
+    pub rules: &'a [usize],
+    /// Uses of them; all where none are given.
+    pub uses: Option<&'a [Use]>,
+}
+
+impl Use {
+    /// Whether another use says the same by the same rule.
+    fn same_as(&self, other: &Use) -> bool {
+        (self.rule, self.from, self.to) == (other.rule, other.from, other.to)
+    }
 }
 
 /// The state of a saturation.
 #[derive(Default)]
 struct Agenda {
     /// What will be applied at the end of the round.
-    found: Vec<(usize, Expr, Expr)>,
-    waiting: Vec<Match>,
+    found: Vec<Use>,
+    waiting: Vec<Use>,
     done: FxHashSet<(usize, Expr, Expr)>,
     /// For every call, what was around it when rules were last matched.
     surroundings: FxHashMap<Expr, Surroundings>,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 pub type Sizes = SmallVec<[Expr; 5]>;
 
 /// A tensor without elements.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     /// The size of each dimension.
     pub sizes: Sizes,

@@ -14,6 +14,21 @@ struct Chunk {
     stride: Expr,
 }
 
+/// Conditions that the facts leave open, as they are at the hints.
+#[derive(Default)]
+struct ByHint {
+    true_there: Vec<Expr>,
+    false_there: Vec<Expr>,
+}
+
+/// Whether a tensor can be viewed in other sizes.
+enum Viewing {
+    /// Under the condition, with these strides.
+    Possible(Expr, Sizes),
+    /// Not at the hints, and nowhere else under the condition. Without hints, as far as the forms of sizes tell.
+    Impossible(Expr),
+}
+
 impl Cx<'_> {
     /// The sizes that `requested` asks for of a tensor of `numel` elements, where one entry may be -1: that one is
     /// `numel // known`, with `known` the product of the others.
@@ -62,29 +77,37 @@ impl Cx<'_> {
 
     /// The strides with which the elements of `tensor` form a tensor of other sizes and as many elements, and the condition under
     /// which they do: each run of dimensions that lie one inside the other without gaps is split up on its own.
-    ///
-    /// `None` when there are no such strides (at the hints; where there are none, as far as the forms of sizes tell).
-    pub fn view_strides(&mut self, tensor: &Tensor, sizes: &[Expr]) -> Option<(Expr, Sizes)> {
+    fn view_strides(&mut self, tensor: &Tensor, sizes: &[Expr]) -> Viewing {
         let always = self.env.pool.bool(true);
         let numel = self.numel(tensor);
         if self.env.hint_int(numel).is_some_and(|v| v.is_zero()) {
             let empty = self.eq(numel, 0);
-            return Some((empty, self.contiguous_strides(sizes)));
+            return Viewing::Possible(empty, self.contiguous_strides(sizes));
         }
         let chunks = self.chunks(tensor, None);
         if let Some(strides) = self.split_chunks(&chunks, sizes, None) {
-            return Some((always, strides));
+            return Viewing::Possible(always, strides);
         }
-        self.env.hint_int(numel)?;
-        let mut conditions = Vec::new();
-        let chunks = self.chunks(tensor, Some(&mut conditions));
-        let strides = self.split_chunks(&chunks, sizes, Some(&mut conditions))?;
-        Some((self.all(&conditions), strides))
+        if self.env.hint_int(numel).is_none() {
+            return Viewing::Impossible(always);
+        }
+        let mut open = ByHint::default();
+        let chunks = self.chunks(tensor, Some(&mut open));
+        match self.split_chunks(&chunks, sizes, Some(&mut open)) {
+            Some(strides) => Viewing::Possible(self.all(&open.true_there), strides),
+            None => {
+                // The same answers lead to the same end, as far as there are elements.
+                let mut path = open.true_there;
+                path.extend(open.false_there.iter().map(|&e| self.env.pool.not(e)));
+                path.push(self.ne(numel, 0));
+                Viewing::Impossible(self.all(&path))
+            }
+        }
     }
 
     /// The chunks of a tensor that is not empty, innermost first. With `by_hint`, what holds only at the hints counts and is
     /// added there.
-    fn chunks(&mut self, tensor: &Tensor, mut by_hint: Option<&mut Vec<Expr>>) -> Vec<Chunk> {
+    fn chunks(&mut self, tensor: &Tensor, mut by_hint: Option<&mut ByHint>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         let mut expected = Expr::ONE;
         for (&size, &stride) in tensor.sizes.iter().zip(&tensor.strides).rev() {
@@ -110,7 +133,7 @@ impl Cx<'_> {
         &mut self,
         chunks: &[Chunk],
         sizes: &[Expr],
-        mut by_hint: Option<&mut Vec<Expr>>,
+        mut by_hint: Option<&mut ByHint>,
     ) -> Option<Sizes> {
         let mut strides: Sizes = smallvec![Expr::ONE; sizes.len()];
         let mut at = sizes.len();
@@ -145,15 +168,17 @@ impl Cx<'_> {
         Some(strides)
     }
 
-    /// Whether a condition holds by the facts or, with `by_hint`, at the hints; it is added there then.
-    fn holds(&mut self, condition: Expr, by_hint: Option<&mut Vec<Expr>>) -> bool {
+    /// Whether a condition holds by the facts or, with `by_hint`, at the hints; what only the hints decide is added there.
+    fn holds(&mut self, condition: Expr, by_hint: Option<&mut ByHint>) -> bool {
         match (self.known(condition), by_hint) {
             (Some(value), _) => value,
-            (None, Some(conditions)) if self.env.hint(condition).is_some_and(|v| v.as_bool()) => {
-                conditions.push(condition);
-                true
+            (None, Some(open)) => {
+                let holds = self.env.hint(condition).is_some_and(|v| v.as_bool());
+                let list = if holds { &mut open.true_there } else { &mut open.false_there };
+                list.push(condition);
+                holds
             }
-            _ => false,
+            (None, None) => false,
         }
     }
 
@@ -172,7 +197,7 @@ impl Cx<'_> {
                 (cx.show_all(&tensor.sizes), cx.show_all(&tensor.strides), cx.show_all(&sizes));
             format!("a tensor of shape {from} with strides {strides} cannot be viewed with shape {to}")
         };
-        let Some((condition, strides)) = self.view_strides(tensor, &sizes) else {
+        let Viewing::Possible(condition, strides) = self.view_strides(tensor, &sizes) else {
             let numel = self.numel(tensor);
             return Err(match self.env.hint(numel) {
                 Some(_) => KernelError::invalid(clause, cannot(self)),
@@ -185,10 +210,16 @@ impl Cx<'_> {
 
     /// The tensor with other sizes and as many elements: a view where the strides allow one, else a contiguous copy.
     pub fn reshaped(&mut self, tensor: &Tensor, sizes: Sizes) -> Tensor {
-        if let Some((condition, strides)) = self.view_strides(tensor, &sizes)
-            && self.layout_choice(condition)
-        {
-            return tensor.viewed(sizes, strides);
+        match self.view_strides(tensor, &sizes) {
+            Viewing::Possible(condition, strides) => {
+                if self.layout_choice(condition) {
+                    return tensor.viewed(sizes, strides);
+                }
+            }
+            Viewing::Impossible(condition) => {
+                // Elsewhere it may be a view, with other strides.
+                self.layout_choice(condition);
+            }
         }
         self.contiguous(sizes, tensor.dtype, &tensor.device)
     }

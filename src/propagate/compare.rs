@@ -1,15 +1,35 @@
 //! Comparing what is derived with what the program records.
-use super::interpreter::Interpreter;
+use super::interpreter::{Interpreter, Mode, distribute};
 use super::recorded;
 use super::step::{Comparison, Derived, Mismatch};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
-use crate::ir::{Graph, Meta, ValueId};
+use crate::ir::{Graph, Meta, Node, ValueId};
 use crate::shape_env::ShapeEnv;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 impl Interpreter<'_> {
+    /// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
+    /// records, so that there is nothing to compare. Whoever says no may still find both equal.
+    pub(super) fn is_as_recorded(&self, graph: &Graph, node: &Node, results: &[Value]) -> bool {
+        if self.autocast || self.derived.is_some() {
+            return false;
+        }
+        self.mode == Mode::Evaluate
+            || distribute(node, results).all(|(id, value)| match (value, graph.meta(id)) {
+                (Value::Tensor(made), Meta::Tensor(recorded)) => {
+                    made.dtype == recorded.dtype
+                        && made.rank() == recorded.sizes.len()
+                        && made.sizes.iter().zip(&recorded.sizes).all(|(&e, &size)| self.records.is(size, e))
+                        && recorded.strides.iter().all(|&stride| self.records.has_read(stride))
+                        && self.records.has_read(recorded.storage_offset)
+                }
+                (Value::Int(made), Meta::SymInt(recorded)) => self.records.is(*recorded, *made),
+                _ => false,
+            })
+    }
+
     /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
     ///
     /// Unbacked symbols that the step made are renamed to what the program calls them. Sizes that agree go on as
@@ -33,10 +53,11 @@ impl Interpreter<'_> {
             };
             pairs.push((id, derived, record));
         }
-        for (_, derived, recorded) in &pairs {
+        for (id, derived, recorded) in &pairs {
             for (d, r) in parallel(derived, recorded) {
                 self.name_fresh(fresh, &mut renamed, d, r);
             }
+            self.note_declared(graph.meta(*id));
         }
         let mut values = Vec::with_capacity(pairs.len());
         for (id, derived, _) in pairs {
@@ -51,11 +72,22 @@ impl Interpreter<'_> {
         values
     }
 
+    /// Has the records remember which of a value's sizes are of symbols that are all declared.
+    fn note_declared(&mut self, meta: &Meta) {
+        match meta {
+            Meta::Tensor(tensor) => {
+                tensor.sizes.iter().for_each(|&size| self.records.note_declared(&self.env, size));
+            }
+            Meta::SymInt(size) => self.records.note_declared(&self.env, *size),
+            _ => {}
+        }
+    }
+
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
         // In an autocast region dtypes are as recorded.
         if let (Some(list), false) = (&mut self.derived, self.autocast) {
             let (found, recorded) = (derived.clone(), recorded.clone());
-            list.push(Derived { scope: self.scope.join("."), value, found, recorded });
+            list.push(Derived { scope: self.scope.name().to_string(), value, found, recorded });
         }
     }
 
@@ -76,10 +108,12 @@ impl Interpreter<'_> {
                 self.records.declare_unbacked(&mut self.env, symbol);
             }
             self.env.carry_bounds(d, r);
+            self.named.extend(self.env.pool.as_symbol(r).map(|symbol| (symbol, r)));
             renamed.insert(d, r);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
+            self.named.push((*symbol, d));
         } else {
             for &symbol in &new {
                 self.records.declare_unbacked(&mut self.env, symbol);
@@ -89,6 +123,7 @@ impl Interpreter<'_> {
             {
                 let n = self.env.pool.symbol_expr(*n);
                 self.env.carry_bounds(*m, n);
+                self.named.extend(new.iter().map(|&symbol| (symbol, n)));
                 renamed.insert(*m, n);
             }
         }

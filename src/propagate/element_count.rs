@@ -1,7 +1,7 @@
 //! Element counts that have to fit in 64 bits.
 //!
 //! Expressions are exact, torch's sizes are not: it refuses to make a tensor of more than `2^63 - 1` elements.
-use super::interpreter::{Interpreter, Stop};
+use super::interpreter::{Interpreter, Mode, Stop};
 use super::step::FailureKind;
 use crate::expr::{Expr, Int, Pool};
 use crate::fake::{Tensor, Value};
@@ -23,25 +23,29 @@ fn element_count(pool: &mut Pool, tensor: &Tensor) -> Expr {
 }
 
 impl Interpreter<'_> {
-    /// Notes how many elements a value of the step at hand has, to be looked into later.
-    pub(super) fn note_element_count(&mut self, value: &Value) {
-        let Value::Tensor(tensor) = value else { return };
-        let count = element_count(&mut self.env.pool, tensor);
-        if (self.env.pool.as_int(count).is_none_or(|n| n > most_elements())) && self.counted.insert(count) {
-            self.element_counts.push((self.origin, count));
-        }
-    }
-
-    /// Stops where a value has more elements than can be.
-    pub(super) fn check_element_count(&mut self, value: &Value) -> Result<(), Stop> {
+    /// Notes how many elements a value of the step at hand has, to be looked into later; when evaluating, stops where those are more
+    /// than can be.
+    pub(super) fn count_elements(&mut self, value: &Value) -> Result<(), Stop> {
         let Value::Tensor(tensor) = value else { return Ok(()) };
         let count = element_count(&mut self.env.pool, tensor);
-        match self.env.pool.as_int(count) {
-            Some(n) if n > most_elements() => {
-                let message = format!("a result has {n} elements, more than {}", most_elements());
-                Err(self.failure(FailureKind::Invalid, message, Some(ELEMENT_COUNT), None))
-            }
-            _ => Ok(()),
+        // What fits into a handle fits into 64 bits.
+        if count.as_inline().is_some() {
+            return Ok(());
         }
+        let most = most_elements();
+        match self.env.pool.as_int(count) {
+            Some(n) if n <= most => {}
+            Some(n) if self.mode == Mode::Evaluate => {
+                let message = format!("a result has {n} elements, more than {most}");
+                return Err(self.failure(FailureKind::Invalid, message, Some(ELEMENT_COUNT), None));
+            }
+            None if self.mode == Mode::Evaluate => {}
+            _ => {
+                if self.counted.insert(count) {
+                    self.element_counts.push((self.origin, count));
+                }
+            }
+        }
+        Ok(())
     }
 }

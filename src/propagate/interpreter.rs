@@ -1,12 +1,17 @@
 //! The interpreter of graphs.
 use super::arguments;
+use super::calls::{Calls, Flat};
 use super::recorded;
-use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Step};
+use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Scope, Step};
 use crate::expr::{Expr, Symbol};
-use crate::fake::{Cx, KernelError, Operators, Value, bind};
-use crate::ir::{Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, TargetKind, ValueId};
+use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, bind};
+use crate::ir::schema::Schema;
+use crate::ir::{
+    Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, Subgraph, TargetKind, ValueId,
+};
 use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What a run is for.
@@ -45,7 +50,7 @@ pub struct Interpreter<'p> {
     /// The program's records.
     pub records: Records<'p>,
     /// The steps so far, by [`Origin`].
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<'p>>,
     /// Sizes derived in another way than recorded.
     pub comparisons: Vec<Comparison>,
     /// Values recorded wrongly.
@@ -58,6 +63,9 @@ pub struct Interpreter<'p> {
     pub unreadable: Vec<String>,
     /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
+    /// The symbols of data-decided sizes that only the record names, with what was derived for each: itself, where the step's own symbol
+    /// took its name.
+    pub named: Vec<(Symbol, Expr)>,
     /// What is derived of each value beside what is recorded, if it was asked for by putting a list here.
     pub derived: Option<Vec<Derived>>,
     pub(super) counted: FxHashSet<Expr>,
@@ -67,18 +75,20 @@ pub struct Interpreter<'p> {
     pub(super) compared: FxHashSet<Expr>,
     /// Inside an autocast region dtypes go as recorded.
     pub(super) autocast: bool,
-    pub(super) scope: Vec<Arc<str>>,
+    pub(super) scope: Scope,
+    pub(super) calls: Calls<'p>,
 }
 
 /// The values of one graph.
-pub(super) struct Frame<'g> {
-    pub graph: &'g Graph,
+pub(super) struct Frame<'p> {
+    pub graph: &'p Graph,
     values: Vec<Value>,
 }
 
 impl Frame<'_> {
-    pub(super) fn get(&self, id: ValueId) -> Value {
-        self.values.get(id.index()).cloned().unwrap_or(Value::Opaque)
+    /// A value; `Opaque` where there is none yet.
+    pub(super) fn value(&self, id: ValueId) -> &Value {
+        self.values.get(id.index()).unwrap_or(&Value::Opaque)
     }
 
     fn set(&mut self, id: ValueId, value: Value) {
@@ -108,6 +118,7 @@ impl<'p> Interpreter<'p> {
             failures: Vec::new(),
             unreadable: Vec::new(),
             element_counts: Vec::new(),
+            named: Vec::new(),
             derived: None,
             counted: FxHashSet::default(),
             mode,
@@ -115,7 +126,8 @@ impl<'p> Interpreter<'p> {
             origin: Origin::default(),
             compared: FxHashSet::default(),
             autocast: false,
-            scope: Vec::new(),
+            scope: Scope::default(),
+            calls: Calls::default(),
         }
     }
 
@@ -130,11 +142,11 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Runs a graph on values for its inputs.
-    pub(super) fn run_graph(&mut self, graph: &Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
+    pub(super) fn run_graph(&mut self, graph: &'p Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
         let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()] };
         for (input, value) in graph.inputs().iter().zip(inputs) {
             if let GraphInput::Value(id) = input {
-                frame.set(*id, value);
+                frame.set(*id, self.calls.share(value));
             }
         }
         for node in graph.nodes() {
@@ -147,18 +159,18 @@ impl<'p> Interpreter<'p> {
     /// Runs a graph that a higher-order operator calls.
     pub(super) fn run_subgraph(
         &mut self,
-        name: &Arc<str>,
-        graph: &Graph,
+        subgraph: &'p Subgraph,
         inputs: Vec<Value>,
     ) -> Result<Vec<Value>, Stop> {
-        if self.scope.len() >= MAX_DEPTH {
+        if self.scope.depth >= MAX_DEPTH {
             let message = format!("graphs are nested more than {MAX_DEPTH} deep");
             return Err(self.failure(FailureKind::Malformed, message, None, None));
         }
         let origin = self.origin;
-        self.scope.push(name.clone());
-        let result = self.run_graph(graph, inputs);
-        self.scope.pop();
+        let inner = self.scope.inner(&subgraph.name);
+        let outer = std::mem::replace(&mut self.scope, inner);
+        let result = self.run_graph(&subgraph.graph, inputs);
+        self.scope = outer;
         self.origin = origin;
         self.env.set_origin(origin);
         result
@@ -166,28 +178,38 @@ impl<'p> Interpreter<'p> {
 
     /// The value of an argument of a node in `frame`.
     pub(super) fn argument(&mut self, frame: &Frame, argument: &Argument) -> Value {
-        arguments::value(&mut self.env, argument, &|id| frame.get(id))
+        arguments::value(&mut self.env, argument, &|id| frame.value(id).clone())
     }
 
-    fn run_node(&mut self, frame: &mut Frame, node: &Node) -> Result<(), Stop> {
+    fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
+        self.calls.begin(frame, node, self.operators);
+        let revision = self.env.revision();
+        if let Some((results, taken)) = self.calls.known(revision) {
+            if taken && self.is_as_recorded(frame.graph, node, results) {
+                for (id, value) in distribute(node, results) {
+                    frame.set(id, value.clone());
+                }
+                return Ok(());
+            }
+            let results = results.clone();
+            return self.take(frame, node, &results, self.env.unbacked().len());
+        }
         let unbacked = self.env.unbacked().len();
         match self.call(frame, node) {
             Ok(returns) => {
-                let made = distribute(node, returns);
-                let made = if self.mode == Mode::Verify {
-                    let fresh: Vec<Symbol> = self.env.unbacked()[unbacked..].to_vec();
-                    self.reconcile(frame.graph, &fresh, made)
-                } else {
-                    made.into_iter()
-                        .map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value)))
-                        .collect()
-                };
-                for (id, value) in made {
-                    match self.mode {
-                        Mode::Verify => self.note_element_count(&value),
-                        Mode::Evaluate => self.check_element_count(&value)?,
-                    }
+                let mut results = flat(returns);
+                let as_recorded =
+                    self.env.unbacked().len() == unbacked && self.is_as_recorded(frame.graph, node, &results);
+                if self.env.revision() == revision {
+                    self.calls.keep(revision, &mut results, as_recorded);
+                }
+                if !as_recorded {
+                    return self.take(frame, node, &results, unbacked);
+                }
+                for (id, value) in distribute(node, &results) {
+                    self.count_elements(value)?;
+                    let value = self.calls.share(value.clone());
                     frame.set(id, value);
                 }
                 Ok(())
@@ -202,6 +224,29 @@ impl<'p> Interpreter<'p> {
             }
             Err(CallError::Stop(stop)) => Err(stop),
         }
+    }
+
+    /// Gives the outputs of a node the results of its call, brought together with what the program records of them.
+    fn take(
+        &mut self,
+        frame: &mut Frame<'p>,
+        node: &'p Node,
+        results: &Flat,
+        unbacked: usize,
+    ) -> Result<(), Stop> {
+        let made = distribute(node, results).map(|(id, value)| (id, value.clone()));
+        let made = if self.mode == Mode::Verify {
+            let fresh: Vec<Symbol> = self.env.unbacked()[unbacked..].to_vec();
+            let made = made.collect();
+            self.reconcile(frame.graph, &fresh, made)
+        } else {
+            made.map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value))).collect()
+        };
+        for (id, value) in made {
+            self.count_elements(&value)?;
+            frame.set(id, self.calls.share(value));
+        }
+        Ok(())
     }
 
     /// The value as it comes out of an autocast region, where dtypes are as recorded.
@@ -230,25 +275,14 @@ impl<'p> Interpreter<'p> {
         Ok(())
     }
 
-    fn begin_step(&mut self, node: &Node) {
-        let location = node.provenance.location();
-        let name = if self.scope.is_empty() {
-            node.name.clone()
-        } else {
-            format!("{}.{}", self.scope.join("."), node.name).into()
-        };
+    fn begin_step(&mut self, node: &'p Node) {
         self.origin = Origin(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
         self.env.set_origin(self.origin);
-        self.steps.push(Step {
-            node: name,
-            op: node.target.to_string().into(),
-            location: location.as_ref().map(ToString::to_string),
-            code: location.as_ref().map(|l| l.code.to_string()).filter(|c| !c.is_empty()),
-        });
+        self.steps.push(Step::new(node, self.scope.clone()));
     }
 
     /// Calls what a node calls.
-    fn call(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+    fn call(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         match node.target.kind() {
             TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name),
             TargetKind::Python { module, function } => {
@@ -258,15 +292,18 @@ impl<'p> Interpreter<'p> {
                 {
                     return result;
                 }
-                let op = self.steps[self.origin.0 as usize].op.clone();
+                let op = self.calls.callee(&node.target, self.operators).op.clone();
                 let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
                 Ok(self.returned(result)?.into_vec())
             }
             TargetKind::Op { .. } | TargetKind::Extension { .. } => {
-                let op = self.steps[self.origin.0 as usize].op.clone();
-                let keywords: Vec<(Arc<str>, Value)> =
-                    node.inputs.iter().map(|i| (i.name.clone(), self.argument(frame, &i.arg))).collect();
-                self.call_operator(&op, keywords)
+                let callee = self.calls.callee(&node.target, self.operators);
+                let Some((schema, kernel)) = callee.kernel else {
+                    return Err(no_kernel(&callee.op));
+                };
+                let arguments = node.inputs.iter().map(|i| (&*i.name, self.argument(frame, &i.arg)));
+                let arguments: SmallVec<[_; 8]> = arguments.collect();
+                self.call_kernel(schema, kernel, arguments)
             }
         }
     }
@@ -277,12 +314,24 @@ impl<'p> Interpreter<'p> {
         op: &str,
         arguments: Vec<(Arc<str>, Value)>,
     ) -> Result<Vec<Value>, CallError> {
-        let Some((schema, kernel)) = self.operators.find(op) else {
-            return Err(CallError::Unsupported(format!("there is no fake kernel for `{op}`")));
-        };
-        let (positional, keywords): (Vec<_>, Vec<_>) =
-            arguments.into_iter().partition(|(name, _)| name.is_empty());
-        let positional = positional.into_iter().map(|(_, value)| value);
+        let (schema, kernel) = self.operators.find(op).ok_or_else(|| no_kernel(op))?;
+        self.call_kernel(schema, kernel, arguments)
+    }
+
+    fn call_kernel<N: AsRef<str>>(
+        &mut self,
+        schema: &Schema,
+        kernel: &dyn FakeKernel,
+        arguments: impl IntoIterator<Item = (N, Value)>,
+    ) -> Result<Vec<Value>, CallError> {
+        let (mut positional, mut keywords) = (SmallVec::<[_; 4]>::new(), SmallVec::<[_; 8]>::new());
+        for (name, value) in arguments {
+            if name.as_ref().is_empty() {
+                positional.push(value);
+            } else {
+                keywords.push((name, value));
+            }
+        }
         let args = match bind(&mut self.env.pool, schema, positional, keywords) {
             Ok(args) => args,
             Err(error) => {
@@ -331,29 +380,39 @@ impl From<Stop> for CallError {
     }
 }
 
-/// Which value each output of a node gets.
-fn distribute(node: &Node, returns: Vec<Value>) -> Vec<(ValueId, Value)> {
-    let mut made = Vec::new();
-    // An operator with one list as its return may be recorded as one list or as that many outputs, and conversely.
-    let mut flat = returns.into_iter().flat_map(|value| match value {
-        Value::Tensors(items) => items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)).collect(),
-        other => vec![other],
-    });
-    for output in &node.outputs {
-        match output {
-            Output::Value(id) => made.extend(flat.next().map(|value| (*id, value))),
-            Output::List(ids) => {
-                for id in ids {
-                    let value = flat.next();
-                    made.extend(id.zip(value));
-                }
+fn no_kernel(op: &str) -> CallError {
+    CallError::Unsupported(format!("there is no fake kernel for `{op}`"))
+}
+
+/// Results with lists taken apart: an operator with one list as its return may be recorded as one list or as that many
+/// outputs, and conversely.
+fn flat(returns: Vec<Value>) -> Flat {
+    let mut flat = Flat::new();
+    for value in returns {
+        match value {
+            Value::Tensors(items) => {
+                flat.extend(items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)));
             }
-            Output::None | Output::Constant(_) => {
-                flat.next();
-            }
+            other => flat.push(other),
         }
     }
-    made
+    flat
+}
+
+/// Which value each output of a node gets.
+pub(super) fn distribute<'v>(
+    node: &Node,
+    results: &'v [Value],
+) -> impl Iterator<Item = (ValueId, &'v Value)> {
+    let places = node.outputs.iter().flat_map(|output| {
+        let (one, many) = match output {
+            Output::Value(id) => (Some(Some(*id)), &[] as &[Option<ValueId>]),
+            Output::List(ids) => (None, ids.as_slice()),
+            Output::None | Output::Constant(_) => (Some(None), &[] as &[_]),
+        };
+        one.into_iter().chain(many.iter().copied())
+    });
+    places.zip(results).filter_map(|(place, value)| Some((place?, value)))
 }
 
 /// A constant input as a value.

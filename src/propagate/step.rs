@@ -1,21 +1,78 @@
 //! What a run records.
 use crate::expr::Expr;
 use crate::fake::Value;
-use crate::ir::ValueId;
+use crate::ir::{Node, ValueId};
 use crate::shape_env::Origin;
 use std::sync::Arc;
 
-/// A step of the run: a node as it was reached.
+/// A step of the run: a node as it was reached. What reports say of it is put into words when they ask.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct Step<'p> {
+    reached: &'p Node,
+    scope: Scope,
+    called: Option<Arc<str>>,
+}
+
+impl<'p> Step<'p> {
+    pub(super) fn new(reached: &'p Node, scope: Scope) -> Step<'p> {
+        Step { reached, scope, called: None }
+    }
+
+    /// Says that the node calls `op` through the operator that it names.
+    pub(super) fn calls_through(&mut self, op: &str) {
+        self.called = Some(op.into());
+    }
+
     /// The node's name, with the names of the graphs around it: `true_graph_0.add`.
-    pub node: Arc<str>,
+    pub fn node(&self) -> String {
+        match &self.scope.names {
+            None => self.reached.name.to_string(),
+            Some(around) => format!("{around}.{}", self.reached.name),
+        }
+    }
+
     /// The operator: `aten.add.Tensor`.
-    pub op: Arc<str>,
+    pub fn op(&self) -> String {
+        match &self.called {
+            None => self.reached.target.to_string(),
+            Some(op) => op.to_string(),
+        }
+    }
+
     /// The line of the user's code, `model.py:8`, if recorded.
-    pub location: Option<String>,
+    pub fn location(&self) -> Option<String> {
+        self.reached.provenance.location().map(|location| location.to_string())
+    }
+
     /// That line's text, if recorded.
-    pub code: Option<String>,
+    pub fn code(&self) -> Option<String> {
+        let location = self.reached.provenance.location()?;
+        (!location.code.is_empty()).then(|| location.code.to_string())
+    }
+}
+
+/// The graphs around a step, by the names under which they were called.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Scope {
+    names: Option<Arc<str>>,
+    /// How many they are.
+    pub depth: usize,
+}
+
+impl Scope {
+    /// That of a graph called from here.
+    pub fn inner(&self, name: &str) -> Scope {
+        let names = match &self.names {
+            None => name.into(),
+            Some(around) => format!("{around}.{name}").into(),
+        };
+        Scope { names: Some(names), depth: self.depth + 1 }
+    }
+
+    /// The names joined by points; empty for the program's own graph.
+    pub fn name(&self) -> &str {
+        self.names.as_deref().unwrap_or("")
+    }
 }
 
 /// A size that is derived in one way and recorded in another; they are to be equal.

@@ -2,7 +2,7 @@
 use super::premises::Premises;
 use super::{Fields, Refusal};
 use crate::decide::{self, Answer, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Int, Pool, read};
+use crate::expr::{Expr, Int, Pool, print, read};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -85,12 +85,22 @@ impl Question {
         let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
         let rung = settled.answer.decided_by;
         if steps.is_empty() {
+            let premises = because.iter().map(|p| self.premises.premise(&self.pool, *p));
+            let mut shown: Vec<Value> =
+                premises.map(|says| json!({"rule": "premise", "says": says})).collect();
+            let negated = goal.map(|goal| self.pool.not(goal));
+            shown.extend(
+                negated
+                    .and_then(|e| print::try_expression(&self.pool, e).ok())
+                    .map(|says| json!({"rule": "negated-goal", "says": says})),
+            );
             let says = match rung {
-                Rung::Smt => "Z3 finds these premises and the negated goal unsatisfiable",
-                Rung::EGraph => "the rewrite rules contradict these premises with the negated goal",
-                _ => "every assignment within the ranges was tried",
+                Rung::Smt => "Z3 finds that these cannot all hold",
+                Rung::EGraph => "the rewrite rules find that these cannot all hold",
+                _ => "every assignment was tried: these never all hold",
             };
-            return json!([{"rule": rung.name(), "says": says}]);
+            shown.push(json!({"rule": rung.name(), "says": says}));
+            return shown.into();
         }
         steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
     }

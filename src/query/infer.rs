@@ -1,18 +1,26 @@
 //! Shape inference of one operator call.
 use super::argument::{read_value, write_int, write_value};
 use super::{Fields, Refusal};
-use crate::expr::{Int, Value as Number, text};
+use crate::expr::{Expr, Int, Value as Number, text};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
 use crate::ir::schema::SchemaTable;
 use crate::range::ValueRange;
 use crate::shape_env::{ShapeEnv, SymbolInfo};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 /// Answers one request.
 ///
 /// # Errors
 /// When the request cannot be understood, or the operator refuses its arguments.
 pub fn answer(operators: &Operators, request: &Fields) -> Result<Fields, Refusal> {
+    explained(operators, request, false)
+}
+
+/// As [`answer`]; with `explain`, a field of that name says of each condition of the operator what settled it.
+///
+/// # Errors
+/// As for [`answer`].
+pub fn explained(operators: &Operators, request: &Fields, explain: bool) -> Result<Fields, Refusal> {
     let op = match request.get("op") {
         Some(Json::String(op)) => op.as_str(),
         _ => return Err(Refusal::invalid("expected `op`, such as \"aten.cat.default\"")),
@@ -59,13 +67,46 @@ pub fn answer(operators: &Operators, request: &Fields) -> Result<Fields, Refusal
     let mut fields = Map::new();
     let returns: Vec<Json> = returns.iter().map(|v| write_value(&env.pool, v)).collect();
     fields.insert("returns".into(), returns.into());
-    let shown = |conditions: Vec<crate::expr::Expr>| -> Json {
+    let shown = |conditions: Vec<Expr>| -> Json {
         conditions.into_iter().map(|e| Json::from(text::print::expression(&env.pool, e))).collect()
     };
     fields.insert("guards".into(), shown(env.guards().iter().map(|g| g.condition).collect()));
     fields.insert("asserts".into(), shown(env.runtime_asserts().iter().map(|a| a.condition).collect()));
     fields.insert("symbols".into(), unbacked_symbols(&mut env));
+    if explain {
+        fields.insert("explain".into(), explanation(&mut env));
+    }
     Ok(fields)
+}
+
+/// What settled each condition of the operator: the facts, the hints (which makes a guard), or nothing (which makes an assertion).
+fn explanation(env: &mut ShapeEnv) -> Json {
+    let mut steps: Vec<Json> = Vec::new();
+    let mut recorded: Vec<Expr> = env.guards().iter().map(|g| g.condition).collect();
+    for guard in recorded.clone() {
+        recorded.push(env.pool.not(guard));
+    }
+    for (condition, value) in env.settled_conditions() {
+        if !recorded.contains(&condition) {
+            let held = if value { condition } else { env.pool.not(condition) };
+            let says = format!("{} follows from the ranges", text::print::expression(&env.pool, held));
+            steps.push(json!({"rung": "range", "outcome": says}));
+        }
+    }
+    let shown = |e: Expr| text::print::expression(&env.pool, e);
+    for guard in env.guards() {
+        let says = format!("{} holds at the hints: a guard ({})", shown(guard.condition), guard.clause);
+        steps.push(json!({"rung": "hint", "outcome": says}));
+    }
+    for (condition, _) in env.layout_choices() {
+        let says = format!("{} is taken to hold: it decides strides only", shown(*condition));
+        steps.push(json!({"rung": "hint", "outcome": says}));
+    }
+    for open in env.runtime_asserts() {
+        let says = format!("{} is open: an assertion ({})", shown(open.condition), open.clause);
+        steps.push(json!({"rung": "none", "outcome": says}));
+    }
+    steps.into()
 }
 
 /// Declares the symbols of a request with their ranges and hints.

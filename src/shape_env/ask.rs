@@ -19,6 +19,13 @@ impl ShapeEnv {
         symbols
     }
 
+    /// The conditions that are settled, by the facts or by guards, with their truth value; oldest first.
+    pub fn settled_conditions(&self) -> Vec<(Expr, bool)> {
+        let mut settled: Vec<(Expr, bool)> = self.settled.iter().map(|(e, value)| (*e, *value)).collect();
+        settled.sort_unstable();
+        settled
+    }
+
     /// Whether a condition holds for all sizes that the facts admit, or for none of them; nothing if neither is proved. Records nothing.
     pub fn statically_known(&mut self, condition: Expr) -> Option<bool> {
         let condition = self.replace(condition);
@@ -74,6 +81,7 @@ impl ShapeEnv {
         if let Some(known) = self.statically_known(condition) {
             let held = if known { condition } else { self.pool.not(condition) };
             if !self.answered.contains(&held) && self.pool.as_bool(held).is_none() {
+                self.revise();
                 self.answered.push(held);
             }
             return Ok(known);

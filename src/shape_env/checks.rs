@@ -74,6 +74,7 @@ impl ShapeEnv {
             let (what, value) = (self.text(e), range_text(&known));
             return Err(EnvError::OutOfRange { what, value, range: range_text(&range) });
         }
+        self.revise();
         self.facts.declare(&mut self.pool, symbol, range);
         Ok(())
     }

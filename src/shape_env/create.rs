@@ -148,6 +148,7 @@ impl ShapeEnv {
 
     fn bear(&mut self, e: Expr) {
         let Some(symbol) = self.pool.as_symbol(e) else { return };
+        self.revise();
         self.unbacked.push(symbol);
         self.pending.add(symbol);
     }

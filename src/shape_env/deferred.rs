@@ -40,6 +40,7 @@ impl ShapeEnv {
     }
 
     pub(super) fn record_assert(&mut self, condition: Expr, clause: &'static str) {
+        self.revise();
         let needed = self.on_path(condition);
         self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause });
         self.assume(condition);
@@ -63,11 +64,13 @@ impl ShapeEnv {
     /// ```
     pub fn freeze(&mut self) {
         self.frozen.0 = true;
+        self.revise();
     }
 
     /// Takes no more runtime assertions; what would be one is an error that names it.
     pub fn freeze_runtime_asserts(&mut self) {
         self.frozen.1 = true;
+        self.revise();
     }
 
     /// The guards that operators called for since the environment was frozen.

@@ -52,6 +52,7 @@ pub struct ShapeEnv {
     /// The branch that is being followed.
     pub(super) path: Path,
     pub(super) origin: Origin,
+    revision: u64,
 }
 
 impl Default for ShapeEnv {
@@ -93,11 +94,24 @@ impl ShapeEnv {
             keeps_asking: false,
             path: Path::default(),
             origin: Origin::default(),
+            revision: 0,
         }
+    }
+
+    /// A number that is another one whenever something has become known or was recorded: a question asked again in the same revision has
+    /// the same answer, and one that has left the revision as it was has recorded nothing.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Ends the revision at hand.
+    pub(super) fn revise(&mut self) {
+        self.revision += 1;
     }
 
     /// Declares a symbol with its range and, if it is backed, its hint.
     pub fn declare(&mut self, name: &str, range: ValueRange, info: SymbolInfo) -> Expr {
+        self.revise();
         let e = self.pool.symbol(name);
         if let Some(symbol) = self.pool.as_symbol(e) {
             let range_holds = match &info.hint {
@@ -117,6 +131,7 @@ impl ShapeEnv {
 
     /// Declares a double.
     pub fn declare_float(&mut self, name: &str, info: SymbolInfo) -> Expr {
+        self.revise();
         let e = self.pool.symbol_of_sort(name, crate::expr::Sort::Float);
         if let Some(symbol) = self.pool.as_symbol(e) {
             self.symbols.insert(symbol, info);
@@ -158,6 +173,7 @@ impl ShapeEnv {
     /// Assumes a condition: it is a fact from now on.
     pub fn assume(&mut self, condition: Expr) {
         if self.pool.as_bool(condition).is_none() {
+            self.revise();
             // With unbacked symbols the hints are no assignment of all symbols.
             self.hints_hold = self.hints_hold && self.hint(condition).is_some_and(|value| value.as_bool());
             self.facts.assume(&mut self.pool, condition);
@@ -169,10 +185,12 @@ impl ShapeEnv {
     /// only the first.
     pub fn keep_asking(&mut self) {
         self.keeps_asking = true;
+        self.revise();
     }
 
     /// The facts so far: ranges, assumptions and recorded guards.
     pub fn facts(&mut self) -> (&mut Pool, &mut Facts) {
+        self.revise();
         (&mut self.pool, &mut self.facts)
     }
 
@@ -249,6 +267,7 @@ impl ShapeEnv {
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
         if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
+            self.revise();
             self.stated.push(RuntimeAssert { condition, origin: self.origin, clause });
         }
         if self.pool.as_bool(condition) == Some(false) {
@@ -295,12 +314,14 @@ impl ShapeEnv {
         }
         let value = self.hint(condition).is_some_and(|v| v.as_bool());
         let held = if value { condition } else { self.pool.not(condition) };
+        self.revise();
         self.layout_choices.push((held, self.origin));
         self.chosen.insert(condition, value);
         value
     }
 
     pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
+        self.revise();
         let needed = self.on_path(condition);
         let guard = Guard { condition: needed, kind, origin: self.origin, clause };
         if self.frozen.0 {

@@ -34,6 +34,7 @@ impl ShapeEnv {
     /// Begins a branch that is taken where `condition` holds; without one data decides, and what the branch needs is
     /// needed of all inputs.
     pub fn enter(&mut self, condition: Option<Expr>) -> Outside {
+        self.revise();
         let path = self.path.clone();
         let (facts, settled) = (self.facts.clone(), self.settled.clone());
         let outside = Outside { facts, settled, hints_hold: self.hints_hold, path };
@@ -53,6 +54,7 @@ impl ShapeEnv {
 
     /// Ends a branch: forgets what was learnt inside, but not the symbols that were made there.
     pub fn leave(&mut self, outside: Outside) {
+        self.revise();
         let inside = std::mem::replace(&mut self.path, outside.path);
         self.facts = outside.facts;
         self.settled = outside.settled;

@@ -20,20 +20,35 @@ pub struct RecordedError {
 #[derive(Clone)]
 pub struct Records<'p> {
     program: &'p Program,
-    read: Vec<Option<Expr>>,
+    read: Vec<Reading>,
     /// What the program's symbols stand for, where that is not the symbol itself.
     symbols: FxHashMap<Symbol, Expr>,
+    /// How often a symbol has been bound: what was translated before may have another meaning since.
+    bindings: u32,
+}
+
+/// What has been made of one expression of the program's table.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    /// The expression in terms of the program's symbols.
+    raw: Option<Expr>,
+    /// The expression over what these stand for, after so many bindings.
+    translated: Option<(Expr, u32)>,
+    /// Whether the environment knows all symbols of `translated`.
+    declared: bool,
 }
 
 impl<'p> Records<'p> {
     /// The expressions of a program.
     pub fn new(program: &'p Program) -> Records<'p> {
-        Records { program, read: vec![None; program.exprs.len()], symbols: FxHashMap::default() }
+        let read = vec![Reading::default(); program.exprs.len()];
+        Records { program, read, symbols: FxHashMap::default(), bindings: 0 }
     }
 
     /// Lets a symbol of the program stand for an expression from now on.
     pub fn bind(&mut self, symbol: Symbol, e: Expr) {
         self.symbols.insert(symbol, e);
+        self.bindings += 1;
     }
 
     /// What the program's symbol stands for, if it was bound.
@@ -54,7 +69,7 @@ impl<'p> Records<'p> {
     /// # Errors
     /// When the text cannot be read.
     pub fn raw(&mut self, env: &mut ShapeEnv, expr: ExprRef) -> Result<Expr, RecordedError> {
-        if let Some(e) = self.read.get(expr.index()).copied().flatten() {
+        if let Some(e) = self.read.get(expr.index()).and_then(|reading| reading.raw) {
             return Ok(e);
         }
         let text = self.program.exprs.get(expr).map_or("", |e| &e.text);
@@ -62,7 +77,7 @@ impl<'p> Records<'p> {
             .map_err(|error| RecordedError { text: text.to_string(), message: error.to_string() })?
             .expr;
         if let Some(slot) = self.read.get_mut(expr.index()) {
-            *slot = Some(e);
+            slot.raw = Some(e);
         }
         Ok(e)
     }
@@ -75,9 +90,50 @@ impl<'p> Records<'p> {
         match size {
             Sym::Literal(v) => Ok(env.pool.int(v)),
             Sym::Expr(expr) => {
+                if let Some(e) = self.translated(expr) {
+                    return Ok(e);
+                }
                 let e = self.raw(env, expr)?;
-                Ok(self.translate(env, e))
+                let e = self.translate(env, e);
+                if let Some(slot) = self.read.get_mut(expr.index()) {
+                    (slot.translated, slot.declared) = (Some((e, self.bindings)), false);
+                }
+                Ok(e)
             }
+        }
+    }
+
+    fn translated(&self, expr: ExprRef) -> Option<Expr> {
+        let (e, bindings) = self.read.get(expr.index())?.translated?;
+        (bindings == self.bindings).then_some(e)
+    }
+
+    /// Whether [`Records::size`] has said before what a recorded size is, and nothing was bound since.
+    pub fn has_read(&self, size: Size) -> bool {
+        match size {
+            Sym::Literal(_) => true,
+            Sym::Expr(expr) => self.translated(expr).is_some(),
+        }
+    }
+
+    /// Whether a recorded size is known to be `e`, of declared symbols; see [`Records::note_declared`].
+    pub fn is(&self, size: Size, e: Expr) -> bool {
+        match size {
+            Sym::Literal(v) => e.as_inline() == Some(v),
+            Sym::Expr(expr) => self
+                .read
+                .get(expr.index())
+                .is_some_and(|reading| reading.declared && reading.translated == Some((e, self.bindings))),
+        }
+    }
+
+    /// Remembers of a recorded size that was read whether the environment knows all its symbols.
+    pub fn note_declared(&mut self, env: &ShapeEnv, size: Size) {
+        if let Sym::Expr(expr) = size
+            && let Some(e) = self.translated(expr)
+            && !self.read[expr.index()].declared
+        {
+            self.read[expr.index()].declared = self.undeclared(env, e).is_empty();
         }
     }
 

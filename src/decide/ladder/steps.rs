@@ -6,9 +6,10 @@ use crate::decide::models::Search;
 use crate::decide::proof::Log;
 use crate::decide::reduce::Reduced;
 use crate::decide::replay::replays;
+use crate::decide::rewriting;
 use crate::decide::search::conjuncts;
 use crate::decide::verdict::Witness;
-use crate::egraph::{Graph, Limits, RuleSet, Stop};
+use crate::egraph::{Graph, RuleSet, Stop};
 use crate::expr::{Expr, Func, Int, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -16,10 +17,6 @@ use rustc_hash::FxHashMap;
 const MAX_RELAXED: usize = 40;
 /// Goals of more alternatives are not relaxed.
 const MAX_ALTERNATIVES: usize = 4;
-
-/// What the e-graph may grow by for each round that the budget allows: expressions, and uses of rules.
-const NODES_PER_ROUND: usize = 100;
-const MATCHES_PER_ROUND: usize = 75;
 
 impl Climb<'_> {
     /// Whether equality saturation contradicts the facts with `extra`.
@@ -33,16 +30,12 @@ impl Climb<'_> {
         for (i, &e) in extra.iter().enumerate() {
             graph.assume(self.pool, e, (self.facts.parts().len() + i) as u32);
         }
-        let limits = Limits {
-            nodes: NODES_PER_ROUND * rounds,
-            iterations: rounds,
-            matches: MATCHES_PER_ROUND * rounds,
-        };
+        let limits = rewriting::limits(rounds);
         let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
         match outcome.stop {
             Stop::Contradiction => Finding::Closed,
             Stop::Saturated => Finding::Open("no rule teaches anything more".to_string()),
-            _ => Finding::Open(format!("no contradiction within {rounds} rounds of rules")),
+            stop => Finding::Open(format!("no contradiction, {stop} (budget: {rounds} rounds of rules)")),
         }
     }
 
@@ -91,10 +84,13 @@ impl Climb<'_> {
         match found {
             Search::Candidate(witness) => Finding::Candidate(witness),
             Search::None => Finding::Closed,
-            Search::Open => Finding::Open(format!(
-                "none of {spent} assignments is a solution (budget {})",
-                self.budget.points
-            )),
+            Search::Open => {
+                let mut said = format!("none of {spent} assignments is a solution");
+                if *spent >= self.budget.points {
+                    said.push_str(&format!(" (budget: {} assignments)", self.budget.points));
+                }
+                Finding::Open(said)
+            }
         }
     }
 
@@ -126,9 +122,11 @@ impl Climb<'_> {
         match outcome {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => {
-                Finding::Open(format!("linear reasoning does not close within {branches} branches"))
-            }
+            linear::Outcome::Open => Finding::Open(match (effort.branches, effort.work) {
+                (0, _) => format!("linear reasoning does not close (budget: {branches} branches)"),
+                (_, 0) => format!("linear reasoning does not close (budget: {work} entries of tableaus)"),
+                _ => "linear reasoning finds nothing more to split".to_string(),
+            }),
             linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
@@ -138,10 +136,7 @@ impl Climb<'_> {
 
     fn terms_spent(&self, share: u32) -> Finding {
         let terms = self.budget.terms / share;
-        Finding::Open(format!(
-            "expressions grow beyond what {terms} written terms allow (budget {})",
-            self.budget.terms
-        ))
+        Finding::Open(format!("expressions grow too large (budget: {terms} terms)"))
     }
 
     /// Number theory and case splits on the facts with the negated goal.
@@ -164,7 +159,14 @@ impl Climb<'_> {
         match outcome {
             linear::Outcome::Closed => Finding::Closed,
             linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => Finding::Open(format!("no proof within {cases} cases")),
+            linear::Outcome::Open => Finding::Open(match (left.cases, left.steps, left.work) {
+                (0, ..) => format!("no proof by cases (budget: {cases} cases)"),
+                (_, 0, _) => format!("no proof by number theory (budget: {steps} assignments)"),
+                (.., 0) => {
+                    format!("no proof by cases (budget: {} entries of tableaus)", self.budget.work / share)
+                }
+                _ => "no more cases to look at".to_string(),
+            }),
             linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a solution has no value for a replaced symbol".to_string()),
@@ -187,7 +189,7 @@ impl Climb<'_> {
     /// Puts the facts with `extra` to Z3.
     #[cfg(feature = "smt")]
     pub(super) fn ask(&self, extra: &[Expr], share: u32) -> Finding {
-        use crate::decide::smt::{Question, Response, check};
+        use crate::decide::smt::{NONLINEAR_SHARE, Question, Response, check, is_nonlinear};
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
@@ -195,6 +197,10 @@ impl Climb<'_> {
         let rlimit = self.budget.rlimit / share;
         if rlimit == 0 {
             return Finding::Open("the budget leaves Z3 out".to_string());
+        }
+        if share < NONLINEAR_SHARE && is_nonlinear(self.pool, &conditions) {
+            let share = self.budget.rlimit / NONLINEAR_SHARE;
+            return Finding::Open(format!("Z3 gave up on a nonlinear question (budget: rlimit {share})"));
         }
         let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
         match check(self.pool, &question) {

@@ -58,7 +58,14 @@ pub fn machine_range(low: Option<&Int>, high: Option<&Int>) -> ((Option<i128>, O
 }
 
 /// A deterministic generator of random numbers (splitmix64).
+#[derive(Clone, Debug)]
 pub struct Dice(pub u64);
+
+impl Default for Dice {
+    fn default() -> Dice {
+        Dice(0xFACE)
+    }
+}
 
 impl Dice {
     /// A number below `n`, which is not 0.

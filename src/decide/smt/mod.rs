@@ -1,14 +1,14 @@
 //! Z3 as the last resort: is a conjunction satisfiable?
 //!
 //! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
-//! resource counter (libz3 4.8.12 may deadlock with its own timeout set), and its procedures are chosen among those that count; a
-//! watchdog is behind that. Every check runs in a context of its own, so that an answer does not depend on the questions before it.
+//! resource counter and by nothing else, so that no answer depends on the machine: its procedures are chosen among those that count, questions
+//! on which they would run on for long are not asked, and nonlinear ones get a share of the limit. Every check runs in a context of its own, so
+//! that an answer does not depend on the questions before it.
 mod encode;
 
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use encode::Encoder;
-use std::time::Duration;
-use z3::{Config, Context, Params, SatResult, Solver, Tactic};
+use z3::{Config, Params, SatResult, Solver, Tactic};
 
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
@@ -21,10 +21,8 @@ const MAX_NONLINEAR_BITS: u64 = 128;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
-/// Z3 is interrupted after this long, as the last resort. On recorded queries its resource counter stops it much earlier; on rare generated
-/// ones (several powers with a common symbol, large moduli) a step that does not count runs on. An answer that this limit changes
-/// says `watchdog`.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// A nonlinear question gets this share of the resource limit: a unit may take Z3 much longer there.
+pub const NONLINEAR_SHARE: u32 = 16;
 
 /// A conjunction to check.
 pub struct Question<'a> {
@@ -73,7 +71,7 @@ pub fn check_by(procedure: Procedure, pool: &Pool, question: &Question) -> Respo
 
 fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     let solver = match procedure {
-        Procedure::Counted => solver(question.rlimit),
+        Procedure::Counted => solver(question.rlimit, false),
         Procedure::Default => {
             let solver = Solver::new();
             let mut params = Params::new();
@@ -96,15 +94,11 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     for assertion in encoder.assertions() {
         solver.assert(assertion);
     }
-    let (result, stopped) = watched(&solver);
-    match result {
+    match solver.check() {
         SatResult::Unsat => Response::Unsatisfiable,
-        SatResult::Unknown if stopped => {
-            Response::Unknown("watchdog: Z3 did not keep to its resource limit".to_string())
-        }
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
-            Some(reason) => format!("Z3 gave up at rlimit {}: {reason}", question.rlimit),
-            None => format!("Z3 gave up at rlimit {}", question.rlimit),
+            Some(reason) => format!("Z3 gave up, {reason} (budget: rlimit {})", question.rlimit),
+            None => format!("Z3 gave up (budget: rlimit {})", question.rlimit),
         }),
         SatResult::Sat => match solver.get_model().and_then(|model| encoder.values(&model)) {
             Some(values) => Response::Candidate(values),
@@ -120,8 +114,9 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
     if too_hard(pool, &question).is_some() {
         return None;
     }
-    z3::with_z3_config(&Config::new(), || {
-        let solver = solver(rlimit);
+    let share = if is_nonlinear(pool, question.conditions) { NONLINEAR_SHARE } else { 1 };
+    let core = z3::with_z3_config(&Config::new(), || {
+        let solver = solver(rlimit / share, true);
         let mut encoder = Encoder::new(pool);
         others.iter().for_each(|&c| encoder.require(c));
         let mut labels = Vec::with_capacity(tracked.len());
@@ -134,45 +129,41 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         for assertion in encoder.assertions() {
             solver.assert(assertion);
         }
-        if watched(&solver).0 != SatResult::Unsat {
+        if solver.check() != SatResult::Unsat {
             return None;
         }
         let core = solver.get_unsat_core();
-        Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect())
-    })
+        Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect::<Vec<usize>>())
+    })?;
+    // A core is believed when what is in it is found contradictory by itself.
+    let conditions: Vec<Expr> = core.iter().map(|&i| tracked[i]).chain(others.iter().copied()).collect();
+    let question = Question { ranges: &[], conditions: &conditions, nonzero: &[], rlimit };
+    let suffices = core.len() == tracked.len() || matches!(check(pool, &question), Response::Unsatisfiable);
+    Some(if suffices { core } else { (0..tracked.len()).collect() })
 }
 
 /// A solver that stops after so much work.
 ///
 /// What Z3 chooses for nonlinear integers by itself runs one procedure after the other for so many seconds each, so that its answer depends on
 /// the machine; and the newer of its arithmetic solvers runs long past its resource limit in nonlinear cells and large numbers. The SMT core with
-/// the older one counts nearly all that it does.
-fn solver(rlimit: u32) -> Solver {
+/// the older one counts nearly all that it does. Unless it is told that cores are wanted it names none, which looks like an empty one.
+fn solver(rlimit: u32, cores: bool) -> Solver {
     let solver = Tactic::new("smt").solver();
     let mut params = Params::new();
     params.set_u32("random_seed", 42);
     params.set_u32("rlimit", rlimit);
     params.set_u32("arith.solver", 2);
+    params.set_bool("unsat_core", cores);
     solver.set_params(&params);
     solver
 }
 
-/// Checks; interrupts Z3 after [`PATIENCE`], and says whether it did.
-fn watched(solver: &Solver) -> (SatResult, bool) {
-    let context = Context::thread_local();
-    let handle = context.handle();
-    let (done, waiting) = std::sync::mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(move || {
-            let late = waiting.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
-            if late {
-                handle.interrupt();
-            }
-            late
-        });
-        let result = solver.check();
-        drop(done);
-        (result, watch.join().unwrap_or_default())
+/// Whether conditions multiply or divide by what is no constant. Of such questions Z3 decides those that it does decide early.
+pub fn is_nonlinear(pool: &Pool, conditions: &[Expr]) -> bool {
+    pool.reachable(conditions).into_iter().any(|e| match pool.node(e) {
+        Some(Node::Product(_)) => true,
+        Some(Node::Call(Func::FloorDiv | Func::Mod, args)) => !pool.is_constant(args[1]),
+        _ => false,
     })
 }
 

@@ -13,14 +13,14 @@ use crate::expr::Expr;
 use crate::fake::{Cx, Tensor, Value};
 use crate::ir::{Argument, Dtype, Node};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// The graphs that change a score and mask it are run on one score and its indices.
     pub(super) fn call_flex_attention(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
     ) -> Result<Vec<Value>, CallError> {
-        let arguments: Vec<&Argument> = node.inputs.iter().map(|input| &input.arg).collect();
+        let arguments: Vec<&'p Argument> = node.inputs.iter().map(|input| &input.arg).collect();
         let [q, k, v, score_mod, block_mask, rest @ ..] = arguments.as_slice() else {
             return Err(self.malformed("flex_attention needs query, key, value, a graph and a block mask"));
         };
@@ -46,9 +46,9 @@ impl Interpreter<'_> {
         mask.extend(buffers.get(1).into_iter().flatten().cloned());
         for (argument, inputs) in [(score_mod, score), (block_mask, mask)] {
             let mut graphs = Vec::new();
-            argument.for_each_graph(&mut |graph| graphs.push(graph.clone()));
+            argument.for_each_graph(&mut |graph| graphs.push(graph));
             for graph in graphs {
-                let made = self.run_subgraph(&graph.name, &graph.graph, inputs.clone())?;
+                let made = self.run_subgraph(graph, inputs.clone())?;
                 if !matches!(made.as_slice(), [Value::Tensor(t)] if t.rank() == 0) {
                     let message = format!("`{}` returns one number for each score", graph.name);
                     return Err(self.malformed(message));

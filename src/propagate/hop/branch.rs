@@ -14,16 +14,16 @@ pub(super) struct Branch {
     bounds: FxHashMap<Expr, (Option<Int>, Option<Int>)>,
 }
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// Runs a graph where `condition` holds; without a condition data decides whether it is run.
     pub(super) fn run_branch(
         &mut self,
         condition: Option<Expr>,
-        subgraph: &Subgraph,
+        subgraph: &'p Subgraph,
         inputs: Vec<Value>,
     ) -> Branch {
         let outside = self.env.enter(condition);
-        let results = self.run_subgraph(&subgraph.name, &subgraph.graph, inputs);
+        let results = self.run_subgraph(subgraph, inputs);
         let mut bounds = FxHashMap::default();
         for value in results.iter().flatten() {
             let sizes: &[Expr] = match value {

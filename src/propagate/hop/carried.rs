@@ -3,7 +3,7 @@ use super::super::interpreter::{CallError, Interpreter};
 use super::super::step::FailureKind;
 use crate::fake::{Cx, Tensor, Value};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// Requires what comes out of a turn to have the form of what went in, value by value; an error says which value and which
     /// dimension changes, and how.
     pub(super) fn keep_form(

@@ -5,10 +5,10 @@ use crate::expr::{Expr, Int};
 use crate::fake::{Cx, Value};
 use crate::ir::{Argument, Node};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// `cond`.
-    pub(super) fn call_cond(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+    pub(super) fn call_cond(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
+        let graphs = node.subgraphs();
         let [then, otherwise] = graphs.as_slice() else {
             return Err(self.malformed("cond needs two graphs"));
         };
@@ -20,7 +20,7 @@ impl Interpreter<'_> {
         };
         if let Some(taken) = truth.and_then(|e| self.env.statically(e)) {
             let graph = if taken { then } else { otherwise };
-            return Ok(self.run_subgraph(&graph.name, &graph.graph, operands)?);
+            return Ok(self.run_subgraph(graph, operands)?);
         }
         let falsehood = truth.map(|e| self.env.pool.not(e));
         let first = self.run_branch(truth, then, operands.clone());
@@ -29,8 +29,8 @@ impl Interpreter<'_> {
     }
 
     /// `switch`.
-    pub(super) fn call_switch(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+    pub(super) fn call_switch(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
+        let graphs = node.subgraphs();
         if graphs.is_empty() {
             return Err(self.malformed("switch needs a graph"));
         }
@@ -60,7 +60,7 @@ impl Interpreter<'_> {
             let number = self.env.pool.int(Int::from(i as i64));
             let taken = self.env.pool.eq(index, number);
             match self.env.statically(taken) {
-                Some(true) => return Ok(self.run_subgraph(&graph.name, &graph.graph, operands)?),
+                Some(true) => return Ok(self.run_subgraph(graph, operands)?),
                 Some(false) => {}
                 None => branches.push(self.run_branch(Some(taken), graph, operands.clone())),
             }

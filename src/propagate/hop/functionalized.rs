@@ -5,11 +5,11 @@ use super::wrap::short_name;
 use crate::fake::Value;
 use crate::ir::{Argument, Node};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     pub(super) fn call_functionalized(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
     ) -> Result<Vec<Value>, CallError> {
         let Some(Argument::Operator(op)) = node.inputs.first().map(|i| &i.arg) else {
             return Err(self.malformed("auto_functionalized needs an operator"));

@@ -13,15 +13,14 @@ mod wrap;
 
 use super::interpreter::{CallError, Frame, Interpreter};
 use crate::fake::Value;
-use crate::ir::{Argument, Node, Subgraph};
-use std::sync::Arc;
+use crate::ir::{Argument, Node};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// Calls the higher-order operator `name`.
     pub(super) fn call_higher_order(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
         name: &str,
     ) -> Result<Vec<Value>, CallError> {
         match name {
@@ -42,17 +41,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The graphs among a node's arguments, in order.
-    pub(super) fn graphs(node: &Node) -> Vec<Arc<Subgraph>> {
-        let mut graphs = Vec::new();
-        for input in &node.inputs {
-            input.arg.for_each_graph(&mut |graph| graphs.push(graph.clone()));
-        }
-        graphs
-    }
-
     /// The operands behind the graphs, lists taken apart: those of positions from `first` on.
-    pub(super) fn operands(&mut self, frame: &Frame, node: &Node, first: usize) -> Vec<Value> {
+    pub(super) fn operands(&mut self, frame: &Frame, node: &'p Node, first: usize) -> Vec<Value> {
         let unnamed = node.inputs.iter().filter(|i| i.name.is_empty()).skip(first);
         let arguments: Vec<&Argument> = unnamed.map(|i| &i.arg).collect();
         arguments.into_iter().flat_map(|argument| self.list(frame, argument)).collect()

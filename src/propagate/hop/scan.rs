@@ -5,10 +5,10 @@ use crate::expr::Expr;
 use crate::fake::{Cx, Sizes, Tensor, Value};
 use crate::ir::Node;
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
-    pub(super) fn call_map(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+    pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
+        let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
         let lists = self.operand_lists(frame, node);
         let Some((xs, rest)) = lists.split_first() else {
@@ -16,13 +16,13 @@ impl Interpreter<'_> {
         };
         let (slices, length) = self.slices(xs, "map.C1")?;
         let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
-        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        let results = self.run_subgraph(graph, inputs)?;
         Ok(results.into_iter().map(|value| self.stacked(value, length)).collect())
     }
 
     /// `scan`: the first results are the next carry, whose form has to stay; the others are stacked.
-    pub(super) fn call_scan(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+    pub(super) fn call_scan(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
+        let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("scan needs one graph")) };
         let lists = self.operand_lists(frame, node);
         let [init, xs, rest @ ..] = lists.as_slice() else {
@@ -30,7 +30,7 @@ impl Interpreter<'_> {
         };
         let (slices, length) = self.slices(xs, "scan.C1")?;
         let inputs = init.iter().cloned().chain(slices).chain(rest.iter().flatten().cloned()).collect();
-        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        let results = self.run_subgraph(graph, inputs)?;
         if results.len() < init.len() {
             let message = format!("scan carries {} values, its graph returns {}", init.len(), results.len());
             return Err(self.malformed(message));
@@ -47,9 +47,9 @@ impl Interpreter<'_> {
     pub(super) fn call_associative_scan(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
     ) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+        let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else {
             return Err(self.malformed("associative_scan needs one graph"));
         };
@@ -60,12 +60,12 @@ impl Interpreter<'_> {
         let (slices, length) = self.slices(xs, "associative_scan.C1")?;
         let pairs = slices.iter().chain(&slices).chain(rest.iter().flatten());
         let inputs = pairs.cloned().collect();
-        let results = self.run_subgraph(&graph.name, &graph.graph, inputs)?;
+        let results = self.run_subgraph(graph, inputs)?;
         self.keep_form(&slices, &results, "associative_scan.C2")?;
         Ok(slices.into_iter().map(|slice| self.stacked(slice, length)).collect())
     }
 
-    fn operand_lists(&mut self, frame: &Frame, node: &Node) -> Vec<Vec<Value>> {
+    fn operand_lists(&mut self, frame: &Frame, node: &'p Node) -> Vec<Vec<Value>> {
         let unnamed: Vec<_> = node.inputs.iter().filter(|i| i.name.is_empty()).skip(1).collect();
         unnamed.into_iter().map(|i| self.list(frame, &i.arg)).collect()
     }

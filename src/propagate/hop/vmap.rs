@@ -2,7 +2,7 @@
 use super::super::interpreter::{CallError, Interpreter};
 use crate::fake::{Cx, Sizes, Value};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// A call of `torch._functorch.predispatch`; `None` when `function` is none that is known.
     pub(in super::super) fn call_vmap(
         &mut self,

@@ -5,16 +5,16 @@ use crate::fake::Value;
 use crate::ir::{Dtype, Node};
 use crate::range::ValueRange;
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The body has to return
     /// tensors of the shapes that it was given; what it needs is needed where the condition lets it run.
     pub(super) fn call_while_loop(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
         every_turn: bool,
     ) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+        let graphs = node.subgraphs();
         let [condition, body] = graphs.as_slice() else {
             return Err(self.malformed("while_loop needs two graphs"));
         };
@@ -27,7 +27,7 @@ impl Interpreter<'_> {
             }
         }
         let inputs: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
-        let goes_on = self.run_subgraph(&condition.name, &condition.graph, inputs.clone())?;
+        let goes_on = self.run_subgraph(condition, inputs.clone())?;
         let truth = match goes_on.as_slice() {
             [Value::Bool(e)] => Some(*e),
             [Value::Tensor(t)] if t.dtype == Dtype::Bool && t.rank() == 0 => None,
@@ -40,7 +40,7 @@ impl Interpreter<'_> {
             }
         };
         let outside = self.env.enter(truth);
-        let turned = self.run_subgraph(&body.name, &body.graph, inputs);
+        let turned = self.run_subgraph(body, inputs);
         let kept = turned.map_err(CallError::from).and_then(|next| {
             self.keep_form(&carried, &next, "while_loop.C1")?;
             Ok(next)

@@ -4,15 +4,15 @@ use crate::expr::Expr;
 use crate::fake::Value;
 use crate::ir::{Argument, Node};
 
-impl Interpreter<'_> {
+impl<'p> Interpreter<'p> {
     /// Runs the graph on the operands behind it.
     pub(super) fn call_wrapped(
         &mut self,
         frame: &Frame,
-        node: &Node,
+        node: &'p Node,
         name: &str,
     ) -> Result<Vec<Value>, CallError> {
-        let graphs = Self::graphs(node);
+        let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else {
             return Err(self.malformed(format!("{name} needs one graph")));
         };
@@ -31,13 +31,13 @@ impl Interpreter<'_> {
         if name == "wrap_with_autocast" {
             self.autocast = matches!(node.inputs.get(2).map(|i| &i.arg), Some(Argument::Bool(true)));
         }
-        let result = self.run_subgraph(&graph.name, &graph.graph, inputs);
+        let result = self.run_subgraph(graph, inputs);
         self.autocast = autocast;
         Ok(result?)
     }
 
     /// `out_dtype(op, dtype, args...)`: the operator's result in another dtype.
-    pub(super) fn call_out_dtype(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+    pub(super) fn call_out_dtype(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let (Some(Argument::Operator(op)), Some(Argument::Dtype(dtype))) =
             (node.inputs.first().map(|i| &i.arg), node.inputs.get(1).map(|i| &i.arg))
         else {
@@ -54,7 +54,11 @@ impl Interpreter<'_> {
     }
 
     /// `with_effects(token, op, args...)`: a new token and the operator's results.
-    pub(super) fn call_with_effects(&mut self, frame: &Frame, node: &Node) -> Result<Vec<Value>, CallError> {
+    pub(super) fn call_with_effects(
+        &mut self,
+        frame: &Frame,
+        node: &'p Node,
+    ) -> Result<Vec<Value>, CallError> {
         let Some(Argument::Operator(op)) = node.inputs.get(1).map(|i| &i.arg) else {
             return Err(self.malformed("with_effects needs a token and an operator"));
         };
@@ -69,7 +73,7 @@ impl Interpreter<'_> {
     /// Says that the step at hand calls `op` through an operator that is given it: reports name the operator within.
     pub(super) fn calls_through(&mut self, op: &str) {
         if let Some(step) = self.steps.get_mut(self.origin.0 as usize) {
-            step.op = op.into();
+            step.calls_through(op);
         }
     }
 

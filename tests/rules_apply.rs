@@ -1,0 +1,147 @@
+//! Every rewrite rule applies: an e-graph with this rule alone, which is told its conditions, finds both sides equal. A rule that is
+//! proved and never found would go unnoticed.
+use sizewise::egraph::{Bindings, Graph, Limits, Rule, RuleSet};
+use sizewise::expr::{Expr, Pool, Sort, read};
+
+/// What is put in place of a rule's variables: the integer or the truth value of variable `i`.
+struct Operands {
+    name: &'static str,
+    integer: fn(usize) -> String,
+    truth: fn(usize) -> String,
+}
+
+const OPERANDS: [Operands; 4] = [
+    Operands { name: "symbols", integer: |i| format!("s{i}"), truth: |i| format!("s{i} <= u{i}") },
+    Operands {
+        name: "sums",
+        integer: |i| format!("s{i} + {}*u{i}", i + 2),
+        truth: |i| format!("s{i} + 3*u{i} <= 7"),
+    },
+    Operands { name: "products", integer: |i| format!("s{i}*u{i}"), truth: |i| format!("Eq(s{i}*u{i}, 12)") },
+    Operands {
+        name: "quotients",
+        integer: |i| if i % 2 == 0 { format!("s{i}//(u{i} + 5)") } else { format!("Max(s{i}, u{i})") },
+        truth: |i| format!("Mod(s{i}, 7) < u{i}"),
+    },
+];
+
+/// The rule by itself.
+fn alone(rule: &Rule) -> RuleSet {
+    let (_, text) = RuleSet::builtin_files().iter().find(|(file, _)| *file == rule.file).expect("its file");
+    let lines: Vec<&str> = text.lines().collect();
+    let blank = |i: &usize| lines.get(*i).is_none_or(|line| line.trim().is_empty());
+    let start = (0..rule.line).rev().find(blank).map_or(0, |i| i + 1);
+    let end = (rule.line..=lines.len()).find(blank).unwrap_or(lines.len());
+    RuleSet::parse(&lines[start..end].join("\n"), &rule.file).expect("a rule")
+}
+
+/// What becomes of both sides.
+#[derive(Debug, PartialEq)]
+enum Sides {
+    /// They are one expression as they are written.
+    Same,
+    /// The rule finds them equal.
+    Found,
+    NotFound,
+}
+
+fn apply(rule: &Rule, operands: &Operands, told: bool) -> Sides {
+    let mut pool = Pool::new();
+    let constant = |i: usize| {
+        rule.conditions.iter().any(|c| {
+            let mut seen = false;
+            c.operands.iter().for_each(|p| p.for_each_variable(&mut |v| seen |= v == i));
+            c.name == "const" && seen
+        })
+    };
+    let bindings: Bindings = rule
+        .sorts
+        .iter()
+        .enumerate()
+        .map(|(i, sort)| {
+            let text = match sort {
+                _ if constant(i) => "6".to_string(),
+                Sort::Bool => (operands.truth)(i),
+                _ => (operands.integer)(i),
+            };
+            Some(read::closed(&mut pool, &text).expect("an operand").expr)
+        })
+        .collect();
+    let mut instance = |p: &sizewise::egraph::Pattern| p.instantiate(&mut pool, &bindings).expect("a term");
+    let (left, right) = (instance(&rule.left), instance(&rule.right));
+    let facts: Vec<Expr> =
+        rule.conditions.iter().filter_map(|c| c.requirement()).map(&mut instance).collect();
+    if left == right {
+        return Sides::Same;
+    }
+    let mut graph = Graph::new();
+    for (i, fact) in facts.into_iter().enumerate().filter(|_| told) {
+        graph.assume(&mut pool, fact, i as u32);
+    }
+    graph.add(&mut pool, left);
+    graph.add(&mut pool, right);
+    graph.saturate(&mut pool, &alone(rule), &Limits::default(), None);
+    if graph.equal(&mut pool, left, right) { Sides::Found } else { Sides::NotFound }
+}
+
+/// Rules whose factors are not seen once sums are multiplied out.
+const NOT_OF_SUMS: [&str; 7] = [
+    "div-cancel",
+    "div-split-multiple",
+    "ite-scale",
+    "mod-drop-multiple",
+    "mod-scale",
+    "multiple-above",
+    "multiple-below",
+];
+/// Rules whose factors are not seen in sums, nor in products that are one with another factor.
+const OF_NEITHER: [&str; 17] = [
+    "abs-scale",
+    "div-drop-low-part",
+    "div-exact-factor",
+    "eq-cancel",
+    "le-cancel",
+    "le-cancel-negative",
+    "le-divide",
+    "le-product-sign",
+    "lt-cancel",
+    "lt-cancel-negative",
+    "max-common-factor",
+    "max-scale",
+    "max-scale-negative",
+    "min-common-factor",
+    "min-scale",
+    "mod-drop-product",
+    "product-zero",
+];
+/// Its left side is one product with the equations that its conditions are.
+const NEVER: &str = "div-chain";
+
+#[test]
+fn every_rule_finds_its_two_sides_equal() {
+    let mut wrong = Vec::new();
+    for rule in RuleSet::simplifying().rules() {
+        for operands in &OPERANDS {
+            let name = rule.name.as_str();
+            let excused = match operands.name {
+                "sums" => NOT_OF_SUMS.contains(&name) || OF_NEITHER.contains(&name),
+                "products" => OF_NEITHER.contains(&name),
+                _ => false,
+            };
+            let sides = apply(rule, operands, true);
+            if (sides == Sides::NotFound) != (excused || name == NEVER) {
+                wrong.push(format!("{name} of {}: {sides:?}", operands.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_rule_whose_condition_is_not_known_does_not_apply() {
+    for rule in RuleSet::simplifying().rules() {
+        if rule.conditions.iter().any(|c| c.requirement().is_some()) {
+            assert_ne!(apply(rule, &OPERANDS[0], false), Sides::Found, "{}", rule.name);
+        }
+    }
+}
