@@ -2,6 +2,7 @@
 use crate::query::{self, Fields, Refusal};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest line accepted, in bytes.
 const MAX_LINE: u64 = 64 << 20;
@@ -80,18 +81,26 @@ fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
     if jobs <= 1 || lines.len() <= 1 {
         return lines.iter().filter_map(|line| answer_line(answer, line)).collect();
     }
-    let share = lines.len().div_ceil(jobs);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = lines
-            .chunks(share)
-            .map(|part| {
-                scope.spawn(move || {
-                    part.iter().filter_map(|line| answer_line(answer, line)).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
-    })
+    // Lines take very different times: a thread takes the next one when it is done with its last.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut answers = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(line) = lines.get(at) else { return answers };
+            answers.push((at, answer_line(answer, line)));
+        }
+    };
+    let mut answers = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.min(lines.len())).map(|_| scope.spawn(work)).collect();
+        // A thread that ends in a bug of ours ends the program: no line goes unanswered in silence.
+        let joined = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(joined).collect::<Vec<_>>()
+    });
+    answers.sort_unstable_by_key(|(at, _)| *at);
+    answers.into_iter().filter_map(|(_, answer)| answer).collect()
 }
 
 /// The answer to one line; none to a blank one.

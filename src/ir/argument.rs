@@ -157,6 +157,16 @@ impl Argument {
         }
     }
 
+    /// As [`Argument::for_each_graph`], to change them.
+    pub(super) fn for_each_graph_mut(&mut self, f: &mut dyn FnMut(&mut Arc<Subgraph>)) {
+        match self {
+            Argument::Graph(graph) => f(graph),
+            Argument::List(items) => items.iter_mut().for_each(|argument| argument.for_each_graph_mut(f)),
+            Argument::Map(map) => map.values_mut().for_each(|argument| argument.for_each_graph_mut(f)),
+            _ => {}
+        }
+    }
+
     /// The one value that this argument is; `None` for lists, literals and the like.
     pub fn value(&self) -> Option<ValueId> {
         match self {

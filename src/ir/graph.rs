@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::argument::Argument;
 use super::error::{ReadError, ReadErrorKind, ReadResult};
-use super::meta::Meta;
+use super::meta::{ExprRef, Meta};
 use super::node::{Constant, Input, Node, Output, Target};
 use super::provenance::Provenance;
 
@@ -137,6 +137,28 @@ impl Graph {
         self.nodes.len() + subgraphs.sum::<usize>()
     }
 
+    /// Calls `f` with every expression that is recorded of a value, in the order in which the values are made: those of graphs that a node
+    /// calls come before those of what the node makes.
+    pub(super) fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut ExprRef)) {
+        let mut values = self.values.values_mut().peekable();
+        while let Some(value) = values.next_if(|value| matches!(value.origin, Origin::Input(_))) {
+            value.meta.for_each_expr_mut(f);
+        }
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            for input in &mut node.inputs {
+                input.arg.for_each_graph_mut(&mut |graph| {
+                    // A graph is shared by nobody yet while its program is read.
+                    if let Some(inner) = Arc::get_mut(graph) {
+                        inner.graph.for_each_expr_mut(f);
+                    }
+                });
+            }
+            while let Some(value) = values.next_if(|value| value.origin == Origin::Node(index)) {
+                value.meta.for_each_expr_mut(f);
+            }
+        }
+    }
+
     /// The graphs that nodes of this graph call, each with its node.
     pub fn subgraphs(&self) -> impl Iterator<Item = (&Node, &Graph)> {
         self.nodes.iter().flat_map(|node| node.subgraphs().into_iter().map(move |inner| (node, &inner.graph)))
@@ -165,6 +187,18 @@ impl GraphBuilder {
     /// What is recorded of a value that is made already.
     pub fn meta(&self, value: ValueId) -> Option<&Meta> {
         self.graph.values.get_index(value.index()).map(|(_, value)| &value.meta)
+    }
+
+    /// Records what a value is that was made as unknown.
+    pub(super) fn record(&mut self, value: ValueId, meta: Meta) {
+        if let Some((_, value)) = self.graph.values.get_index_mut(value.index()) {
+            value.meta = meta;
+        }
+    }
+
+    /// The values made so far, with their names.
+    pub(super) fn values(&self) -> impl Iterator<Item = (ValueId, &Arc<str>, &Value)> {
+        self.graph.values()
     }
 
     /// Adds an input.

@@ -13,6 +13,11 @@ use super::dtype::{Device, Dtype, Layout};
 pub struct ExprRef(u32);
 
 impl ExprRef {
+    /// The expression at a place.
+    pub(super) fn nth(index: usize) -> ExprRef {
+        ExprRef(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     /// The place in the table.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -78,7 +83,7 @@ impl ExprTable {
             Some(index) => (index, false),
             None => self.texts.insert_full(SymText { text: text.into(), hint }),
         };
-        ExprRef(u32::try_from(index).unwrap_or(u32::MAX))
+        ExprRef::nth(index)
     }
 
     /// The expression behind a reference; `None` when it is of another table.
@@ -89,6 +94,11 @@ impl ExprTable {
     /// All expressions, in order of first appearance.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SymText> {
         self.texts.iter()
+    }
+
+    /// The table that has these expressions alone, in this order.
+    pub(super) fn reordered(&self, order: &[ExprRef]) -> ExprTable {
+        ExprTable { texts: order.iter().filter_map(|expr| self.get(*expr)).cloned().collect() }
     }
 
     /// How many expressions there are.
@@ -174,6 +184,26 @@ impl Meta {
         match self {
             Meta::Tensor(meta) => Some(meta),
             _ => None,
+        }
+    }
+
+    /// Calls `f` with each expression in it, in the order of the fields.
+    pub(super) fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut ExprRef)) {
+        fn of<T>(sym: &mut Sym<T>, f: &mut dyn FnMut(&mut ExprRef)) {
+            if let Sym::Expr(expr) = sym {
+                f(expr);
+            }
+        }
+        match self {
+            Meta::Tensor(meta) => {
+                let meta = &mut **meta;
+                let sizes = meta.sizes.iter_mut().chain(&mut meta.strides);
+                sizes.chain(std::iter::once(&mut meta.storage_offset)).for_each(|size| of(size, f));
+            }
+            Meta::SymInt(value) => of(value, f),
+            Meta::SymFloat(value) => of(value, f),
+            Meta::SymBool(value) => of(value, f),
+            Meta::CustomObj(_) | Meta::Token | Meta::Unknown => {}
         }
     }
 

@@ -5,6 +5,7 @@ use super::inputs::{InputKind, ProgramInput};
 use super::parse::{Spec, SpecError};
 use crate::expr::{Expr, Int};
 use crate::ir::{PathStep, TreeKey};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 /// One dimension of an input, or a scalar input.
@@ -135,17 +136,17 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
     let Json::Object(entries) = &spec.tree else {
         return Ok(());
     };
-    let mut known: Vec<String> = Vec::new();
+    let mut known: FxHashSet<&str> = FxHashSet::default();
     for input in &contract.inputs {
         for path in std::iter::once(&input.input.path).chain(&input.input.aliases) {
             if let Some(PathStep::Parameter(name)) = path.first() {
-                known.push(name.to_string());
+                known.insert(name);
             }
         }
-        known.push(input.input.placeholder.to_string());
+        known.insert(&input.input.placeholder);
     }
-    for name in entries.keys() {
-        if !known.iter().any(|k| k == name) && !entries[name].is_null() {
+    for (name, entry) in entries {
+        if !known.contains(name.as_str()) && !entry.is_null() {
             let mut names: Vec<String> = contract
                 .inputs
                 .iter()
@@ -164,18 +165,16 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
 /// Refuses parts of a spec that no input has, below the parameters.
 pub(super) fn check_parts(contract: &Contract, spec: &Spec) -> Result<(), SpecError> {
     let Json::Object(entries) = &spec.tree else { return Ok(()) };
-    for (name, entry) in entries {
-        let mut paths: Vec<&[PathStep]> = Vec::new();
-        for input in &contract.inputs {
-            for path in std::iter::once(&input.input.path).chain(&input.input.aliases) {
-                if let Some((PathStep::Parameter(first), rest)) = path.split_first()
-                    && **first == **name
-                {
-                    paths.push(rest);
-                }
+    let mut paths: FxHashMap<&str, Vec<&[PathStep]>> = FxHashMap::default();
+    for input in &contract.inputs {
+        for path in std::iter::once(&input.input.path).chain(&input.input.aliases) {
+            if let Some((PathStep::Parameter(first), rest)) = path.split_first() {
+                paths.entry(first).or_default().push(rest);
             }
         }
-        parts(entry, name, &paths)?;
+    }
+    for (name, entry) in entries {
+        parts(entry, name, paths.get(name.as_str()).map_or(&[], Vec::as_slice))?;
     }
     Ok(())
 }

@@ -48,6 +48,20 @@ pub struct ReadOptions {
 /// program that is not well formed. The error says where.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
     let model = Model::find(bytes, options)?;
+    let dialect = |document: &json::ExportedProgram<'_>| {
+        version::check_schema(document.schema_version).ok()?;
+        version::dialect(document, options).ok()
+    };
+    if let Some(program) =
+        std::str::from_utf8(&model.bytes).ok().and_then(|text| convert::read(text, dialect))
+    {
+        return Ok(program);
+    }
+    read_whole(&model, options)
+}
+
+/// Reads a document as a whole, then builds the program, or says what is wrong.
+fn read_whole(model: &Model<'_>, options: &ReadOptions) -> ReadResult<Program> {
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
     let dialect = version::dialect(&document, options).map_err(place)?;

@@ -15,7 +15,7 @@ use crate::ir::node::{Constant, Input, Node, Output, PassedAs};
 use crate::ir::provenance::Provenance;
 
 /// What a document records of a value.
-enum Recorded<'d> {
+pub(super) enum Recorded<'d> {
     Tensor(&'d json::TensorMeta<'d>),
     SymInt(&'d json::SymInt<'d>),
     SymFloat(&'d json::SymFloat<'d>),
@@ -24,9 +24,9 @@ enum Recorded<'d> {
 }
 
 /// Builds a graph. `tokens` are inputs of which nothing is recorded.
-pub(super) fn convert<'d>(
-    graph: &'d json::Graph<'d>,
-    shared: &mut Shared<'d>,
+pub(super) fn convert<'t>(
+    graph: &json::Graph<'t>,
+    shared: &mut Shared<'t>,
     tokens: &FxHashSet<String>,
 ) -> ReadResult<Graph> {
     let capacity = graph.tensor_values.0.len() + graph.sym_int_values.0.len() + graph.sym_bool_values.0.len();
@@ -35,6 +35,7 @@ pub(super) fn convert<'d>(
     let mut scope = Scope {
         builder: GraphBuilder::with_capacity(capacity),
         recorded,
+        awaited: None,
         pending: &graph.nodes,
         shared,
         last: Default::default(),
@@ -64,7 +65,7 @@ pub(super) fn convert<'d>(
 }
 
 /// The name of a node; older programs leave it to the first output.
-fn node_name(node: &json::Node<'_>, index: usize) -> Arc<str> {
+pub(super) fn node_name(node: &json::Node<'_>, index: usize) -> Arc<str> {
     match node.name.as_deref().or_else(|| output_names(&node.outputs).next()) {
         Some(name) => name.into(),
         None => format!("node_{index}").into(),
@@ -94,18 +95,46 @@ fn graph_error(message: String) -> ReadError {
 }
 
 /// A graph under construction.
-struct Scope<'s, 'd> {
+pub(super) struct Scope<'s, 'd, 't> {
     builder: GraphBuilder,
     /// What is recorded of the values that are not made yet.
     recorded: FxHashMap<&'d str, Recorded<'d>>,
+    /// What the values made so far are said to be, while what is recorded of them is still to come.
+    awaited: Option<Vec<&'static str>>,
     /// The nodes from the one being built on.
     pending: &'d [json::Node<'d>],
-    shared: &'s mut Shared<'d>,
+    shared: &'s mut Shared<'t>,
     /// The texts of the last node's provenance.
-    last: [Last<'d>; 5],
+    last: [Last<'t>; 5],
 }
 
-impl<'d> Scope<'_, 'd> {
+impl<'s, 'd, 't> Scope<'s, 'd, 't> {
+    /// A graph whose values are made before it is known what is recorded of them.
+    pub(super) fn awaiting(shared: &'s mut Shared<'t>) -> Scope<'s, 'd, 't> {
+        Scope {
+            builder: GraphBuilder::default(),
+            recorded: FxHashMap::default(),
+            awaited: Some(Vec::new()),
+            pending: &[],
+            shared,
+            last: Default::default(),
+        }
+    }
+
+    /// Takes what is recorded of a value that was made before; `None` where something is odd.
+    pub(super) fn fill(&mut self, name: &str, recorded: &Recorded<'_>) -> Option<()> {
+        let value = self.builder.find(name)?;
+        let meta = self.meta(recorded).ok()?;
+        let kind = self.awaited.as_ref()?.get(value.index())?;
+        let first = matches!(self.builder.meta(value)?, Meta::Unknown);
+        (first && meta.kind_name() == *kind).then(|| self.builder.record(value, meta))
+    }
+
+    /// The graph, of which nothing more is to come.
+    pub(super) fn into_builder(self) -> GraphBuilder {
+        self.builder
+    }
+
     fn record<V>(
         &mut self,
         values: &'d json::Ordered<'d, V>,
@@ -120,13 +149,29 @@ impl<'d> Scope<'_, 'd> {
     }
 
     /// Takes what is recorded of the value that is made now, of the kind its maker says it is.
-    fn take_meta(&mut self, name: &str, kind: &str) -> ReadResult<Meta> {
+    fn take_meta(&mut self, name: &str, kind: &'static str) -> ReadResult<Meta> {
+        if let Some(kinds) = &mut self.awaited {
+            kinds.push(kind);
+            return Ok(Meta::Unknown);
+        }
         let Some(recorded) = self.recorded.remove(name) else {
             let what =
                 if self.builder.find(name).is_some() { "is made twice" } else { "has no recorded metadata" };
             return Err(graph_error(format!("the value `{name}` {what}")));
         };
-        let meta = match recorded {
+        let meta = self.meta(&recorded)?;
+        if meta.kind_name() != kind {
+            let found = meta.kind_name();
+            return Err(graph_error(format!(
+                "the value `{name}` is made as a {kind} but recorded as a {found}"
+            )));
+        }
+        Ok(meta)
+    }
+
+    /// What is recorded of a value.
+    fn meta(&mut self, recorded: &Recorded<'_>) -> ReadResult<Meta> {
+        Ok(match recorded {
             Recorded::Tensor(meta) => Meta::Tensor(Box::new(self.tensor_meta(meta)?)),
             Recorded::SymInt(json::SymInt::Int(Int(value))) => Meta::SymInt(Sym::Literal(*value)),
             Recorded::SymInt(json::SymInt::Expr(expr)) => Meta::SymInt(self.expr(expr)),
@@ -135,14 +180,7 @@ impl<'d> Scope<'_, 'd> {
             Recorded::SymBool(json::SymBool::Bool(value)) => Meta::SymBool(Sym::Literal(*value)),
             Recorded::SymBool(json::SymBool::Expr(expr)) => Meta::SymBool(self.expr(expr)),
             Recorded::CustomObj(object) => Meta::CustomObj(self.shared.text(&object.class_fqn)),
-        };
-        if meta.kind_name() != kind {
-            let found = meta.kind_name();
-            return Err(graph_error(format!(
-                "the value `{name}` is made as a {kind} but recorded as a {found}"
-            )));
-        }
-        Ok(meta)
+        })
     }
 
     fn tensor_meta(&mut self, meta: &json::TensorMeta<'_>) -> ReadResult<TensorMeta> {
@@ -187,8 +225,8 @@ impl<'d> Scope<'_, 'd> {
         Ok(Device { kind: self.shared.text(&device.kind), index })
     }
 
-    fn input(&mut self, input: &'d Json<'d>, tokens: &FxHashSet<String>) -> ReadResult<()> {
-        let (name, kind): (&str, _) = match input {
+    pub(super) fn input(&mut self, input: &Json<'t>, tokens: &FxHashSet<String>) -> ReadResult<()> {
+        let (name, kind): (&str, &'static str) = match input {
             Json::Tensor(tensor) => (&tensor.name, "tensor"),
             Json::SymInt(json::SymIntArgument::Name(name)) => (name, "SymInt"),
             Json::SymFloat(json::SymFloatArgument::Name(name)) => (name, "SymFloat"),
@@ -202,7 +240,8 @@ impl<'d> Scope<'_, 'd> {
                 return Ok(());
             }
         };
-        let unrecorded_token = tokens.contains(name) && !self.recorded.contains_key(name);
+        let unrecorded_token =
+            self.awaited.is_none() && tokens.contains(name) && !self.recorded.contains_key(name);
         let meta = if unrecorded_token { Meta::Token } else { self.take_meta(name, kind)? };
         self.builder.input(name.into(), meta).map(drop)
     }
@@ -223,7 +262,7 @@ impl<'d> Scope<'_, 'd> {
         })
     }
 
-    fn node(&mut self, node: &'d json::Node<'d>, name: Arc<str>) -> ReadResult<()> {
+    pub(super) fn node(&mut self, node: &json::Node<'t>, name: Arc<str>) -> ReadResult<()> {
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
             let arg =
@@ -241,7 +280,7 @@ impl<'d> Scope<'_, 'd> {
                 self.output(output, &name).map_err(|error| error.under(|| format!("outputs[{index}]")))?;
             outputs.push(output);
         }
-        let mut share = |text: &'d Option<Escaped<'d>>, last: &mut Last<'d>| {
+        let mut share = |text: &Option<Escaped<'t>>, last: &mut Last<'t>| {
             text.as_ref().map(|text| self.shared.written(text, last))
         };
         let [trace, modules, function, functions, custom] = &mut self.last;
@@ -266,7 +305,7 @@ impl<'d> Scope<'_, 'd> {
                 });
                 Ok(Output::List(values.collect::<ReadResult<_>>()?))
             };
-        let (name, kind): (&str, _) = match output {
+        let (name, kind): (&str, &'static str) = match output {
             Json::Tensor(tensor) | Json::OptionalTensor(json::OptionalTensorArgument::Tensor(tensor)) => {
                 (&tensor.name, "tensor")
             }
@@ -296,7 +335,7 @@ impl<'d> Scope<'_, 'd> {
         self.make(name, kind, node).map(Output::Value)
     }
 
-    fn make(&mut self, name: &str, kind: &str, node: &Arc<str>) -> ReadResult<ValueId> {
+    fn make(&mut self, name: &str, kind: &'static str, node: &Arc<str>) -> ReadResult<ValueId> {
         let meta = self.take_meta(name, kind)?;
         let name = if **node == *name { Arc::clone(node) } else { Arc::from(name) };
         self.builder.output_of_next_node(name, meta)
@@ -347,7 +386,7 @@ impl<'d> Scope<'_, 'd> {
         })
     }
 
-    fn argument(&mut self, argument: &'d Json<'d>) -> ReadResult<Argument> {
+    pub(super) fn argument(&mut self, argument: &Json<'t>) -> ReadResult<Argument> {
         let ints = |list: &Vec<Int>| list.iter().map(|Int(value)| *value).collect::<Vec<i64>>();
         let floats = |list: &Vec<Double>| list.iter().map(|Double(value)| *value).collect::<Vec<f64>>();
         Ok(match argument {

@@ -1,7 +1,10 @@
 //! From the schema's JSON to the program: names become values, texts are shared, the whole is checked.
 
 mod graph;
+mod passing;
 mod signature;
+
+pub(super) use passing::read;
 
 use std::sync::Arc;
 
@@ -10,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::json::{self, Int};
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
+use crate::ir::graph::Graph;
 use crate::ir::meta::ExprTable;
 use crate::ir::node::{Constant, Target};
 use crate::ir::outline::ValueKind;
@@ -18,19 +22,19 @@ use crate::ir::pytree::{NamedTupleFields, TreeSpec};
 
 /// What all graphs of a program share.
 #[derive(Default)]
-struct Shared<'d> {
+struct Shared<'t> {
     exprs: ExprTable,
     texts: FxHashSet<Arc<str>>,
     targets: FxHashMap<Box<str>, Target>,
-    written: FxHashMap<&'d str, Arc<str>>,
+    written: FxHashMap<&'t str, Arc<str>>,
 }
 
 /// A text of the last node: nodes that follow each other are often from the same line and module.
-type Last<'d> = Option<(&'d str, Arc<str>)>;
+type Last<'t> = Option<(&'t str, Arc<str>)>;
 
-impl<'d> Shared<'d> {
+impl<'t> Shared<'t> {
     /// A text of which the document's own writing is looked up, so that its escapes are read once.
-    fn written(&mut self, text: &'d json::Escaped<'d>, last: &mut Last<'d>) -> Arc<str> {
+    fn written(&mut self, text: &json::Escaped<'t>, last: &mut Last<'t>) -> Arc<str> {
         let written = match text {
             json::Escaped::Written(written) => *written,
             json::Escaped::Read(text) => return self.text(text),
@@ -71,6 +75,17 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
     let tokens = signature::token_names(&module.signature);
     let graph = graph::convert(&module.graph, &mut shared, &tokens)
         .map_err(|error| error.under(|| "graph_module.graph".to_owned()))?;
+    assemble(document, graph, shared.exprs, dialect)
+}
+
+/// Builds the program around its graph.
+fn assemble(
+    document: &json::ExportedProgram<'_>,
+    graph: Graph,
+    exprs: ExprTable,
+    dialect: Dialect,
+) -> ReadResult<Program> {
+    let module = &document.graph_module;
     let signature = signature::convert(&module.signature, &graph)
         .map_err(|error| error.under(|| "graph_module.signature".to_owned()))?;
 
@@ -87,7 +102,7 @@ pub(super) fn program(document: &json::ExportedProgram<'_>, dialect: Dialect) ->
     let mut program = Program {
         graph,
         signature,
-        exprs: shared.exprs,
+        exprs,
         range_constraints,
         guards_code: texts(&document.guards_code),
         dialect,
@@ -207,3 +222,6 @@ fn call_value(argument: &json::Argument<'_>) -> CallValue {
         _ => CallValue::Other,
     }
 }
+
+#[cfg(test)]
+mod tests;

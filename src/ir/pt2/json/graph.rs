@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A graph: nodes in order of execution and what is known of each value they make.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(in crate::ir::pt2) struct Graph<'a> {
     #[serde(borrow)]
     pub inputs: Vec<Argument<'a>>,

@@ -15,7 +15,10 @@ pub(super) use argument::*;
 pub(super) use escaped::Escaped;
 pub(super) use graph::*;
 pub(super) use program::*;
+pub(super) use quick::read as read_quickly;
 pub(super) use scalar::*;
+
+use std::marker::PhantomData;
 
 use crate::ir::error::{Place, ReadError, ReadErrorKind, ReadResult};
 
@@ -79,7 +82,7 @@ pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResul
         let message = format!("not UTF-8 at byte {}; expected JSON text", error.valid_up_to());
         ReadError::new(ReadErrorKind::Syntax, message)
     })?;
-    if let Some(value) = quick::read(text) {
+    if let Some(value) = quick::read(text, PhantomData) {
         return Ok(value);
     }
     let first = match serde_json::from_str(text) {

@@ -16,9 +16,9 @@ pub(super) const AS_WRITTEN: &str = "$as written";
 const MAX_DEPTH: u8 = 127;
 
 /// Reads a whole document.
-pub(super) fn read<'a, T: de::Deserialize<'a>>(text: &'a str) -> Option<T> {
+pub(in crate::ir::pt2) fn read<'a, T: DeserializeSeed<'a>>(text: &'a str, seed: T) -> Option<T::Value> {
     let mut reader = Reader { text, at: 0, depth: 0 };
-    let value = T::deserialize(&mut reader).ok()?;
+    let value = seed.deserialize(&mut reader).ok()?;
     reader.space();
     (reader.at == text.len()).then_some(value)
 }
@@ -56,11 +56,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     /// Skips white space.
+    #[inline]
     fn space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
@@ -68,11 +70,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The next byte that is no white space, not taken.
+    #[inline]
     fn next(&mut self) -> Read<u8> {
         self.space();
         self.peek().ok_or(GivenUp)
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Read<()> {
         if self.next()? != byte {
             return Err(GivenUp);
@@ -158,6 +162,7 @@ impl<'a> Reader<'a> {
         text.parse().map_err(|_| GivenUp)
     }
 
+    #[inline]
     fn enter(&mut self, open: u8) -> Read<()> {
         self.expect(open)?;
         if self.depth == MAX_DEPTH {
@@ -167,6 +172,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    #[inline]
     fn leave(&mut self, close: u8) -> Read<()> {
         self.expect(close)?;
         self.depth -= 1;
@@ -174,6 +180,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether another entry follows before `close`, which is not taken; `first` tells whether one was read already.
+    #[inline]
     fn more(&mut self, first: &mut bool, close: u8) -> Read<bool> {
         let next = self.next()?;
         if next == close {
