@@ -1,7 +1,7 @@
 //! What ranges and residues are derived from the facts of recorded queries, for every part of their goals.
 //!
-//! `tests/data/queries/ranges.txt` has a line for each query: the domains of the parts, or `!` where the facts contradict each other.
-//! A smaller domain is progress: `SIZEWISE_RECORD=1` writes the file anew, to be read before it is kept.
+//! `tests/data/queries/ranges*.txt` have a line for each query: the domains of the parts, or `!` where the facts contradict each other.
+//! A smaller domain is progress: `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
 use serde_json::Value;
 use sizewise::expr::{Pool, Sort, read};
 use sizewise::range::{DomainTable, ValueRange};
@@ -14,9 +14,9 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries").join(name)
 }
 
-fn queries() -> Vec<Value> {
+fn queries(files: &[&str]) -> Vec<Value> {
     let mut queries = Vec::new();
-    for name in ["classics", "hard", "torch", "jax", "tvm"] {
+    for name in files {
         let text = std::fs::read_to_string(file(&format!("{name}.jsonl"))).expect("queries");
         queries.extend(text.lines().map(|line| serde_json::from_str(line).expect("JSON")));
     }
@@ -53,17 +53,26 @@ fn derived(query: &Value) -> String {
     parts.map(|e| format!("{:?}", table.domain(&pool, e))).collect::<Vec<_>>().join("; ")
 }
 
-#[test]
-fn ranges_are_as_recorded() {
-    let queries = queries();
+fn assert_as_recorded(name: &str, files: &[&str]) {
+    let queries = queries(files);
     let id = |query: &Value| query["id"].as_str().expect("an id").to_string();
     if std::env::var_os("SIZEWISE_RECORD").is_some() {
         let text: String = queries.iter().map(|q| format!("{}: {}\n", id(q), derived(q))).collect();
-        std::fs::write(file("ranges.txt"), text).expect("it is written");
+        std::fs::write(file(name), text).expect("it is written");
     }
-    let recorded = std::fs::read_to_string(file("ranges.txt")).expect("the file");
+    let recorded = std::fs::read_to_string(file(name)).expect("the file");
     assert_eq!(recorded.lines().count(), queries.len());
     for (query, line) in queries.iter().zip(recorded.lines()) {
         assert_eq!(format!("{}: {}", id(query), derived(query)), line, "{query}");
     }
+}
+
+#[test]
+fn ranges_are_as_recorded() {
+    assert_as_recorded("ranges.txt", &["classics", "hard", "torch", "jax", "tvm"]);
+}
+
+#[test]
+fn ranges_of_generated_queries_are_as_recorded() {
+    assert_as_recorded("ranges_generated.txt", &["generated"]);
 }

@@ -97,3 +97,8 @@ fn each_rung_settles_alone_what_it_did_of_compilers() {
 fn each_rung_settles_alone_what_it_did_of_exports() {
     assert_as_strong_as_listed("strength_exports.txt", &["torch", "hard"]);
 }
+
+#[test]
+fn each_rung_settles_alone_what_it_did_of_generated_queries() {
+    assert_as_strong_as_listed("strength_generated.txt", &["generated"]);
+}

@@ -43,12 +43,12 @@ fn answered(query: &Value) -> String {
 const FILES: [&str; 5] = ["classics", "torch", "jax", "tvm", "hard"];
 
 /// Asserts the answers to those queries that are among the slow ones (`slow.txt`), or are not.
-fn assert_as_recorded(name: &str, slow: bool) {
+fn assert_as_recorded(name: &str, files: &[&str], slow: bool) {
     let read = |name: &str| std::fs::read_to_string(file(name)).expect("a file of the source tree");
     let listed = read("slow.txt");
     let listed: Vec<&str> = listed.lines().collect();
     let is_chosen = |q: &Value| q["id"].as_str().is_some_and(|id| listed.contains(&id)) == slow;
-    let texts: Vec<String> = FILES.iter().map(|name| read(&format!("{name}.jsonl"))).collect();
+    let texts: Vec<String> = files.iter().map(|name| read(&format!("{name}.jsonl"))).collect();
     let queries = texts.iter().flat_map(|t| t.lines()).map(|l| serde_json::from_str(l).expect("JSON"));
     let queries: Vec<Value> = queries.filter(is_chosen).collect();
     if std::env::var_os("SIZEWISE_RECORD").is_some() {
@@ -64,10 +64,16 @@ fn assert_as_recorded(name: &str, slow: bool) {
 
 #[test]
 fn recorded_queries_are_answered_as_they_were() {
-    assert_as_recorded("verdicts.txt", false);
+    assert_as_recorded("verdicts.txt", &FILES, false);
 }
 
 #[test]
 fn slow_queries_are_answered_as_they_were() {
-    assert_as_recorded("verdicts_slow.txt", true);
+    assert_as_recorded("verdicts_slow.txt", &FILES, true);
+}
+
+/// Small random questions, some of each kind that a rung is for.
+#[test]
+fn generated_queries_are_answered_as_they_were() {
+    assert_as_recorded("verdicts_generated.txt", &["generated"], false);
 }
