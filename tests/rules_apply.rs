@@ -145,3 +145,15 @@ fn a_rule_whose_condition_is_not_known_does_not_apply() {
         }
     }
 }
+
+#[test]
+fn proofs_use_all_rules_but_those_for_small_forms() {
+    let names =
+        |rules: &RuleSet| rules.rules().iter().map(|r| (r.file.clone(), r.name.clone())).collect::<Vec<_>>();
+    let for_proofs: Vec<_> = names(RuleSet::simplifying())
+        .into_iter()
+        .filter(|(file, _)| file != "simplification.rules")
+        .collect();
+    assert!(!for_proofs.is_empty() && for_proofs.len() < RuleSet::simplifying().rules().len());
+    assert_eq!(names(RuleSet::builtin()), for_proofs);
+}

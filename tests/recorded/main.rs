@@ -120,6 +120,11 @@ kinds! {
     squares: "squares", 1 of 1;
     lattice: "lattice", 1 of 1;
     congruence: "congruence", 1 of 1;
+    equation: "equation", 1 of 1;
+    number_1: "number", 1 of 2;
+    number_2: "number", 2 of 2;
+    search: "search", 1 of 1;
+    tower: "tower", 1 of 1;
 }
 
 /// Of these, verdicts alone.
