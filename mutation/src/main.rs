@@ -144,7 +144,7 @@ fn run(root: &Path, work: &Path, arguments: &Arguments) -> Result<(), String> {
     numbers.truncate(arguments.sample);
     numbers.retain(wanted);
     eprintln!("{} mutants to run", numbers.len());
-    Campaign::new(&copy.root, work, &mutants, &tests, arguments.seconds).run(
+    Campaign::new(&copy.root, work, &mutants, &tests, arguments.seconds, &known).run(
         &numbers,
         &results,
         arguments.jobs,

@@ -124,6 +124,8 @@ kinds! {
     number_1: "number", 1 of 2;
     number_2: "number", 2 of 2;
     search: "search", 1 of 1;
+    product: "product", 1 of 1;
+    huge: "huge", 1 of 1;
     tower: "tower", 1 of 1;
 }
 
