@@ -73,7 +73,11 @@ fn z3_alone_comes_to_the_same_verdict() {
 /// `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
 #[test]
 fn an_obligation_is_written_in_full() {
-    let table: [(&str, &[&str], &str); 3] = [
+    let table: [(&str, &[&str], &str); 7] = [
+        ("product", &[], "a*b <= 4"),
+        ("quotient", &["a > 0"], "a//b <= 3"),
+        ("remainder", &[], "Eq(Mod(a, b), 3)"),
+        ("cancelled", &["c > 0"], "(a*b)//b <= c"),
         ("linear", &["a + b <= 4", "a >= -2"], "Max(a, 2*b) < 7"),
         ("nonlinear", &["Ne(c, 0)", "(a < 3) | (b < 3)"], "Eq(Mod(a, c) + (b//4), Abs(a)) & Ne(a*a*b, 5)"),
         ("choice", &["Eq(Mod(a, 8), 0)"], "Eq(Where(a > b, Min(a, b, c), 7), 1)"),
@@ -96,5 +100,25 @@ fn what_has_no_counterpart_is_not_written() {
         let mut question = question(&[], goal);
         let text = decide::obligation(&mut question.pool, &question.premises.facts, question.goal, "unknown");
         assert_eq!(text, None, "{goal}");
+    }
+}
+
+#[cfg(feature = "smt")]
+#[test]
+fn what_is_too_hard_is_not_put_to_z3() {
+    let factors = (0..70).map(|i| format!("(a + {i})//(b + {i})")).collect::<Vec<_>>().join(" + ");
+    let table = [
+        ("a <= a + 1 + b*b*b*b*b*b", None),
+        ("b*b*b*b*b >= 0 - 1", None),
+        ("b*b*b*b >= 0", Some(true)),
+        (factors.as_str(), None),
+        ("a*b*1361129467683753853853498429727072845824 + c*c >= 7", None),
+        ("a*1361129467683753853853498429727072845824 + c >= 7", Some(false)),
+    ];
+    for (goal, expected) in table {
+        let mut question = question(&["b >= 1"], goal);
+        let (facts, goal_read) = (&question.premises.facts, question.goal);
+        let answer = decide::by_z3_alone(&mut question.pool, facts, goal_read, 200_000, true);
+        assert_eq!(answer, expected, "{goal}");
     }
 }

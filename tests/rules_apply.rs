@@ -1,7 +1,7 @@
 //! Every rewrite rule applies: an e-graph with this rule alone, which is told its conditions, finds both sides equal. A rule that is
 //! proved and never found would go unnoticed.
 use sizewise::egraph::{Bindings, Graph, Limits, Rule, RuleSet};
-use sizewise::expr::{Expr, Pool, Sort, read};
+use sizewise::expr::{Expr, Int, Pool, Sort, Value, read};
 
 /// What is put in place of a rule's variables: the integer or the truth value of variable `i`.
 struct Operands {
@@ -143,5 +143,59 @@ fn a_rule_whose_condition_is_not_known_does_not_apply() {
         if rule.conditions.iter().any(|c| c.requirement().is_some()) {
             assert_ne!(apply(rule, &OPERANDS[0], false), Sides::Found, "{}", rule.name);
         }
+    }
+}
+
+#[test]
+fn proofs_use_all_rules_but_those_for_small_forms() {
+    let names =
+        |rules: &RuleSet| rules.rules().iter().map(|r| (r.file.clone(), r.name.clone())).collect::<Vec<_>>();
+    let for_proofs: Vec<_> = names(RuleSet::simplifying())
+        .into_iter()
+        .filter(|(file, _)| file != "simplification.rules")
+        .collect();
+    assert!(!for_proofs.is_empty() && for_proofs.len() < RuleSet::simplifying().rules().len());
+    assert_eq!(names(RuleSet::builtin()), for_proofs);
+}
+
+#[test]
+fn every_operation_of_rules_has_its_value() {
+    let table = [
+        ("(+ ?a ?b)", "9"),
+        ("(- ?a ?b)", "5"),
+        ("(- ?a)", "-7"),
+        ("(* ?a ?b)", "14"),
+        ("(// ?a ?b)", "3"),
+        ("(% ?a ?b)", "1"),
+        ("(min ?a ?b)", "2"),
+        ("(max ?a ?b)", "7"),
+        ("(abs (- ?b ?a))", "5"),
+        ("(ite (< ?a ?b) 3 4)", "4"),
+        ("(ite (<= ?a ?a) 3 4)", "3"),
+        ("(ite (< ?a ?a) 3 4)", "4"),
+        ("(ite (>= ?a ?b) 3 4)", "3"),
+        ("(ite (>= ?a ?a) 3 4)", "3"),
+        ("(ite (>= ?b ?a) 3 4)", "4"),
+        ("(ite (> ?a ?b) 3 4)", "3"),
+        ("(ite (> ?a ?a) 3 4)", "4"),
+        ("(ite (> ?b ?a) 3 4)", "4"),
+        ("(ite (== ?a ?a) 3 4)", "3"),
+        ("(ite (!= ?a ?a) 3 4)", "4"),
+        ("(ite (and (< ?b ?a) (< ?a ?b)) 3 4)", "4"),
+        ("(ite (or (< ?b ?a) (< ?a ?b)) 3 4)", "3"),
+        ("(ite (not (< ?b ?a)) 3 4)", "4"),
+    ];
+    for (term, expected) in table {
+        let text = format!("# both variables\nvalue: (+ (* 0 ?a) (* 0 ?b) {term}) => (+ ?a ?b)");
+        let rules = RuleSet::parse(&text, "f").expect("a rule");
+        let rule = &rules.rules()[0];
+        let values = [Value::Int(Int::from(7)), Value::Int(Int::from(2))];
+        let expected: Int = expected.parse().expect("an integer");
+        assert_eq!(rule.left.evaluate(&values), Ok(Value::Int(expected)), "{term}");
+        // In place of the variables, the same.
+        let mut pool = Pool::new();
+        let bindings: Bindings = [7, 2].into_iter().map(|v| Some(pool.int(v))).collect();
+        let instance = rule.left.instantiate(&mut pool, &bindings).expect("a term");
+        assert_eq!(rule.left.evaluate(&values).ok(), pool.constant_value(instance), "{term}");
     }
 }

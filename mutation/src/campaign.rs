@@ -56,14 +56,24 @@ pub struct Campaign<'a> {
 }
 
 impl<'a> Campaign<'a> {
+    /// `known` says which tests caught what before.
     pub fn new(
         root: &'a Path,
         work: &'a Path,
         mutants: &'a [Mutant],
         tests: &'a [Test],
         budget: f64,
+        known: &BTreeMap<String, Entry>,
     ) -> Self {
-        Campaign { root, work, mutants, tests, budget, catches: Mutex::default() }
+        let titles: HashMap<String, usize> = tests.iter().enumerate().map(|(i, t)| (t.title(), i)).collect();
+        let mut catches: HashMap<(String, usize), f64> = HashMap::new();
+        for entry in known.values() {
+            let file = entry.name.split(':').next().unwrap_or_default();
+            if let Some(&test) = titles.get(&entry.by) {
+                *catches.entry((file.to_string(), test)).or_default() += 1.0;
+            }
+        }
+        Campaign { root, work, mutants, tests, budget, catches: Mutex::new(catches) }
     }
 
     /// Runs the mutants of these numbers, `jobs` at a time, and appends what comes of each.

@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 /// How often the compiler is asked before its errors count as ours.
 const ROUNDS: usize = 40;
 
+/// The name and the program of each test target, or what the compiler has against the sources.
+type Compiled = Result<Vec<(String, PathBuf)>, Vec<Value>>;
+
 /// The instrumented copy.
 pub struct Copy {
     pub root: PathBuf,
@@ -171,7 +174,7 @@ impl Copy {
     }
 
     /// Checks the library, which is quick, then builds the tests: the name and the program of each target, or the errors.
-    fn compile(&self) -> Result<Result<Vec<(String, PathBuf)>, Vec<Value>>, String> {
+    fn compile(&self) -> Result<Compiled, String> {
         let mut built = Vec::new();
         for arguments in [&["check", "--lib"][..], &["test", "--no-run", "--tests"]] {
             let output = self.cargo(arguments).output().map_err(|e| format!("cargo: {e}"))?;

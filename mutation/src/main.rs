@@ -17,16 +17,20 @@ use mutants::Mutant;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const USAGE: &str = "usage: sizewise-mutation run [--seconds N] [--jobs N] [--again] [PART-OF-A-NAME...]
-       sizewise-mutation report [--missed]
+const USAGE: &str =
+    "usage: sizewise-mutation run [--sample N] [--seconds N] [--jobs N] [--again] [PART-OF-A-NAME...]
+       sizewise-mutation report [--sample N] [--missed]
+--sample   so many mutants that can be switched on, spread over all (all of them)
 --seconds  what the tests of one mutant may cost (5)
 --jobs     how many mutants are run at the same time (1)
 --again    runs again those that were missed";
 
 struct Arguments {
+    sample: usize,
     seconds: f64,
     jobs: usize,
     again: bool,
+    missed: bool,
     parts: Vec<String>,
 }
 
@@ -42,12 +46,16 @@ fn work(root: &Path) -> PathBuf {
 }
 
 fn arguments(mut given: std::env::Args) -> Option<Arguments> {
-    let mut arguments = Arguments { seconds: 5.0, jobs: 1, again: false, parts: Vec::new() };
+    let parts = Vec::new();
+    let mut arguments =
+        Arguments { sample: usize::MAX, seconds: 5.0, jobs: 1, again: false, missed: false, parts };
     while let Some(argument) = given.next() {
         match argument.as_str() {
             "--seconds" => arguments.seconds = given.next()?.parse().ok()?,
             "--jobs" => arguments.jobs = given.next()?.parse().ok()?,
+            "--sample" => arguments.sample = given.next()?.parse().ok()?,
             "--again" => arguments.again = true,
+            "--missed" => arguments.missed = true,
             option if option.starts_with('-') => return None,
             part => arguments.parts.push(part.to_string()),
         }
@@ -78,6 +86,25 @@ fn record(copy: &copy::Copy, work: &Path, mutants: &[Mutant]) -> Result<Vec<suit
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(recorded.into_iter().flat_map(|r| r.tests).collect())
+}
+
+/// Mutants in an order that has nothing to do with where they are: as many as one likes from the beginning are a sample of all.
+fn spread(mutants: &[Mutant], wanted: impl Fn(Number) -> bool) -> Vec<Number> {
+    let mut numbers: Vec<Number> = (0..mutants.len() as Number).filter(|n| wanted(*n)).collect();
+    numbers.sort_by_key(|&n| mutants::hash(&mutants[n as usize].key));
+    numbers
+}
+
+fn report(root: &Path, work: &Path, arguments: &Arguments) -> Result<(), String> {
+    let mutants = mutants::list(root)?;
+    let known = campaign::known(&work.join("results.jsonl"));
+    let unviable = |m: &Mutant| known.get(&m.key).is_some_and(|e| e.outcome == Outcome::Unviable);
+    let mut sample = spread(&mutants, |n| !unviable(&mutants[n as usize]));
+    sample.truncate(arguments.sample);
+    let is_in = |n: usize| unviable(&mutants[n]) || sample.contains(&(n as Number));
+    let chosen: Vec<Mutant> = (0..mutants.len()).filter(|n| is_in(*n)).map(|n| mutants[n].clone()).collect();
+    report::print(&chosen, &known, arguments.missed);
+    Ok(())
 }
 
 fn run(root: &Path, work: &Path, arguments: &Arguments) -> Result<(), String> {
@@ -111,19 +138,18 @@ fn run(root: &Path, work: &Path, arguments: &Arguments) -> Result<(), String> {
             Outcome::Missed | Outcome::Unreached => arguments.again,
             Outcome::Unviable => true,
         });
-        named && open && !copy.without.contains_key(n)
+        named && open
     };
-    let mut numbers: Vec<Number> = (0..mutants.len() as Number).filter(wanted).collect();
-    // In no order that means anything: what has been run at any time is a sample of all.
-    numbers.sort_by_key(|&n| mutants::hash(&mutants[n as usize].key));
+    let mut numbers = spread(&mutants, |n| !copy.without.contains_key(&n));
+    numbers.truncate(arguments.sample);
+    numbers.retain(wanted);
     eprintln!("{} mutants to run", numbers.len());
-    Campaign::new(&copy.root, work, &mutants, &tests, arguments.seconds).run(
+    Campaign::new(&copy.root, work, &mutants, &tests, arguments.seconds, &known).run(
         &numbers,
         &results,
         arguments.jobs,
     )?;
-    report::print(&mutants, &campaign::known(&results), false);
-    Ok(())
+    report(root, work, arguments)
 }
 
 fn main() {
@@ -133,10 +159,7 @@ fn main() {
     let verb = given.nth(1).unwrap_or_default();
     let done = match verb.as_str() {
         "run" => arguments(given).ok_or(USAGE.to_string()).and_then(|a| run(&root, &work, &a)),
-        "report" => mutants::list(&root).map(|mutants| {
-            let missed = given.any(|a| a == "--missed");
-            report::print(&mutants, &campaign::known(&work.join("results.jsonl")), missed);
-        }),
+        "report" => arguments(given).ok_or(USAGE.to_string()).and_then(|a| report(&root, &work, &a)),
         _ => Err(USAGE.to_string()),
     };
     if let Err(error) = done {

@@ -152,11 +152,6 @@ impl Graph {
         self.truth(pool, equal) == Some(true)
     }
 
-    /// The domain of an integer or truth value.
-    pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
-        self.table.domain(pool, e)
-    }
-
     /// Everything found equal to `e` so far, `e` included once it has been added.
     pub fn members(&self, e: Expr) -> &[Expr] {
         self.classes.members(e).map_or(&[], |m| m.as_slice())

@@ -77,11 +77,6 @@ impl Operation {
         OPERATIONS.iter().find(|row| row.0 == name).map(|row| row.1)
     }
 
-    /// What a rule file calls the operation.
-    pub fn name(self) -> &'static str {
-        self.row().0
-    }
-
     /// The fewest and the most operands.
     pub fn arity(self) -> (usize, usize) {
         (self.row().2, self.row().3)

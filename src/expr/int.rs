@@ -1,7 +1,7 @@
 //! Exact integers of any size with a fast path for those that fit in 64 bits.
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_traits::{Signed, ToPrimitive};
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -296,21 +296,6 @@ impl Neg for Int {
     type Output = Int;
     fn neg(self) -> Int {
         -&self
-    }
-}
-
-impl Zero for Int {
-    fn zero() -> Int {
-        Int::ZERO
-    }
-    fn is_zero(&self) -> bool {
-        Int::is_zero(self)
-    }
-}
-
-impl One for Int {
-    fn one() -> Int {
-        Int::ONE
     }
 }
 

@@ -217,11 +217,6 @@ impl Pool {
         self.symbols.get_index(symbol.0 as usize).map_or("?", |(name, _)| name)
     }
 
-    /// The number of symbols.
-    pub fn symbol_count(&self) -> usize {
-        self.symbols.len()
-    }
-
     /// The symbol that `e` is, if it is one.
     pub fn as_symbol(&self, e: Expr) -> Option<Symbol> {
         match self.node(e)? {

@@ -60,11 +60,6 @@ impl Congruence {
         self.is_any() || (value - &self.residue).is_multiple_of(&self.modulus)
     }
 
-    /// Whether every member is in `other`.
-    pub fn is_subset(&self, other: &Congruence) -> bool {
-        other.is_any() || (self.modulus.is_multiple_of(&other.modulus) && other.contains(&self.residue))
-    }
-
     /// The common members: a class modulo the least common multiple (the Chinese remainder theorem), or `None` when the residues
     /// differ modulo the greatest common divisor.
     pub fn meet(&self, other: &Congruence) -> Option<Congruence> {

@@ -98,11 +98,6 @@ impl Domain {
         self.range.contains_zero() && self.congruence.contains(&Int::ZERO)
     }
 
-    /// Whether every member is in `other`.
-    pub fn is_subset(&self, other: &Domain) -> bool {
-        self.range.is_subset(&other.range) && self.congruence.is_subset(&other.congruence)
-    }
-
     /// The only member of a domain that has just one.
     pub fn as_point(&self) -> Option<&Int> {
         self.range.as_point()

@@ -45,11 +45,6 @@ impl FloatRange {
         if value.is_nan() { self.nan } else { self.lo <= value && value <= self.hi }
     }
 
-    /// The only value (up to the sign of a zero) of a range that has just one.
-    pub fn as_point(&self) -> Option<f64> {
-        (self.lo == self.hi && !self.nan).then_some(self.lo)
-    }
-
     /// The members of both, or `None` when there are none.
     pub fn meet(&self, other: &FloatRange) -> Option<FloatRange> {
         let nan = self.nan && other.nan;

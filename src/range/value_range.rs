@@ -95,11 +95,6 @@ impl ValueRange {
         self.lo.signum() <= 0 && self.hi.signum() >= 0
     }
 
-    /// Whether every member is in `other`.
-    pub fn is_subset(&self, other: &ValueRange) -> bool {
-        other.lo <= self.lo && self.hi <= other.hi
-    }
-
     /// The only member of a range that has just one.
     pub fn as_point(&self) -> Option<&Int> {
         match (&self.lo, &self.hi) {

@@ -27,9 +27,7 @@ impl Constants {
                     for c in terms.iter().filter_map(|(_, c)| to_i128(c)) {
                         found.steps.push(c.saturating_abs());
                         // Where a term alone balances the constant.
-                        if c != 0 {
-                            found.values.push(constant / c);
-                        }
+                        found.values.extend(constant.checked_div(c));
                     }
                 }
                 Some(Node::Call(func, args)) => {

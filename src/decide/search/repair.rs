@@ -91,8 +91,8 @@ fn moves(
                 moves.push((slot, x));
             }
         };
-        offer(v + 1);
-        offer(v - 1);
+        offer(v.saturating_add(1));
+        offer(v.saturating_sub(1));
         for _ in 0..2 {
             offer(values[slot][dice.early(values[slot].len())]);
         }
@@ -101,9 +101,9 @@ fn moves(
             for x in [v.checked_add(step), v.checked_sub(step)].into_iter().flatten() {
                 offer(x);
             }
-            offer(v - v.rem_euclid(step));
-            if let Some(x) = (v - v.rem_euclid(step)).checked_add(step) {
-                offer(x);
+            if let Some(multiple) = v.checked_sub(v.rem_euclid(step)) {
+                offer(multiple);
+                offer(multiple.saturating_add(step));
             }
         }
         let other = state.point[dice.below(state.point.len())];
@@ -119,7 +119,8 @@ fn moves(
         for slot in 0..state.point.len() {
             for step in [1, constants.steps.first().copied().unwrap_or(2)] {
                 let mut point = state.point.clone();
-                point[slot] += step;
+                let Some(moved) = point[slot].checked_add(step) else { continue };
+                point[slot] = moved;
                 run.count()?;
                 let mut regs = std::mem::take(&mut run.regs);
                 let outcome = run.problem.program.run_all(&point, &mut regs);
@@ -130,8 +131,10 @@ fn moves(
                 }
                 let Some(slope) = there.checked_sub(here).filter(|&d| d != 0) else { continue };
                 let Some(scaled) = here.checked_mul(step) else { continue };
-                let change = -scaled.div_euclid(slope);
-                for x in [change, change - 1, change + 1] {
+                let Some(change) = scaled.checked_div_euclid(slope).and_then(i128::checked_neg) else {
+                    continue;
+                };
+                for x in [change, change.saturating_sub(1), change.saturating_add(1)] {
                     if let Some(x) = state.point[slot].checked_add(x)
                         && run.in_range(slot, x)
                         && !moves.contains(&(slot, x))

@@ -1,0 +1,15 @@
+; expected: unsat
+(set-info :status unsat)
+(set-logic QF_LIA)
+(declare-const a Int)
+(declare-const b Int)
+(declare-const c Int)
+(assert (not (= b 0)))
+(define-fun e12! () Int (+ 1 (* (- 1) c)))
+(define-fun e14! () Bool (<= e12! 0))
+(assert e14!)
+(define-fun e26! () Int (+ 1 (* (- 1) a) (* 1 c)))
+(define-fun e28! () Bool (<= e26! 0))
+; the goal is false
+(assert e28!)
+(check-sat)

@@ -1,0 +1,18 @@
+; expected: unsat
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const a Int)
+(declare-const b Int)
+(declare-const c Int)
+(assert (not (= b 0)))
+(declare-const q0! Int)
+(declare-const r0! Int)
+(assert (not (= b 0)))
+(assert (= a (+ (* b q0!) r0!)))
+(assert (or (and (<= 0 r0!) (< r0! b)) (and (< b r0!) (<= r0! 0))))
+(define-fun e12! () Int (+ (- 3) (* 1 r0!)))
+(define-fun e14! () Bool (= e12! 0))
+(define-fun e20! () Bool (not e14!))
+; the goal is false
+(assert e20!)
+(check-sat)

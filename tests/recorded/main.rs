@@ -1,0 +1,138 @@
+//! Recorded queries: what is answered, by which means each is settled, and what ranges are derived, kind by kind.
+//!
+//! `tests/data/queries/recorded/` has a file for each kind and what is recorded of it, a line for each query. Another way to the same
+//! verdict may be a better one: `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
+mod ranges;
+mod strength;
+mod verdicts;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`).
+const FILES: [&str; 6] = ["classics", "torch", "jax", "tvm", "hard", "generated"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries")
+}
+
+fn id(query: &Value) -> &str {
+    query["id"].as_str().expect("an id")
+}
+
+/// The queries of a kind, which their names begin with; of many, one part of so many. Those in `slow.txt` are a kind of their own.
+fn queries(kind: &str, (part, parts): (usize, usize)) -> Vec<Value> {
+    let read =
+        |name: String| std::fs::read_to_string(folder().join(name)).expect("a file of the source tree");
+    let slow = read("slow.txt".to_string());
+    let slow: Vec<&str> = slow.lines().collect();
+    let is_wanted = |q: &Value| match slow.contains(&id(q)) {
+        true => kind == "slow",
+        false => id(q).split('-').next() == Some(kind),
+    };
+    let texts: Vec<String> = FILES.iter().map(|name| read(format!("{name}.jsonl"))).collect();
+    let all = texts.iter().flat_map(|t| t.lines()).map(|l| serde_json::from_str(l).expect("JSON"));
+    let wanted = all.filter(is_wanted).enumerate().filter(|(i, _)| i % parts == part - 1);
+    wanted.map(|(_, query)| query).collect()
+}
+
+/// Compares what is recorded of the queries with what is said now, a line each.
+fn compare(what: &str, kind: &str, part: (usize, usize), now: fn(&Value) -> String, same: fn(&Value, &str)) {
+    let queries = queries(kind, part);
+    assert!(!queries.is_empty(), "{kind}");
+    let file = folder().join(format!("recorded/{what}_{kind}_{}.txt", part.0));
+    if std::env::var_os("SIZEWISE_RECORD").is_some() {
+        let text: String = queries.iter().map(|q| format!("{}: {}\n", id(q), now(q))).collect();
+        std::fs::write(&file, text).expect("it is written");
+    }
+    let recorded = std::fs::read_to_string(file).expect("a record");
+    assert_eq!(recorded.lines().count(), queries.len());
+    for (query, line) in queries.iter().zip(recorded.lines()) {
+        let (name, line) = line.split_once(": ").expect("a name");
+        assert_eq!(name, id(query));
+        same(query, line);
+    }
+}
+
+macro_rules! kinds {
+    ($($name:ident: $kind:literal, $part:literal of $parts:literal;)*) => { $(
+        mod $name {
+            use super::{compare, ranges, strength, verdicts};
+
+            #[test]
+            fn is_answered_as_recorded() {
+                compare("verdicts", $kind, ($part, $parts), verdicts::answered, verdicts::assert_same);
+            }
+
+            #[test]
+            fn is_settled_by_each_rung_as_recorded() {
+                compare("means", $kind, ($part, $parts), strength::means, strength::assert_as_strong);
+            }
+
+            #[test]
+            fn has_the_recorded_ranges() {
+                compare("ranges", $kind, ($part, $parts), ranges::derived, ranges::assert_same);
+            }
+        }
+    )* };
+}
+
+kinds! {
+    mixed_1: "mixed", 1 of 6;
+    mixed_2: "mixed", 2 of 6;
+    mixed_3: "mixed", 3 of 6;
+    mixed_4: "mixed", 4 of 6;
+    mixed_5: "mixed", 5 of 6;
+    mixed_6: "mixed", 6 of 6;
+    jax_1: "jax", 1 of 3;
+    jax_2: "jax", 2 of 3;
+    jax_3: "jax", 3 of 3;
+    torch_1: "torch", 1 of 4;
+    torch_2: "torch", 2 of 4;
+    torch_3: "torch", 3 of 4;
+    torch_4: "torch", 4 of 4;
+    tvm_1: "tvm", 1 of 4;
+    tvm_2: "tvm", 2 of 4;
+    tvm_3: "tvm", 3 of 4;
+    tvm_4: "tvm", 4 of 4;
+    linear_1: "linear", 1 of 3;
+    linear_2: "linear", 2 of 3;
+    linear_3: "linear", 3 of 3;
+    assignment_1: "assignment", 1 of 2;
+    assignment_2: "assignment", 2 of 2;
+    shape_1: "shape", 1 of 2;
+    shape_2: "shape", 2 of 2;
+    sizes_1: "sizes", 1 of 2;
+    sizes_2: "sizes", 2 of 2;
+    classic_1: "classic", 1 of 2;
+    classic_2: "classic", 2 of 2;
+    nonlinear_1: "nonlinear", 1 of 2;
+    nonlinear_2: "nonlinear", 2 of 2;
+    power: "power", 1 of 1;
+    random: "random", 1 of 1;
+    integer: "integer", 1 of 1;
+    boolean: "boolean", 1 of 1;
+    bigint: "bigint", 1 of 1;
+    bilinear: "bilinear", 1 of 1;
+    minmax: "minmax", 1 of 1;
+    pell: "pell", 1 of 1;
+    divisor: "divisor", 1 of 1;
+    squares: "squares", 1 of 1;
+    lattice: "lattice", 1 of 1;
+    congruence: "congruence", 1 of 1;
+    equation: "equation", 1 of 1;
+    number_1: "number", 1 of 2;
+    number_2: "number", 2 of 2;
+    search: "search", 1 of 1;
+    product: "product", 1 of 1;
+    huge: "huge", 1 of 1;
+    tower: "tower", 1 of 1;
+}
+
+/// Of these, verdicts alone.
+#[test]
+fn slow_ones_are_answered_as_recorded() {
+    for part in 1..=4 {
+        compare("verdicts", "slow", (part, 4), verdicts::answered, verdicts::assert_same);
+    }
+}
