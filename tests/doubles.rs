@@ -170,7 +170,8 @@ fn functions_of_doubles_have_tight_ranges() {
     use std::f64::consts::PI;
     let all = (f64::NEG_INFINITY, f64::INFINITY);
     // The function, its range on [0.25, 0.75], and its range on all doubles.
-    let table: [(Func, (f64, f64), (f64, f64)); 13] = [
+    type Ends = (f64, f64);
+    let table: [(Func, Ends, Ends); 13] = [
         (Func::Sqrt, (0.5, 0.75f64.sqrt()), (0.0, f64::INFINITY)),
         (Func::Exp, (0.25f64.exp(), 0.75f64.exp()), (0.0, f64::INFINITY)),
         (Func::Log, (0.25f64.ln(), 0.75f64.ln()), all),
@@ -252,7 +253,7 @@ fn doubles_are_rounded_to_tight_ranges_of_integers() {
     ];
     for (func, a, (lo, hi)) in table {
         let expected = Abstract::Int(ValueRange::new(lo, hi).expect("not empty").into());
-        assert_eq!(transfer::call(func, &[a.clone()]), Some(expected), "{func:?} of {a:?}");
+        assert_eq!(transfer::call(func, std::slice::from_ref(&a)), Some(expected), "{func:?} of {a:?}");
     }
     let int = Abstract::Int(Domain::point(4));
     assert_eq!(transfer::call(Func::Floor, std::slice::from_ref(&int)), Some(int));
