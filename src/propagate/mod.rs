@@ -5,6 +5,8 @@
 //! With integer sizes the same walk answers what happens to inputs of given shapes.
 pub mod arguments;
 mod calls;
+#[cfg(test)]
+mod calls_tests;
 mod compare;
 mod element_count;
 mod hop;
