@@ -76,10 +76,10 @@ pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
     read_both(bytes, options).map(|(outline, _)| outline)
 }
 
-/// Reads the [`outline`] of a program, and the program itself if it is well formed.
+/// Reads the [`outline()`] of a program, and the program itself if it is well formed.
 ///
 /// # Errors
-/// As [`outline`].
+/// As [`outline()`].
 pub fn read_both(bytes: &[u8], options: &ReadOptions) -> ReadResult<(Outline, ReadResult<Program>)> {
     let model = Model::find(bytes, options)?;
     let place = |error: ReadError| model.place(error);
