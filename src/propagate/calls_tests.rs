@@ -5,6 +5,8 @@ use crate::ir::{GraphInput, text};
 use crate::propagate::{Comparison, Interpreter, Mode, recorded};
 use crate::spec::Contract;
 
+type Lines = &'static [&'static str];
+
 /// The records that are wrong or may be, and the nodes that need something of the inputs, when a program with inputs `x: f32[s0, 3]` and `y: f32[s1, 3]` is run.
 fn run(body: &[&str]) -> (Vec<String>, Vec<String>) {
     let lines: String = body.iter().map(|line| format!("        {line}\n")).collect();
@@ -33,7 +35,7 @@ fn run(body: &[&str]) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_repeated_call_comes_to_what_it_would_come_to_alone() {
-    let cases: [(&str, &[&str], &[&str], &[&str]); 5] = [
+    let cases: [(&str, Lines, Lines, Lines); 5] = [
         (
             "a record that is wrong after right ones is found",
             &[
