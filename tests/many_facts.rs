@@ -148,3 +148,33 @@ fn of_classes_whose_common_modulus_is_too_large_the_finer_is_kept() {
     let both = small.meet(&Congruence::new(power(3, 20), 5)).expect("not empty");
     assert_eq!(both, Congruence::new(&power(2, 20) * &power(3, 20), 5));
 }
+
+#[test]
+fn facts_that_come_between_questions_teach_as_those_that_were_there_before() {
+    // A chain that grows at its end, is tied to another group in between, and gets its only bound last.
+    let mut all: Vec<String> = Vec::new();
+    for i in 0..40 {
+        all.push(format!("c{i} + 1 <= c{}", i + 1));
+        if i == 20 {
+            all.push("a3 <= c0".to_owned());
+        }
+    }
+    all.push("c40 <= 60".to_owned());
+    let goals = ["c0 <= 20", "c0 <= 19", "c5 <= 25", "a3 <= 13", "a3 <= c40 - 40", "c39 <= 59", "c39 <= 58"];
+    let mut between = Questions::new(&[]);
+    for (i, fact) in all.iter().enumerate() {
+        between.assume(fact);
+        if i % 6 == 0 || i + 1 == all.len() {
+            let known: Vec<&str> = all[..=i].iter().map(String::as_str).collect();
+            let mut before = Questions::new(&known);
+            for goal in goals {
+                let (one, other) = (between.decide(goal), before.decide(goal));
+                let same = std::mem::discriminant(&one) == std::mem::discriminant(&other);
+                assert!(same, "{goal} after {fact}: {one:?} and {other:?}");
+            }
+        }
+    }
+    for (goal, implied) in goals.into_iter().zip([true, false, true, true, true, true, false]) {
+        assert_eq!(between.decide(goal).is_implied(), implied, "{goal}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What is known: ranges of symbols, assumptions, and divisors that are not zero.
 use super::models::Models;
+use super::neighbours::Neighbours;
 use super::program::to_i128;
 use super::search::conjuncts;
 use super::slices::Slices;
@@ -12,6 +13,9 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// More facts than this are looked at in groups that share no symbol.
 const MAX_TOGETHER: usize = 12;
+
+/// Up to so many conditions are all assumed again whenever something is learned.
+const FEW_PARTS: usize = 16;
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -50,6 +54,10 @@ pub struct Facts {
     table: DomainTable,
     /// Whether the table may still learn from assuming the conditions again.
     unsettled: bool,
+    /// Symbols about which the table has learned since.
+    stirred: Vec<Symbol>,
+    /// Of many conditions, which share symbols.
+    neighbours: Option<Box<Neighbours>>,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) slices: Slices,
     /// Whether all facts are looked at together, however many they are.
@@ -76,6 +84,7 @@ impl Facts {
             // An empty domain is remembered by the table as its contradiction.
             self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
             self.models.declare(symbol, known);
+            self.stirred.push(symbol);
         }
         self.changed();
     }
@@ -90,7 +99,7 @@ impl Facts {
         if !self.whole {
             self.slices.assumed(id, &symbols);
         }
-        self.assumed_of.extend(symbols);
+        self.assumed_of.extend(symbols.iter().copied());
         self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
         conjuncts(pool, condition, &mut parts);
@@ -101,7 +110,11 @@ impl Facts {
             self.parts.push((part, id));
         }
         if !self.is_wide() {
-            self.empty |= self.table.assume(pool, condition).is_err();
+            match self.table.assume(pool, condition) {
+                Ok(true) => self.stirred.extend(symbols),
+                Ok(false) => {}
+                Err(_) => self.empty = true,
+            }
         }
         self.changed();
         id
@@ -117,11 +130,12 @@ impl Facts {
             if !self.whole {
                 self.slices.excluded(divisor, &symbols);
             }
-            self.assumed_of.extend(symbols);
+            self.assumed_of.extend(symbols.iter().copied());
             if !self.is_wide() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
                 self.empty |= self.table.assume(pool, nonzero).is_err();
+                self.stirred.extend(symbols);
             }
             self.changed();
         }
@@ -155,6 +169,14 @@ impl Facts {
 
     fn settle(&mut self, pool: &Pool) {
         if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 || self.is_wide() {
+            return;
+        }
+        if self.parts.len() > FEW_PARTS {
+            let neighbours = self.neighbours.get_or_insert_default();
+            let table = &mut self.table;
+            let parts = self.parts.iter().map(|(condition, _)| *condition);
+            let learn = |pool: &Pool, condition| table.assume(pool, condition);
+            self.empty |= neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn).is_err();
             return;
         }
         for _ in 0..MAX_ROUNDS {

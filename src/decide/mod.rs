@@ -15,6 +15,7 @@ mod ladder;
 mod linear;
 mod minimize;
 mod models;
+mod neighbours;
 mod number;
 mod premises;
 mod program;

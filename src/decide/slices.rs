@@ -31,6 +31,8 @@ pub(super) struct Slice {
     pub facts: Facts,
     ids: Vec<u32>,
     versions: SmallVec<[u64; 2]>,
+    /// Of a slice of one group: how many of the group's symbols, facts and divisors it has. Groups only grow at their ends.
+    has: [usize; 3],
 }
 
 type Key = SmallVec<[Symbol; 2]>;
@@ -79,6 +81,7 @@ impl Slices {
             let size = |r: Symbol| self.groups.get(&r).map_or(0, |g| g.symbols.len() + g.facts.len());
             let (big, small) = if size(root) >= size(other) { (root, other) } else { (other, root) };
             self.parents.insert(small, big);
+            self.built.remove(&Key::from_slice(&[small]));
             if let (Some(small), Some(big)) = (self.groups.remove(&small), self.groups.get_mut(&big)) {
                 big.symbols.extend(small.symbols);
                 big.facts.extend(small.facts);
@@ -94,7 +97,6 @@ impl Slices {
         if let Some(group) = self.groups.get_mut(&root) {
             group.version = self.version;
         }
-        self.built.remove(&Key::from_slice(&[root]));
         self.unchecked.push(root);
         self.unchecked.append(&mut self.unsettled);
     }
@@ -102,6 +104,10 @@ impl Slices {
     /// Records a declaration.
     pub fn declared(&mut self, symbol: Symbol) {
         let root = self.root(symbol);
+        // What was built has the range of before.
+        if !self.built.is_empty() {
+            self.built.remove(&Key::from_slice(&[root]));
+        }
         if self.groups.get(&root).is_some_and(|g| !g.facts.is_empty()) {
             self.touched(root);
         }
@@ -155,34 +161,45 @@ impl Facts {
     fn take_slice(&mut self, pool: &mut Pool, key: &Key) -> Box<Slice> {
         let versions: SmallVec<[u64; 2]> =
             key.iter().map(|root| self.slices.groups.get(root).map_or(0, |g| g.version)).collect();
-        if let Some(slice) = self.slices.built.remove(key)
-            && slice.versions == versions
-        {
-            return slice;
+        let mut slice = match self.slices.built.remove(key) {
+            Some(slice) if slice.versions == versions => return slice,
+            Some(slice) if key.len() == 1 => slice,
+            _ => Box::new(Slice {
+                facts: Facts::whole(),
+                ids: Vec::new(),
+                versions: versions.clone(),
+                has: [0; 3],
+            }),
+        };
+        let mut ids: Vec<u32> = Vec::new();
+        if slice.ids.is_empty() {
+            ids.extend(&self.slices.everywhere);
         }
-        let mut facts = Facts::whole();
-        let mut ids: Vec<u32> = self.slices.everywhere.clone();
+        let [symbols, known, divisors] = slice.has;
         for root in key {
             let Some(group) = self.slices.groups.get(root) else { continue };
-            ids.extend(&group.facts);
-            for s in &group.symbols {
+            ids.extend(&group.facts[known..]);
+            for s in &group.symbols[symbols..] {
                 if let Some(range) = self.range(*s) {
-                    facts.declare(pool, *s, range.clone());
+                    slice.facts.declare(pool, *s, range.clone());
                 }
                 if let Some(hint) = self.hints.get(s) {
-                    facts.hint(*s, hint.clone());
+                    slice.facts.hint(*s, hint.clone());
                 }
             }
-            for &d in &group.divisors {
-                facts.exclude_zero(pool, d);
+            for &d in &group.divisors[divisors..] {
+                slice.facts.exclude_zero(pool, d);
             }
+            slice.has = [group.symbols.len(), group.facts.len(), group.divisors.len()];
         }
         ids.sort_unstable();
         ids.dedup();
         for &id in &ids {
-            facts.assume(pool, self.conditions()[id as usize]);
+            slice.facts.assume(pool, self.conditions()[id as usize]);
         }
-        Box::new(Slice { facts, ids, versions })
+        slice.ids.extend(ids);
+        slice.versions = versions;
+        slice
     }
 
     /// Finds out which groups are consistent, where that is open.
