@@ -123,3 +123,14 @@ fn a_copy_by_the_example_claims_no_strides_for_sizes_at_which_there_is_a_view() 
     let args = json!([permuted, {"ints": ["s0", "s1", -1]}]);
     holds("aten.reshape.default", args, &[2, 3], &[&[2, 6], &[4, 3], &[36, 1]]);
 }
+
+#[test]
+fn values_to_put_may_have_leading_sizes_that_are_1_at_the_example() {
+    let args = json!([
+        tensor("float32", json!([5])),
+        {"tensors": [{"dtype": "int64", "shape": []}]},
+        tensor("float32", json!(["s0", "s1"])),
+        {"bool": false}
+    ]);
+    holds("aten.index_put.default", args, &[1, 1], &[&[1, 1]]);
+}

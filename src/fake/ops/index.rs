@@ -145,8 +145,14 @@ fn put(cx: &mut Cx, x: &Tensor, values: &Tensor, given: &[Expr], selected: &[Exp
         format!("the dtypes differ: {} and {}", x.dtype, values.dtype)
     })?;
     let mut given = given;
-    // Leading dimensions of size 1 are dropped.
-    while given.len() > selected.len() && given[0] == Expr::ONE {
+    // Leading dimensions, which have to be of size 1, are dropped.
+    while given.len() > selected.len() {
+        cx.require_eq(
+            given[0],
+            Expr::ONE,
+            "index.C6",
+            "the values have more dimensions than what is selected",
+        )?;
         given = &given[1..];
     }
     cx.require_expandable(given, selected, "index.C6")?;
