@@ -1,14 +1,27 @@
-//! Strides that the example decided: a view that needs them is promised only where they are the same.
+//! Strides that the example decided: what needs them is promised only where they are the same.
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
 use sizewise::expr::{Int, Value};
 use sizewise::fake::Operators;
-use sizewise::ir::{Argument, Dtype, pt2};
-use sizewise::pass::Tracer;
+use sizewise::ir::{Argument, Dtype, Operand, pt2};
+use sizewise::pass::{Proxy, Tracer};
 use sizewise::report::{GuardVerdict, Outcome};
 
-/// `x.transpose(0, 2).reshape(8, -1)`, which is copied unless the first size is 1, and with `viewed` `.view(-1)`, which takes only the copy.
-fn transposed(least: i64, viewed: bool) -> Checker {
+/// What becomes of `x.transpose(0, 2).reshape(8, -1)`, which is copied unless the first size is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Then {
+    Nothing,
+    /// `.view(-1)`, which takes only the copy.
+    View,
+    /// The same is copied twice more, and the last copy is viewed.
+    ViewOfAnother,
+    /// A tensor as long as the distance between rows.
+    Stride,
+    /// `.add_(1)`, which gives back what it writes.
+    Write,
+}
+
+fn transposed(least: i64, then: Then) -> Checker {
     let operators = Operators::new();
     let mut tracer = Tracer::new(&operators);
     tracer.size("s0", least, Some(100), 6).expect("a size");
@@ -16,41 +29,59 @@ fn transposed(least: i64, viewed: bool) -> Checker {
     let ints = |list: &[i64]| Argument::Ints(list.to_vec());
     let dims = [("self", x.into()), ("dim0", Argument::Int(0)), ("dim1", Argument::Int(2))];
     let turned = tracer.call("aten.transpose.int", dims).expect("a view")[0];
-    let rows = [("self", turned.into()), ("shape", ints(&[8, -1]))];
-    let mut last = tracer.call("aten.reshape.default", rows).expect("a copy")[0];
-    if viewed {
-        last = tracer
-            .call("aten.view.default", [("self", last.into()), ("size", ints(&[-1]))])
-            .expect("a view of a copy")[0];
+    let mut call = |target: &str, of: Proxy, rest: Vec<(&'static str, Argument)>| {
+        let given = std::iter::once(("self", Argument::from(of))).chain(rest);
+        tracer.call(target, given).expect("a call that the operator takes")[0]
+    };
+    let mut copy = || call("aten.reshape.default", turned, vec![("shape", ints(&[8, -1]))]);
+    let mut copied = copy();
+    if then == Then::ViewOfAnother {
+        copy();
+        copied = copy();
     }
+    let last = match then {
+        Then::Nothing => copied,
+        Then::View | Then::ViewOfAnother => call("aten.view.default", copied, vec![("size", ints(&[-1]))]),
+        Then::Write => call("aten.add_.Scalar", copied, vec![("other", Argument::Int(1))]),
+        Then::Stride => {
+            let apart = call("aten.sym_stride.int", copied, vec![("dim", Argument::Int(0))]);
+            let Argument::SymInt(Operand::Value(apart)) = apart.into() else { panic!("a number") };
+            let size = Argument::SymInts(vec![Operand::Value(apart)]);
+            tracer.call("aten.empty.memory_format", [("size", size)]).expect("a tensor")[0]
+        }
+    };
     let archive = pt2::write(&tracer.finish(&[last]).program).expect("an archive");
     Checker::read("transposed", &archive).expect("a program")
 }
 
 #[test]
-fn a_view_of_what_is_copied_at_the_example_is_promised_where_it_is_copied() {
+fn what_needs_strides_of_the_example_is_promised_where_they_are_those() {
     let operators = Operators::new();
-    for (least, viewed, verdict) in [
-        (2, true, Outcome::Ok),
-        (1, true, Outcome::Violated),
-        (1, false, Outcome::Ok),
-        (2, false, Outcome::Ok),
+    for (then, needs) in [
+        (Then::Nothing, false),
+        (Then::View, true),
+        (Then::ViewOfAnother, true),
+        (Then::Stride, true),
+        (Then::Write, false),
     ] {
-        let checker = transposed(least, viewed);
-        let report = checker.check(None, &operators, &Budget::default()).expect("a report");
-        assert_eq!(report.verdict, verdict, "from {least}, viewed: {viewed}: {:?}", report.guards);
-        for guard in report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated) {
-            let inputs = guard.inputs.as_ref().expect("inputs");
-            assert_eq!(inputs["x"], serde_json::json!([1, 4, 8]));
+        for least in [1, 2] {
+            let checker = transposed(least, then);
+            let report = checker.check(None, &operators, &Budget::default()).expect("a report");
+            let verdict = if needs && least == 1 { Outcome::Violated } else { Outcome::Ok };
+            assert_eq!(report.verdict, verdict, "from {least}, then {then:?}: {:?}", report.guards);
+            for guard in report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated) {
+                let inputs = guard.inputs.as_ref().expect("inputs");
+                assert_eq!(inputs["x"], serde_json::json!([1, 4, 8]), "{then:?}");
+            }
+            let session = checker.session(&operators).expect("a session");
+            let set = session.guard_set().expect("a guard set");
+            let takes = |size: i64| {
+                let value = |_| Some(Value::Int(Int::from(size)));
+                set.conditions.iter().all(|&c| set.pool.eval(c, value) == Ok(Value::Bool(true)))
+            };
+            // A minimum of 2 is not checked by the exported module, so neither is it by the set.
+            assert_eq!(takes(1), !needs, "from {least}, then {then:?}");
+            assert!(takes(2) && takes(100));
         }
-        let session = checker.session(&operators).expect("a session");
-        let set = session.guard_set().expect("a guard set");
-        let takes = |size: i64| {
-            let value = |_| Some(Value::Int(Int::from(size)));
-            set.conditions.iter().all(|&c| set.pool.eval(c, value) == Ok(Value::Bool(true)))
-        };
-        // A minimum of 2 is not checked by the exported module, so neither is it by the set.
-        assert_eq!(takes(1), !viewed, "from {least}, viewed: {viewed}");
-        assert!(takes(2) && takes(100));
     }
 }

@@ -196,7 +196,7 @@ impl<'p> Examination<'_, 'p> {
                 branch: true,
             };
             let mut proof = self.decide(run, base, &obligation);
-            if proof.verdict == GuardVerdict::Unknown {
+            if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
                 let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
                 proof.reason = Some(format!(
                     "strides are as at the example only where it holds, and `{view}` may need them"

@@ -30,6 +30,8 @@ pub(super) struct Run<'p> {
     pub element_counts: Vec<(Origin, Expr)>,
     /// Choices of strides that the example decided, as conditions that hold there.
     pub layout_choices: Vec<(Origin, Expr)>,
+    /// The steps that depend on strides of their operands.
+    pub strides_needed: Vec<Origin>,
     /// The program's symbols of sizes that data decides, with what was derived for each.
     pub named: Vec<(Symbol, Expr)>,
     /// The values of the graph's outputs.
@@ -50,6 +52,7 @@ impl<'p> Run<'p> {
             unreadable: interpreter.unreadable,
             element_counts: interpreter.element_counts,
             named: interpreter.named,
+            strides_needed: interpreter.env.strides_needed().to_vec(),
             layout_choices: interpreter.env.layout_choices().iter().map(|&(e, origin)| (origin, e)).collect(),
             results,
             env: interpreter.env,
@@ -108,6 +111,7 @@ impl<'p> Run<'p> {
             unreadable: Vec::new(),
             element_counts,
             layout_choices,
+            strides_needed: self.strides_needed.clone(),
             named: Vec::new(),
             results,
         }

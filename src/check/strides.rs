@@ -1,28 +1,15 @@
 //! What rests on strides that the example decided.
 //!
-//! Strides are no part of what a check promises, but a view may need them as they are at the example: where a copy and a view of the
-//! data are laid out differently, only one of them can be viewed in other sizes.
+//! Strides are no part of what a check promises, but a later step may depend on them as they are at the example: where a copy and a view
+//! of the data are laid out differently, only one of them can be viewed in other sizes.
 use super::run::Run;
 use crate::ir::ValueId;
 use crate::ir::schema::{ArgSpec, SchemaTable};
 use crate::shape_env::Origin;
 use rustc_hash::FxHashSet;
 
-/// Operators whose acceptance of a tensor depends on its strides.
-const NEED_STRIDES: [&str; 9] = [
-    "aten.view.default",
-    "aten.view.dtype",
-    "aten._unsafe_view.default",
-    "aten._reshape_alias.default",
-    "aten.view_as_complex.default",
-    "aten.view_copy.default",
-    "aten.view_copy.dtype",
-    "aten.view_as_complex_copy.default",
-    "prims.collapse_view.default",
-];
-
-/// The first step that may need the strides of what the step of `origin` made, directly or of what was made of it: a view, or a
-/// higher-order operator, into which this does not look.
+/// The first step that may depend on the strides of what the step of `origin` made, or of what was made of that: one whose kernel says so,
+/// or a higher-order operator, into which this does not look.
 pub(super) fn needs_strides_of(run: &Run, Origin(origin): Origin) -> Option<Origin> {
     let mut later = run.steps.iter().zip(0_u32..).skip(origin as usize);
     let (maker, _) = later.next()?;
@@ -32,7 +19,7 @@ pub(super) fn needs_strides_of(run: &Run, Origin(origin): Origin) -> Option<Orig
         return None;
     }
     if maker.is_nested() {
-        return later.find(|(step, _)| NEED_STRIDES.contains(&step.op().as_str())).map(|(_, i)| Origin(i));
+        return run.strides_needed.iter().copied().find(|needed| needed.0 > origin);
     }
     let mut made: FxHashSet<ValueId> = maker.reached().output_values().collect();
     for (step, i) in later.filter(|(step, _)| !step.is_nested()) {
@@ -43,7 +30,7 @@ pub(super) fn needs_strides_of(run: &Run, Origin(origin): Origin) -> Option<Orig
         if !reads {
             continue;
         }
-        if step.reached().target.higher_order().is_some() || NEED_STRIDES.contains(&step.op().as_str()) {
+        if step.reached().target.higher_order().is_some() || run.strides_needed.contains(&Origin(i)) {
             return Some(Origin(i));
         }
         made.extend(step.reached().output_values());

@@ -192,6 +192,7 @@ impl Cx<'_> {
         sizes: Sizes,
         clause: &'static str,
     ) -> Result<Tensor, KernelError> {
+        self.env.need_strides();
         let cannot = |cx: &Cx| {
             let (from, strides, to) =
                 (cx.show_all(&tensor.sizes), cx.show_all(&tensor.strides), cx.show_all(&sizes));

@@ -40,6 +40,8 @@ pub struct ShapeEnv {
     pub(super) refused: Vec<Guard>,
     /// Choices of memory layout that followed the hints; see [`ShapeEnv::layout_choice`].
     layout_choices: Vec<(Expr, Origin)>,
+    /// Steps whose operators depend on strides of their operands; see [`ShapeEnv::need_strides`].
+    strides_needed: Vec<Origin>,
     /// The same by condition. They are no facts: what is required later is not settled by them.
     chosen: FxHashMap<Expr, bool>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
@@ -91,6 +93,7 @@ impl ShapeEnv {
             asserts: Vec::new(),
             stated: Vec::new(),
             layout_choices: Vec::new(),
+            strides_needed: Vec::new(),
             chosen: FxHashMap::default(),
             settled: FxHashMap::default(),
             open: FxHashMap::default(),
@@ -322,15 +325,33 @@ impl ShapeEnv {
         if let Some(value) = self.statically(condition) {
             return value;
         }
-        if let Some(&value) = self.chosen.get(&condition) {
-            return value;
-        }
-        let value = self.hint(condition).is_some_and(|v| v.as_bool());
-        let held = if value { condition } else { self.pool.not(condition) };
-        self.revise();
-        self.layout_choices.push((held, self.origin));
+        let value = match self.chosen.get(&condition) {
+            Some(&value) => value,
+            None => self.hint(condition).is_some_and(|v| v.as_bool()),
+        };
         self.chosen.insert(condition, value);
+        let held = if value { condition } else { self.pool.not(condition) };
+        // Every step that goes by the choice is noted: each has a result of its own.
+        let mut of_this_step =
+            self.layout_choices.iter().rev().take_while(|(_, origin)| *origin == self.origin);
+        if !of_this_step.any(|(noted, _)| *noted == held) {
+            self.layout_choices.push((held, self.origin));
+        }
+        self.revise();
         value
+    }
+
+    /// Notes that what the operator at hand does depends on strides of its operands, if strides so far may be other ones elsewhere.
+    pub fn need_strides(&mut self) {
+        if !self.layout_choices.is_empty() {
+            self.strides_needed.push(self.origin);
+            self.revise();
+        }
+    }
+
+    /// The steps that depend on strides of their operands, after the first choice of strides.
+    pub fn strides_needed(&self) -> &[Origin] {
+        &self.strides_needed
     }
 
     pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {

@@ -13,8 +13,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.size.default", |_, args| ints(&args.tensor("self")?.sizes)),
     ("aten.sym_stride.int", stride_at),
     ("aten.stride.int", stride_at),
-    ("aten.sym_stride.default", |_, args| ints(&args.tensor("self")?.strides)),
-    ("aten.stride.default", |_, args| ints(&args.tensor("self")?.strides)),
+    ("aten.sym_stride.default", strides),
+    ("aten.stride.default", strides),
     ("aten.sym_numel.default", numel),
     ("aten.numel.default", numel),
     ("aten.sym_storage_offset.default", |_, args| int(args.tensor("self")?.offset)),
@@ -102,7 +102,14 @@ fn size_at(cx: &mut Cx, args: &Args) -> KernelResult {
 fn stride_at(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = dim_of(cx, args, x)?;
+    cx.env.need_strides();
     int(x.strides[dim])
+}
+
+/// `aten::sym_stride(Tensor self) -> SymInt[]`
+fn strides(cx: &mut Cx, args: &Args) -> KernelResult {
+    cx.env.need_strides();
+    ints(&args.tensor("self")?.strides)
 }
 
 /// `aten::sym_numel(Tensor self) -> SymInt`
@@ -128,6 +135,7 @@ fn is_same_size(cx: &mut Cx, args: &Args) -> KernelResult {
 /// format, dimensions of size 1 aside. Empty tensors count as contiguous, but not as channels-last. A tensor whose rank a
 /// channels-last format is not for is not in it.
 fn is_laid_out(cx: &mut Cx, x: &Tensor, format: MemoryFormat) -> Expr {
+    cx.env.need_strides();
     let rank = x.rank();
     let (row_major, order): (bool, Vec<usize>) = match (format, rank) {
         (MemoryFormat::ChannelsLast, 4) | (MemoryFormat::ChannelsLast3d, 5) => {

@@ -53,6 +53,7 @@ fn cudnn_is_acceptable(cx: &mut Cx, args: &Args) -> KernelResult {
 /// share memory is not told.
 fn is_set_to(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("tensor")?);
+    cx.env.need_strides();
     let mut same = vec![cx.eq(a.offset, b.offset)];
     if a.rank() == b.rank() && a.dtype == b.dtype {
         for (&x, &y) in a.sizes.iter().zip(&b.sizes).chain(a.strides.iter().zip(&b.strides)) {

@@ -88,6 +88,7 @@ fn restrided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
 
 /// How many elements of its storage a tensor that is not empty reaches over: `offset + 1 + sum((size - 1) * stride)`.
 fn reach(cx: &mut Cx, x: &Tensor) -> Expr {
+    cx.env.need_strides();
     let mut last = cx.add(x.offset, 1);
     for (&size, &stride) in x.sizes.iter().zip(&x.strides) {
         let steps = cx.sub(size, 1);

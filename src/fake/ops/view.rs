@@ -153,6 +153,7 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::fake::KernelErr
         format!("a tensor without dimensions cannot be viewed as {dtype}")
     })?;
     let last = x.rank() - 1;
+    cx.env.need_strides();
     cx.require_eq(x.strides[last], Expr::ONE, "view.dtype.C2", "the last stride must be 1")?;
     if from > to {
         let ratio = cx.int(from / to);
@@ -253,6 +254,7 @@ fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::fake::Kerne
     let last = x.rank() - 1;
     let two = cx.int(2);
     cx.require_eq(x.sizes[last], two, "view_as_complex.C2", "the last size must be 2")?;
+    cx.env.need_strides();
     cx.require_eq(x.strides[last], Expr::ONE, "view_as_complex.C3", "the last stride must be 1")?;
     let mut result = x.with_dtype(crate::fake::promote::to_complex(x.dtype));
     result.sizes.truncate(last);
