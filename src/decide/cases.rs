@@ -6,6 +6,7 @@ use super::linear::{self, Effort, Outcome};
 use super::number::{self, Lemma};
 use super::proof::Log;
 use super::reduce::Reduced;
+use super::work::Work;
 use crate::expr::print;
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use rustc_hash::FxHashMap;
@@ -28,6 +29,26 @@ pub(super) struct Allowance {
     pub work: u32,
     /// Assignments that number theory may look at.
     pub steps: u32,
+    /// What was allowed in the beginning: cases, entries, assignments.
+    allowed: [u32; 3],
+    /// What linear reasoning took within the cases.
+    within: Work,
+}
+
+impl Allowance {
+    pub(super) fn new(cases: u32, work: u32, steps: u32) -> Allowance {
+        Allowance { cases, work, steps, allowed: [cases, work, steps], within: Work::default() }
+    }
+
+    /// What was taken of it, and within the cases.
+    pub(super) fn spent(&self) -> Work {
+        let [cases, work, steps] = self.allowed;
+        let mut spent = self.within;
+        spent.branches += u64::from(cases - self.cases);
+        spent.entries += u64::from(work - self.work);
+        spent.steps += u64::from(steps - self.steps);
+        spent
+    }
 }
 
 /// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number theory and by cases. Of a
@@ -82,6 +103,8 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
         }
         let start = log.len();
         let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
+        left.within.branches += u64::from(BRANCHES - effort.branches);
+        left.within.entries += u64::from(WORK - effort.work);
         if outcome == Outcome::Open {
             log.truncate(start);
             outcome = split(pool, &mut inner, left, log, depth + 1);

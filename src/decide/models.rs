@@ -38,6 +38,8 @@ pub(super) struct Models {
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
     variation: Variation,
+    /// Assignments made of those at hand so far.
+    variations: u64,
 }
 
 /// How far looking for others like the assignments at hand has come.
@@ -117,6 +119,11 @@ impl Models {
     /// All assignments, with the symbols in the order of their values.
     pub fn points(&self) -> (&[Symbol], Vec<Vec<i128>>) {
         (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
+    }
+
+    /// How many assignments were made of those at hand.
+    pub fn variations(&self) -> u64 {
+        self.variations
     }
 
     /// Forgets the assignments.
@@ -204,6 +211,7 @@ impl Models {
                 _ => slots,
             };
             *left -= 1;
+            self.variations += 1;
             for change in 0..changes {
                 let slot = if changes == slots { change } else { dice.below(slots) };
                 if !values[slot].is_empty() {

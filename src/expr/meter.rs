@@ -41,6 +41,11 @@ impl Pool {
         self.meter.work.store(self.meter.work().saturating_add(work as u64), Ordering::Relaxed);
     }
 
+    /// The work counted so far, in terms and operands that were written, copied or visited.
+    pub fn work(&self) -> u64 {
+        self.meter.work()
+    }
+
     /// Limits the work from here on; a limit that is in force already is not exceeded. Nothing stops by itself: long-running reasoning
     /// asks [`Pool::is_spent`].
     pub fn limit_work(&mut self, allowance: u64) -> WorkLimit {
