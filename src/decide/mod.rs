@@ -33,6 +33,11 @@ mod smtlib;
 mod verdict;
 mod work;
 
+#[cfg(test)]
+mod limits_tests;
+#[cfg(test)]
+mod program_tests;
+
 pub use bounds::{Bounds, bounds, bounds_traced};
 pub use clash::{clash, minimal_clash};
 pub use confirm::{confirms, divisors, model};

@@ -142,6 +142,7 @@ impl Models {
         let mut found = None;
         for model in &self.models[tried..] {
             regs.clone_from(&model.regs);
+            pool.note_work(1);
             if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
                 found = Some(self.assignment(&model.point));
                 break;

@@ -95,7 +95,7 @@ impl Matcher<'_> {
                 found.truncate(MAX_FOUND);
                 found
             }
-            Form::Call(Func::Not, forms) if self.pool.as_func(e, Func::Not).is_none() => {
+            Form::Call(Func::Not, forms) => {
                 // Negation is pushed inwards on construction: what is negated here is the complement.
                 if self.pool.sort(e) != Sort::Bool || forms.len() != 1 {
                     return Found::new();

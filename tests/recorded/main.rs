@@ -14,8 +14,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tally::Tally;
 
-/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`).
-const FILES: [&str; 6] = ["classics", "torch", "jax", "tvm", "hard", "generated"];
+/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`, and `varied`, whose verdicts
+/// were compared with an enumeration by another evaluator).
+const FILES: [&str; 7] = ["classics", "torch", "jax", "tvm", "hard", "generated", "varied"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries")
@@ -143,4 +144,11 @@ kinds! {
     product: "product", 1 of 1;
     huge: "huge", 1 of 1;
     tower: "tower", 1 of 1;
+    downward_1: "downward", 1 of 2;
+    downward_2: "downward", 2 of 2;
+    residue: "residue", 1 of 1;
+    factors: "factors", 1 of 1;
+    distinct: "distinct", 1 of 1;
+    unknowns: "unknowns", 1 of 1;
+    surface: "surface", 1 of 1;
 }

@@ -28,9 +28,8 @@ impl Climb<'_> {
         }
         let mut graph = Graph::new();
         self.facts.fill_graph(self.pool, &mut graph);
-        for (i, &e) in extra.iter().enumerate() {
-            graph.assume(self.pool, e, (self.facts.parts().len() + i) as u32);
-        }
+        // No explanation is asked for, so the label says nothing.
+        extra.iter().for_each(|&e| graph.assume(self.pool, e, u32::MAX));
         let limits = rewriting::limits(rounds);
         let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
         self.facts.work += Work {

@@ -399,7 +399,6 @@ impl<'a> Reader<'a, '_> {
         b_at: usize,
     ) -> Result<Expr, ReadError> {
         let order = match (&a, &b) {
-            (Operand::Infinity { negative: p }, Operand::Infinity { negative: q }) => Some(q.cmp(p)),
             (Operand::Infinity { negative }, Operand::Expr(e)) if self.pool.sort(*e) != Sort::Float => {
                 Some(if *negative { Ordering::Less } else { Ordering::Greater })
             }
