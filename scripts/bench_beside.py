@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Times sizewise beside what a user would pick instead, in one run, and prints tables of ratios (Markdown).
 
-    python3 scripts/bench_beside.py [--programs FOLDER] > beside.md
+    python3 scripts/bench_beside.py [--programs FOLDER [--timings FILE]] > beside.md
 
 Beside serde_json for whole checks of programs, Z3 called directly from Rust for questions, TDim of tract-data for simplification, and, where torch can
 be imported, FakeTensorProp under a fresh ShapeEnv for propagation. FOLDER has one folder a program, each with a `program.pt2`; without it
-the examples are checked.
+the examples are checked. FILE is what FakeTensorProp took for these programs when they were exported: a JSON list of
+`{"name": ..., "fake_prop": [{"propagate_s": ...}, ...]}`, `retimed.fake_tensor_prop` being read as well.
 """
 import argparse
 import json
@@ -64,10 +65,36 @@ def ms(seconds):
     return f"{seconds * 1e3:.2f}"
 
 
+def recorded_times(path):
+    """The least time of each program's recorded propagations by FakeTensorProp, by name."""
+    least = {}
+    for record in json.loads(path.read_text()):
+        runs = record.get("fake_prop", []) + record.get("retimed", {}).get("fake_tensor_prop", [])
+        if runs:
+            least[record["name"]] = min(run["propagate_s"] for run in runs)
+    return least
+
+
+def beside_recorded(measured, timings):
+    """Propagation beside what torch took for the same programs at another time."""
+    least = recorded_times(timings)
+    both = [(line, least[short(line["path"])]) for line in measured if short(line["path"]) in least]
+    rows = [[
+        short(line["path"]), str(line["nodes"]), ms(line["median_s"]["propagate"]), f"{other * 1e3:.0f}",
+        f"{other / line['median_s']['propagate']:.0f}",
+    ] for line, other in both]
+    table("Propagation beside FakeTensorProp as recorded", ["program", "nodes", "sizewise ms", "FakeTensorProp ms", "ratio"], rows,
+          "FakeTensorProp under a fresh ShapeEnv, the least of the recorded times; not of this run.")
+    if both:
+        ratios = [other / line["median_s"]["propagate"] for line, other in both]
+        print(f"\nMedian {statistics.median(ratios):.0f}, least {min(ratios):.0f}.")
+
+
 def whole_checks(tools, programs):
     typed = {line["path"]: line for line in lines(run(tools["typed_json"], *programs))}
     rows, propagated = [], []
-    for line in lines(run(tools["phases"], *programs)):
+    measured = lines(run(tools["phases"], *programs))
+    for line in measured:
         times, other = line["median_s"], typed[line["path"]]["median_s"]
         propagated.append(times["propagate"] / max(line["nodes"], 1))
         rows.append([
@@ -82,6 +109,7 @@ def whole_checks(tools, programs):
           "(`benches/beside`). Medians.")
     if propagated:
         print(f"\nPropagation, median over these programs: {statistics.median(propagated) * 1e6:.2f} us a node.")
+    return measured
 
 
 def scale(tools):
@@ -198,13 +226,16 @@ def fake_tensor_prop(tools):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=Path, help="a folder of programs, one folder each")
+    parser.add_argument("--timings", type=Path, help="what FakeTensorProp took for the programs")
     options = parser.parse_args()
     folder = options.programs
-    large = sorted(path for name in ("large_*", "many_syms*") for path in folder.glob(f"{name}/program.pt2")) if folder else []
+    large = sorted(path for name in ("large_*", "many_syms*") for path in folder.glob(f"**/{name}/program.pt2")) if folder else []
     programs = large or sorted((ROOT / "examples").glob("*.pt2"))
     tools = executables()
     start_up(tools)
-    whole_checks(tools, programs)
+    measured = whole_checks(tools, programs)
+    if options.timings:
+        beside_recorded(measured, options.timings)
     fake_tensor_prop(tools)
     scale(tools)
     questions(tools)

@@ -4,9 +4,9 @@ use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::check::{CheckError, Checker};
 use sizewise::expr::text::read;
-use sizewise::expr::{Int, Pool, Value as Number};
+use sizewise::expr::{Expr, Int, Pool, Value as Number};
 use sizewise::fake::Operators;
-use sizewise::report::guard_code::{GuardSet, GuardedInput, Language};
+use sizewise::report::guard_code::{GuardSet, GuardedInput, Language, Variable};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -255,7 +255,7 @@ fn what_a_language_lacks_is_said() {
     let e = read::closed(&mut pool, "Eq(TruncToInt(OpaqueUnaryFn_cos(ToFloat(s0))), 0)")
         .expect("a condition")
         .expr;
-    let variable = sizewise::report::guard_code::Variable {
+    let variable = Variable {
         symbol: pool.as_symbol(x).expect("a symbol"),
         input: 0,
         dim: Some(0),
@@ -276,4 +276,115 @@ fn what_a_language_lacks_is_said() {
         assert!(error.contains("x.shape[0]") && error.contains("Cos"), "{error}");
     }
     assert!(set.emit(Language::Python).expect("Python has cosines").contains("math.cos(float(s0))"));
+}
+
+/// A checker of numbers with these names, the program's symbols being called so too.
+fn checker_of(names: &[&str], program: &str, condition: impl Fn(&mut Pool, &[Expr]) -> Expr) -> GuardSet {
+    let mut pool = Pool::new();
+    let symbols: Vec<Expr> = names.iter().map(|name| pool.symbol(name)).collect();
+    let variables = symbols.iter().enumerate().map(|(input, &e)| Variable {
+        symbol: pool.as_symbol(e).expect("a symbol"),
+        input,
+        dim: None,
+        factor: Int::from(1),
+        offset: Int::from(0),
+    });
+    let variables = variables.collect();
+    let inputs = names.iter().zip(&symbols);
+    let inputs =
+        inputs.map(|(name, &value)| GuardedInput::Number { name: name.to_string(), value }).collect();
+    let condition = condition(&mut pool, &symbols);
+    GuardSet {
+        program: program.to_string(),
+        inputs,
+        variables,
+        fixed: Vec::new(),
+        conditions: vec![condition],
+        left_open: vec![format!("what {program} does")],
+        pool,
+    }
+}
+
+/// Whether each checker takes these numbers.
+fn takes(set: &GuardSet, numbers: &[i64]) -> [bool; 3] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let list: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    let list = list.join(", ");
+
+    let code = set.emit(Language::Rust).expect("Rust");
+    let main = format!("fn main() {{ println!(\"{{}}\", u8::from(check({list}).is_ok())); }}");
+    std::fs::write(at("all.rs"), format!("#![deny(warnings)]\n{code}\n{main}")).expect("a file");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    compile(Command::new(rustc).arg("--edition=2021").arg(at("all.rs")).arg("-o").arg(at("rust")));
+
+    let code = set.emit(Language::C).expect("C");
+    let main = format!("int main(void) {{ puts(sizewise_check({list}) ? \"0\" : \"1\"); return 0; }}");
+    std::fs::write(at("all.c"), format!("#include <stdio.h>\n{code}\n{main}")).expect("a file");
+    let mut compiler = Command::new("cc");
+    compile(
+        compiler
+            .args(["-std=gnu99", "-Wall", "-Werror", "-Wno-misleading-indentation", "-o"])
+            .arg(at("c"))
+            .arg(at("all.c"))
+            .arg("-lm"),
+    );
+
+    std::fs::write(at("checker.py"), set.emit(Language::Python).expect("Python")).expect("a file");
+    let named: Vec<Json> =
+        set.inputs.iter().zip(numbers).map(|(input, v)| serde_json::json!([input.name(), v])).collect();
+    let main = format!("import checker\nprint(int(checker.check(dict({})) is None))", Json::from(named));
+    std::fs::write(at("main.py"), main).expect("a file");
+
+    let one = |command: &mut Command| answers(command)[0];
+    [
+        one(&mut Command::new(at("rust"))),
+        one(&mut Command::new(at("c"))),
+        one(Command::new("python3").arg(at("main.py"))),
+    ]
+}
+
+#[test]
+fn names_that_mean_something_in_a_language_do_no_harm() {
+    let names = ["match", "x.y", "x_y", "m", "i0", "größe", "1st", "if", "a\"b", "int", "inputs", "math"];
+    let program = "two\nlines \"\"\" and a */ \\";
+    let set = checker_of(&names, program, |pool, symbols| {
+        let least = symbols.iter().copied().reduce(|a, b| pool.min(a, b)).expect("symbols");
+        pool.ge(least, Expr::ONE)
+    });
+    for zero in [None, Some(0), Some(5), Some(11)] {
+        let numbers: Vec<i64> = (0..names.len()).map(|i| i64::from(Some(i) != zero)).collect();
+        assert_eq!(takes(&set, &numbers), [zero.is_none(); 3], "{zero:?}");
+    }
+}
+
+#[test]
+fn a_sum_of_many_sizes_is_no_deeply_nested_text() {
+    let names: Vec<String> = (0..400).map(|i| format!("s{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let set = checker_of(&names, "wide", |pool, symbols| {
+        let total = symbols.iter().copied().reduce(|a, b| pool.add(a, b)).expect("symbols");
+        let most = pool.int(400);
+        pool.le(total, most)
+    });
+    assert_eq!(takes(&set, &[1; 400]), [true; 3]);
+    assert_eq!(takes(&set, &[2; 400]), [false; 3]);
+}
+
+#[test]
+fn what_is_nested_too_deeply_for_a_parser_is_said() {
+    let set = checker_of(&["s0"], "deep", |pool, symbols| {
+        let mut e = symbols[0];
+        for i in 0..300 {
+            let divisor = pool.int(7 + i % 5);
+            let remainder = pool.modulo(e, divisor);
+            let square = pool.mul(remainder, remainder);
+            e = pool.floor_div(square, divisor);
+        }
+        pool.le(e, symbols[0])
+    });
+    for language in [Language::Python, Language::Rust, Language::C] {
+        let error = set.emit(language).expect_err("it is deep").to_string();
+        assert!(error.contains("nested too deeply") || error.contains("too long"), "{error}");
+    }
 }

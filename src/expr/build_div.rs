@@ -229,6 +229,10 @@ impl Pool {
 
     /// `a % b`, with the sign of `b`; undefined where `b` is 0.
     pub fn modulo(&mut self, a: Expr, b: Expr) -> Expr {
+        if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
+            // It has no value: doubles have a remainder of their own.
+            return self.intern_call(Func::Mod, &[a, b]);
+        }
         let (a, b) = (self.as_integer(a), self.as_integer(b));
         if let Some((scaled, denominator)) = self.common_denominator(&[a, b]) {
             let remainder = self.modulo(scaled[0], scaled[1]);

@@ -275,15 +275,11 @@ impl<'a> Reader<'a, '_> {
                 self.divisor(b);
                 self.pool.ceil_div(a, b)
             }
-            (Function::Mod, &[a, b]) => {
-                self.divisor(b);
-                self.pool.modulo(a, b)
-            }
+            (Function::Mod, &[a, b]) => self.remainder(a, b, at)?,
             (Function::ModularIndexing, &[a, d, m]) => {
                 self.divisor(d);
-                self.divisor(m);
                 let quotient = self.pool.floor_div(a, d);
-                self.pool.modulo(quotient, m)
+                self.remainder(quotient, m, at)?
             }
             (Function::Abs, &[a]) => self.pool.abs(a),
             (Function::Where, &[c, p, q]) => self.conditional_of(c, p, q),
@@ -312,7 +308,7 @@ impl<'a> Reader<'a, '_> {
                 let divisor = self.pool.pow(Expr::from(2), n);
                 self.pool.floor_div(a, divisor)
             }
-            (Function::Bitwise(func), &[a, b]) => self.pool.bitwise(func, a, b),
+            (Function::Bitwise(func), all) => self.bitwise(func, all, at)?,
             (Function::ToFloat, &[a]) => self.pool.to_float(a),
             (Function::TrueDiv { float }, &[a, b]) => {
                 let (a, b) = if float { (self.pool.to_float(a), self.pool.to_float(b)) } else { (a, b) };

@@ -55,23 +55,39 @@ impl Reader<'_, '_> {
             Level::And => self.pool.and(operands),
             Level::Sum => return self.folded(operands, at, Pool::add),
             Level::Product => return self.folded(operands, at, Pool::mul),
-            Level::BitOr => self.bitwise(Func::BitOr, operands),
-            Level::BitXor => self.bitwise(Func::BitXor, operands),
-            _ => self.bitwise(Func::BitAnd, operands),
+            Level::BitOr => self.bitwise(Func::BitOr, operands, at)?,
+            Level::BitXor => self.bitwise(Func::BitXor, operands, at)?,
+            _ => self.bitwise(Func::BitAnd, operands, at)?,
         };
         self.checked(combined, at)
     }
 
-    fn bitwise(&mut self, func: Func, operands: &[Expr]) -> Expr {
+    /// Refuses doubles where an operator is defined for integers alone.
+    fn integers(&self, op: &str, operands: &[Expr], at: usize) -> Result<(), ReadError> {
+        match operands.iter().any(|&e| self.pool.sort(e) == Sort::Float) {
+            true => Err(self.error(at, format!("{op} takes integers, found a double"))),
+            false => Ok(()),
+        }
+    }
+
+    /// The remainder of integers; that of doubles has no counterpart among expressions.
+    pub(super) fn remainder(&mut self, a: Expr, b: Expr, at: usize) -> Result<Expr, ReadError> {
+        self.integers("a remainder", &[a, b], at)?;
+        self.divisor(b);
+        Ok(self.pool.modulo(a, b))
+    }
+
+    pub(super) fn bitwise(&mut self, func: Func, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
+        self.integers("a bitwise operator", operands, at)?;
         let all_truths = operands.iter().all(|&e| self.pool.sort(e) == Sort::Bool);
-        match func {
+        Ok(match func {
             Func::BitAnd if all_truths => self.pool.and(operands),
             Func::BitOr if all_truths => self.pool.or(operands),
             _ => {
                 let first = operands.first().copied().unwrap_or(Expr::ZERO);
                 operands.iter().skip(1).fold(first, |left, &right| self.pool.bitwise(func, left, right))
             }
-        }
+        })
     }
 
     /// Sum or product: of integers in a balanced tree, of doubles from left to right, as they do not associate.
@@ -116,10 +132,7 @@ impl Reader<'_, '_> {
                 self.divisor(right);
                 self.pool.floor_div(left, right)
             }
-            "%" => {
-                self.divisor(right);
-                self.pool.modulo(left, right)
-            }
+            "%" => self.remainder(left, right, at)?,
             "<<" => {
                 let factor = self.pool.pow(Expr::from(2), right);
                 self.pool.mul(left, factor)

@@ -1,5 +1,5 @@
 //! Checkers in C, with the 128-bit integers of gcc and clang.
-use super::formula::{self, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
 use super::{GuardSet, GuardedInput};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
@@ -25,10 +25,6 @@ impl Syntax for C {
         }
     }
 
-    fn symbol(&self, name: &str) -> String {
-        name.to_string()
-    }
-
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String> {
         use Func::*;
         let infix = |operator: &str| Some(format!("({})", args.join(operator)));
@@ -48,7 +44,7 @@ impl Syntax for C {
             BitXor => infix(" ^ "),
             Min if sort == Sort::Int => extremum("least"),
             Max if sort == Sort::Int => extremum("greatest"),
-            Abs if sort == Sort::Int => Some(format!("greatest({a}, -({a}))")),
+            Abs if sort == Sort::Int => with_state("magnitude"),
             Abs => Some(format!("fabs({a})")),
             Ite => Some(format!("({a} ? {} : {})", args.get(1)?, args.get(2)?)),
             And => infix(" && "),
@@ -95,15 +91,14 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     }
     let _ = writeln!(out, "{ARITHMETIC}");
     let _ = writeln!(out, "// NULL if the program serves inputs of these shapes, else why not.");
+    let names = Names::of(set);
     let mut parameters: Vec<String> = set
         .inputs
         .iter()
-        .map(|input| {
-            let name = formula::identifier(input.name());
-            match input {
-                GuardedInput::Tensor { .. } => format!("const int64_t *{name}_shape, size_t {name}_rank"),
-                GuardedInput::Number { .. } => format!("int64_t {name}_value"),
-            }
+        .zip(&names.inputs)
+        .map(|(input, name)| match input {
+            GuardedInput::Tensor { .. } => format!("const int64_t *{name}_shape, size_t {name}_rank"),
+            GuardedInput::Number { .. } => format!("int64_t {name}_value"),
         })
         .collect();
     if parameters.is_empty() {
@@ -114,14 +109,13 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         let _ = writeln!(out, "    if (!({condition})) return {};", literal(message));
     };
     let size = |input: usize, dim: Option<usize>| {
-        let name = formula::identifier(set.inputs[input].name());
+        let name = &names.inputs[input];
         match dim {
             Some(dim) => format!("(wide){name}_shape[{dim}]"),
             None => format!("(wide){name}_value"),
         }
     };
-    for input in &set.inputs {
-        let name = formula::identifier(input.name());
+    for (input, name) in set.inputs.iter().zip(&names.inputs) {
         if let GuardedInput::Tensor { sizes, .. } = input {
             let message = format!("{} has to have {} dimensions", input.name(), sizes.len());
             line(&mut out, &format!("{name}_rank == {}", sizes.len()), &message);
@@ -132,17 +126,18 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     }
     let _ = writeln!(out, "    int failed = 0;\n    (void)failed;");
     for v in &set.variables {
-        let name = formula::identifier(set.pool.symbol_name(v.symbol));
+        let Some(name) = names.symbol(v.symbol) else { continue };
         let (of, offset, factor) = (size(v.input, v.dim), int(set, &v.offset)?, int(set, &v.factor)?);
         let _ = writeln!(out, "    wide {name} = floor_div(&failed, {of} - {offset}, {factor});");
         let _ = writeln!(out, "    (void){name};");
     }
     for &(input, dim, e) in &set.fixed {
-        let condition = format!("{} == {} && !failed", size(input, dim), formula::formula(set, &C, e)?);
+        let condition =
+            format!("{} == {} && !failed", size(input, dim), formula::formula(set, &names, &C, e)?);
         line(&mut out, &condition, &fixed_message(set, input, dim, e));
     }
     for &e in &set.conditions {
-        let condition = format!("{} && !failed", formula::formula(set, &C, e)?);
+        let condition = format!("{} && !failed", formula::formula(set, &names, &C, e)?);
         line(&mut out, &condition, &condition_message(set, e));
     }
     let _ = writeln!(out, "    return NULL;\n}}");

@@ -1,5 +1,5 @@
 //! Checkers in Python.
-use super::formula::{self, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
 use super::{GuardSet, GuardedInput};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
@@ -15,10 +15,6 @@ impl Syntax for Python {
 
     fn float(&self, value: f64) -> String {
         if value.is_finite() { format!("({value:?})") } else { format!("float(\"{value}\")") }
-    }
-
-    fn symbol(&self, name: &str) -> String {
-        name.to_string()
     }
 
     fn call(&self, func: Func, _: Sort, args: &[String]) -> Option<String> {
@@ -91,14 +87,13 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         "def check(inputs):\n    \"\"\"None if the program serves inputs of these shapes, else why not.\n\n    \
          `inputs` maps an input's name to its shape, or to its value if it is a number.\n    \"\"\"\n",
     );
-    let line = |out: &mut String, condition: &str, message: &str| {
-        let _ = writeln!(out, "    if not {condition}:\n        return {}", literal(message));
-    };
+    let names = Names::of(set);
     for (i, input) in set.inputs.iter().enumerate() {
-        let _ = writeln!(out, "    i{i} = inputs[{}]", literal(input.name()));
+        // What JSON writes for a string, Python reads as the same.
+        let _ = writeln!(out, "    i{i} = inputs[{}]", serde_json::Value::from(input.name()));
         if let GuardedInput::Tensor { name, sizes } = input {
-            let message = format!("{name} has to have {} dimensions", sizes.len());
-            line(&mut out, &format!("len(i{i}) == {}", sizes.len()), &message);
+            let message = literal(&format!("{name} has to have {} dimensions", sizes.len()));
+            let _ = writeln!(out, "    if not len(i{i}) == {}:\n        return {message}", sizes.len());
         }
     }
     let size = |input: usize, dim: Option<usize>| match dim {
@@ -106,7 +101,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         None => format!("i{input}"),
     };
     for v in &set.variables {
-        let name = formula::identifier(set.pool.symbol_name(v.symbol));
+        let Some(name) = names.symbol(v.symbol) else { continue };
         let of = size(v.input, v.dim);
         let value = if v.factor.is_one() && v.offset.is_zero() {
             of
@@ -115,16 +110,18 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         };
         let _ = writeln!(out, "    {name} = {value}");
     }
+    let mut checks: Vec<(String, String)> = Vec::new();
     for &(input, dim, e) in &set.fixed {
-        let condition = format!("{} == {}", size(input, dim), formula::formula(set, &Python, e)?);
-        line(&mut out, &condition, &fixed_message(set, input, dim, e));
+        let condition = format!("{} == {}", size(input, dim), formula::formula(set, &names, &Python, e)?);
+        checks.push((condition, fixed_message(set, input, dim, e)));
     }
-    if !set.conditions.is_empty() {
+    for &e in &set.conditions {
+        checks.push((formula::formula(set, &names, &Python, e)?, condition_message(set, e)));
+    }
+    if !checks.is_empty() {
         out.push_str("    try:\n");
-        for &e in &set.conditions {
-            let condition = formula::formula(set, &Python, e)?;
-            let message = literal(&condition_message(set, e));
-            let _ = writeln!(out, "        if not {condition}:\n            return {message}");
+        for (condition, message) in &checks {
+            let _ = writeln!(out, "        if not {condition}:\n            return {}", literal(message));
         }
         out.push_str(
             "    except (ArithmeticError, ValueError) as error:\n        \

@@ -1,5 +1,5 @@
 //! Checkers in Rust.
-use super::formula::{self, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
 use super::{GuardSet, GuardedInput};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
@@ -25,10 +25,6 @@ impl Syntax for Rust {
         }
     }
 
-    fn symbol(&self, name: &str) -> String {
-        name.to_string()
-    }
-
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String> {
         use Func::*;
         let infix = |operator: &str| Some(format!("({})", args.join(operator)));
@@ -49,6 +45,7 @@ impl Syntax for Rust {
             BitXor => infix(" ^ "),
             Min if sort == Sort::Int => extremum("min"),
             Max if sort == Sort::Int => extremum("max"),
+            Abs if sort == Sort::Int => method("abs"),
             Abs => Some(format!("({a}).abs()")),
             Ite => Some(format!("(if {a} {{ {} }} else {{ {} }})", b?, args.get(2)?)),
             And => infix(" && "),
@@ -94,44 +91,47 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         let _ = writeln!(out, "// {line}");
     }
     let _ = writeln!(out, "\n/// Whether the program serves inputs of these shapes; an error says why not.");
+    let names = Names::of(set);
     let parameters: Vec<String> = set
         .inputs
         .iter()
-        .map(|input| match input {
-            GuardedInput::Tensor { name, .. } => format!("{}_shape: &[i64]", formula::identifier(name)),
-            GuardedInput::Number { name, .. } => format!("{}_value: i64", formula::identifier(name)),
+        .zip(&names.inputs)
+        .map(|(input, name)| match input {
+            GuardedInput::Tensor { .. } => format!("{name}_shape: &[i64]"),
+            GuardedInput::Number { .. } => format!("{name}_value: i64"),
         })
         .collect();
-    let _ = writeln!(out, "#[allow(unused_parens, unused_variables, clippy::all)]");
+    let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
     let _ = writeln!(out, "pub fn check({}) -> Result<(), &'static str> {{", parameters.join(", "));
     let line = |out: &mut String, condition: &str, message: &str| {
         let _ = writeln!(out, "    if !({condition}) {{\n        return Err({});\n    }}", literal(message));
     };
     let size = |input: usize, dim: Option<usize>| {
-        let name = formula::identifier(set.inputs[input].name());
+        let name = &names.inputs[input];
         match dim {
             Some(dim) => format!("i128::from({name}_shape[{dim}])"),
             None => format!("i128::from({name}_value)"),
         }
     };
-    for input in &set.inputs {
+    for (input, identifier) in set.inputs.iter().zip(&names.inputs) {
         if let GuardedInput::Tensor { name, sizes } = input {
-            let condition = format!("{}_shape.len() == {}", formula::identifier(name), sizes.len());
+            let condition = format!("{identifier}_shape.len() == {}", sizes.len());
             line(&mut out, &condition, &format!("{name} has to have {} dimensions", sizes.len()));
         }
     }
     let _ = writeln!(out, "    let m = Arithmetic::default();");
     for v in &set.variables {
-        let name = formula::identifier(set.pool.symbol_name(v.symbol));
+        let Some(name) = names.symbol(v.symbol) else { continue };
         let (of, offset, factor) = (size(v.input, v.dim), int(set, &v.offset)?, int(set, &v.factor)?);
         let _ = writeln!(out, "    let {name} = m.floor_div({of} - {offset}, {factor});");
     }
     for &(input, dim, e) in &set.fixed {
-        let condition = format!("{} == {} && m.holds()", size(input, dim), formula::formula(set, &Rust, e)?);
+        let condition =
+            format!("{} == {} && m.holds()", size(input, dim), formula::formula(set, &names, &Rust, e)?);
         line(&mut out, &condition, &fixed_message(set, input, dim, e));
     }
     for &e in &set.conditions {
-        let condition = format!("{} && m.holds()", formula::formula(set, &Rust, e)?);
+        let condition = format!("{} && m.holds()", formula::formula(set, &names, &Rust, e)?);
         line(&mut out, &condition, &condition_message(set, e));
     }
     let _ = writeln!(out, "    Ok(())\n}}\n\n{ARITHMETIC}");
