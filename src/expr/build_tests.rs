@@ -212,11 +212,13 @@ fn polynomials_of_more_than_forty_terms_are_not_divided() {
     assert!(divided(&mut pool, forty) && !divided(&mut pool, more));
 }
 
+type Powers<'a> = &'a [(Expr, u32)];
+
 #[test]
 fn monomials_are_divided_power_by_power() {
     let mut pool = Pool::new();
     let (x, y, z) = (pool.symbol("x"), pool.symbol("y"), pool.symbol("z"));
-    let table: [(&[(Expr, u32)], &[(Expr, u32)], Option<&[(Expr, u32)]>); 7] = [
+    let table: [(Powers, Powers, Option<Powers>); 7] = [
         (&[(x, 2), (y, 1)], &[(x, 1)], Some(&[(x, 1), (y, 1)])),
         (&[(x, 2), (y, 1)], &[(x, 2), (y, 1)], Some(&[])),
         (&[(x, 2), (y, 1)], &[], Some(&[(x, 2), (y, 1)])),
