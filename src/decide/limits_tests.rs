@@ -66,6 +66,9 @@ fn a_fact_that_is_added_to_many_counts_from_then_on() {
         let goal = of(&mut pool, goal);
         decide(&mut pool, facts, goal, &Budget::small()).verdict.is_implied()
     };
+    for fact in ["s4 < 90", "s4 < 91", "s4 < 92"] {
+        assert!(implied(&mut facts, Some(fact), "s4 < 92"));
+    }
     // About one group, and about two together, of which either or both learn.
     assert!(implied(&mut facts, None, "s3 > 3") && !implied(&mut facts, None, "s3 > 4"));
     assert!(implied(&mut facts, Some("s3 > 4"), "s3 > 4"));

@@ -85,6 +85,23 @@ fn sums_and_products_of_doubles_are_exact_at_their_ends_and_about_nan() {
 }
 
 #[test]
+fn zero_times_infinity_stands_for_zero_in_the_ends() {
+    let infinite = f64::INFINITY;
+    let range = |lo: f64, hi: f64, nan: bool| FloatRange { lo, hi, nan };
+    let table = [
+        ((0.0, 0.0), (-infinite, infinite), range(0.0, 0.0, true)),
+        ((0.0, 0.0), (infinite, infinite), range(0.0, 0.0, true)),
+        ((0.0, 2.0), (infinite, infinite), range(0.0, infinite, true)),
+        ((-2.0, 0.0), (infinite, infinite), range(-infinite, 0.0, true)),
+        ((1.0, 2.0), (infinite, infinite), range(infinite, infinite, false)),
+    ];
+    for ((a, b), (c, d), expected) in table {
+        let (x, y) = (range(a, b, false), range(c, d, false));
+        assert_eq!((x.mul(&y), y.mul(&x)), (expected, expected), "{x:?} * {y:?}");
+    }
+}
+
+#[test]
 fn powers_and_quotients_of_doubles_may_be_nan_where_an_operand_is_or_infinities_meet() {
     let range = |lo: f64, hi: f64, nan: bool| FloatRange { lo, hi, nan };
     for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -129,6 +129,15 @@ fn pigeons_need_holes() {
     let names = ["x", "y", "z", "w", "u", "v"];
     let said = said_within(argument, &names, (4, 5), &star);
     assert_eq!(said, "3 expressions have to differ pairwise and share 2 values");
+    // Those with the most neighbours are looked at first: here each of three has three of its own besides.
+    let mut crowd: Vec<String> = three.iter().map(|c| c.to_string()).collect();
+    for (hub, from) in [("x", 0), ("y", 3), ("z", 6)] {
+        crowd.extend((from..from + 3).map(|i| format!("Ne({hub}, p{i})")));
+    }
+    let crowd: Vec<&str> = crowd.iter().map(String::as_str).collect();
+    let names = ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "x", "y", "z"];
+    let found = said_within(argument, &names, (4, 5), &crowd);
+    assert_eq!(found, "3 expressions have to differ pairwise and share 2 values");
     // Expressions with 4096 values are counted, and with one more not.
     let many = |range: (i64, i64)| said_within(argument, &["x", "y", "z"], range, &three);
     assert_eq!(many((1, 4096)), "-");
@@ -292,6 +301,10 @@ fn residues_exclude_what_has_no_solution_modulo_something() {
             (&["Eq(Mod(x*x, 3), 2)", "Or(y > 0, z > 0)"], "no solution modulo 3"),
             (&["Or(Eq(Mod(x*x, 3), 2), y > 0)"], "-"),
             (&["Or(Eq(Mod(x*x, 3), 2), Eq(Mod(x*x, 4), 3))"], "no solution modulo 12"),
+            (
+                &["Eq(Mod(x**2, 4), 1)", "Or(Eq(Mod(x, 4), 0), And(Eq(Mod(x, 4), 2), Eq(Mod(x**2, 8), 4)))"],
+                "no solution modulo 4",
+            ),
             (&["And(Eq(Mod(x*x, 3), 1), Eq(Mod(x, 3), 0))"], "no solution modulo 3"),
             (&["And(Eq(Mod(x*x, 3), 1), Eq(Mod(x, 3), 2))"], "-"),
             (&["Mod(x*x, 4) > 1"], "no solution modulo 4"),
