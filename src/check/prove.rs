@@ -6,6 +6,7 @@ use crate::decide::{
 };
 use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use crate::report::GuardVerdict;
+use crate::shape_env::ShapeEnv;
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -69,6 +70,21 @@ fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
 }
 
 impl Prover<'_, '_> {
+    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds the pool, or those that were
+    /// `derived`, where there are symbols that the spec does not know.
+    pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
+        let symbols = base.pool.free_symbols(&[obligation.condition]);
+        if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+            let (pool, facts) = base.facts();
+            return self.prove(pool, facts, obligation);
+        }
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        let (pool, facts) = derived.facts();
+        let proof = self.prove(pool, facts, obligation);
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        proof
+    }
+
     /// Decides one obligation under `facts`, expressions being of `pool`.
     pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
         let answer = decide(pool, facts, obligation.condition, &self.budget);
