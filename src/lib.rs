@@ -18,3 +18,6 @@ pub mod service;
 pub mod shape_env;
 pub mod spec;
 pub mod verify;
+
+/// The stack, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only what is used of it takes memory.
+pub const STACK_BYTES: usize = 256 << 20;

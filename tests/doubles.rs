@@ -1,9 +1,13 @@
 //! Doubles: what operations come to, as Python has it, and how tight their ranges are.
 use num_bigint::BigInt;
 use num_rational::BigRational;
+use sizewise::check::Checker;
+use sizewise::decide::Budget;
 use sizewise::expr::{EvalError, Func, Int, Value, evaluate_call};
+use sizewise::fake::Operators;
 use sizewise::range::transfer::{self, Abstract};
 use sizewise::range::{Domain, FloatRange, ValueRange};
+use sizewise::report::Outcome;
 
 fn power(base: i64, exponent: usize) -> BigInt {
     num_traits::pow(BigInt::from(base), exponent)
@@ -280,4 +284,15 @@ fn ranges_of_doubles_decide_comparisons() {
         let what = format!("{func:?} of {a:?} and {b:?}");
         assert_eq!(transfer::call(func, &[a, b]), Some(expected), "{what}");
     }
+}
+
+#[test]
+fn guards_on_doubles_are_read_as_integers_for_sizes_that_exist() {
+    // The program's guards say `trunc(0.5*float(s69)) == 1`, its recorded sizes `s69//2 == 1`.
+    let program = include_bytes!("data/programs/guards_of_doubles.pt2");
+    let checker = Checker::read("guards_of_doubles", program).expect("a program");
+    let report = checker.check(None, &Operators::new(), &Budget::default()).expect("a report");
+    assert_eq!(report.verdict, Outcome::Ok, "{:?}", report.guards);
+    let notes = report.diagnostics.iter().filter(|d| d.code == "rounding").count();
+    assert_eq!(notes, 2, "{:?}", report.diagnostics);
 }

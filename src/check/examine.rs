@@ -1,4 +1,5 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
+use super::ahead::Grounds;
 use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
@@ -19,7 +20,6 @@ use crate::report::{
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
 use indexmap::IndexMap;
-use std::cell::Cell;
 
 /// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
 const MAX_HARD: u32 = 5;
@@ -42,13 +42,20 @@ pub(super) struct Examination<'a, 'p> {
     /// Is given each question as an SMT-LIB 2 file.
     pub emit: Option<&'a dyn Fn(&str)>,
     /// How many conditions needed Z3, or have stayed open.
-    pub hard: Cell<u32>,
+    pub hard: u32,
+    /// How many threads decide.
+    pub jobs: usize,
+}
+
+/// Whether a condition took the last means, or stays open in spite of them.
+pub(super) fn is_hard(proof: &Proof) -> bool {
+    proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name()
 }
 
 impl<'p> Examination<'_, 'p> {
     fn prover(&self) -> Prover<'_, 'p> {
         let mut budget = self.budget.clone();
-        if self.hard.get() >= MAX_HARD {
+        if self.hard >= MAX_HARD {
             budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
         }
         Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: self.emit }
@@ -65,12 +72,16 @@ impl<'p> Examination<'_, 'p> {
         let mut base = self.assumptions.env.clone();
         std::mem::swap(&mut base.pool, &mut run.env.pool);
         let list = obligations(self.assumptions, run);
+        let mut ahead = self.ahead(run, &base, &list);
         for (i, obligation) in list.iter().enumerate() {
-            (self.tell)(i, list.len());
-            let proof = self.decide(run, &mut base, obligation);
-            if proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name() {
-                self.hard.set(self.hard.get() + 1);
-            }
+            let proof = match ahead.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
+                Some(proof) => proof,
+                None => {
+                    (self.tell)(i, list.len());
+                    self.prover().decide(&mut base, &mut run.env, obligation)
+                }
+            };
+            self.hard += u32::from(is_hard(&proof));
             self.write(run, &base, obligation, proof);
         }
         self.definedness(run, &mut base);
@@ -83,18 +94,19 @@ impl<'p> Examination<'_, 'p> {
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
-    /// Decides one condition under the facts that may speak of it.
-    fn decide(&self, run: &mut Run, base: &mut ShapeEnv, obligation: &Obligation) -> Proof {
-        let symbols = base.pool.free_symbols(&[obligation.condition]);
-        if symbols.iter().all(|&s| base.symbol(s).is_some()) {
-            let (pool, facts) = base.facts();
-            return self.prover().prove(pool, facts, obligation);
+    /// What threads find out about the conditions, if there are to be any.
+    fn ahead(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
+        if self.jobs < 2 || self.emit.is_some() {
+            return Vec::new();
         }
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
-        let (pool, facts) = run.env.facts();
-        let proof = self.prover().prove(pool, facts, obligation);
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
-        proof
+        let grounds = Grounds {
+            assumptions: self.assumptions,
+            evaluator: self.evaluator,
+            budget: self.budget,
+            base,
+            derived: &run.env,
+        };
+        grounds.decide(list, self.jobs, MAX_HARD, self.tell)
     }
 
     /// Enters what was found out about one condition.
@@ -195,7 +207,7 @@ impl<'p> Examination<'_, 'p> {
                 clause,
                 branch: true,
             };
-            let mut proof = self.decide(run, base, &obligation);
+            let mut proof = self.prover().decide(base, &mut run.env, &obligation);
             if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
                 let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
                 proof.reason = Some(format!(

@@ -1,4 +1,5 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
+mod ahead;
 mod evaluate;
 mod examine;
 mod excluded;

@@ -73,6 +73,7 @@ pub struct Checker {
     program: Program,
     watch: Option<Watch>,
     reading: Duration,
+    jobs: usize,
 }
 
 /// How far a check has come.
@@ -124,12 +125,24 @@ impl Checker {
         let started = Instant::now();
         let program = pt2::read(bytes, options)?;
         let reading = started.elapsed();
-        Ok(Checker { path: path.to_string(), sha256: summary::hash(bytes), program, watch: None, reading })
+        Ok(Checker {
+            path: path.to_string(),
+            sha256: summary::hash(bytes),
+            program,
+            watch: None,
+            reading,
+            jobs: 1,
+        })
     }
 
     /// Has `watch` told how far checks have come.
     pub fn watched(self, watch: Watch) -> Checker {
         Checker { watch: Some(watch), ..self }
+    }
+
+    /// Has up to so many threads decide conditions; the reports are the same.
+    pub fn with_jobs(self, jobs: usize) -> Checker {
+        Checker { jobs, ..self }
     }
 
     pub(super) fn tell(&self, phase: &'static str, done: usize, total: usize) {
@@ -243,7 +256,8 @@ impl Checker {
             report: &mut report,
             violated: Vec::new(),
             emit: task.emit,
-            hard: std::cell::Cell::new(0),
+            hard: 0,
+            jobs: self.jobs,
             tell: &|done, total| self.tell("deciding conditions", done, total),
         };
         examination.conditions(&mut run);

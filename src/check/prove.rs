@@ -6,6 +6,7 @@ use crate::decide::{
 };
 use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use crate::report::GuardVerdict;
+use crate::shape_env::ShapeEnv;
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -63,15 +64,40 @@ pub(super) struct Prover<'a, 'p> {
     pub emit: Option<&'a dyn Fn(&str)>,
 }
 
+/// Whether doubles occur in any of these conditions.
+fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
+    pool.has_floats() && pool.reachable(conditions).into_iter().any(|e| pool.sort(e) == Sort::Float)
+}
+
 impl Prover<'_, '_> {
+    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds the pool, or those that were
+    /// `derived`, where there are symbols that the spec does not know.
+    pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
+        let symbols = base.pool.free_symbols(&[obligation.condition]);
+        if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+            let (pool, facts) = base.facts();
+            return self.prove(pool, facts, obligation);
+        }
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        let (pool, facts) = derived.facts();
+        let proof = self.prove(pool, facts, obligation);
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        proof
+    }
+
     /// Decides one obligation under `facts`, expressions being of `pool`.
     pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
         let answer = decide(pool, facts, obligation.condition, &self.budget);
         self.emit(pool, facts, obligation, &answer.verdict);
         let by = answer.decided_by.name();
-        if !matches!(answer.verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. })
-            && let Some(proof) = self.prove_realistic(pool, facts, obligation)
-        {
+        let through_doubles = match answer.verdict {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => false,
+            Verdict::Refuted { .. } => has_doubles(pool, &[obligation.condition]),
+            Verdict::Unknown { .. } => {
+                has_doubles(pool, &[obligation.condition]) || has_doubles(pool, facts.conditions())
+            }
+        };
+        if through_doubles && let Some(proof) = self.prove_realistic(pool, facts, obligation) {
             return proof;
         }
         match answer.verdict {
@@ -106,12 +132,9 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Decides a condition on doubles for sizes that tensors can have: where a dimension has no declared maximum, doubles begin to round
-    /// at sizes that no memory holds.
+    /// Decides a condition that doubles have a part in for sizes that tensors can have: where a dimension has no declared maximum,
+    /// doubles begin to round at sizes that no memory holds.
     fn prove_realistic(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation) -> Option<Proof> {
-        if !pool.reachable(&[obligation.condition]).into_iter().any(|e| pool.sort(e) == Sort::Float) {
-            return None;
-        }
         let limit = Int::from(LARGEST_SIZE);
         let mut capped = up_to(pool, facts, &limit);
         let answer = decide(pool, &mut capped, obligation.condition, &self.budget);

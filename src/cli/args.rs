@@ -175,6 +175,9 @@ pub struct CheckOptions {
     /// Say how long each phase took; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,
+    /// How many threads decide a program's conditions, where there are many; the report is the same.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
 }
 
 /// What spec to write.

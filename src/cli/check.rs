@@ -48,6 +48,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
 
 fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
     let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
+    let checker = checker.with_jobs(usize::from(options.jobs));
     let spec = match &options.spec {
         None => None,
         Some(path) => {

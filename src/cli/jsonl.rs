@@ -92,12 +92,16 @@ fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
         }
     };
     let mut answers = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.min(lines.len())).map(|_| scope.spawn(work)).collect();
+        let thread = || std::thread::Builder::new().stack_size(crate::STACK_BYTES);
+        let started = (1..jobs.min(lines.len())).map_while(|_| thread().spawn_scoped(scope, work).ok());
+        let workers: Vec<_> = started.collect();
+        // This thread is one of them: it is there even where no other can be started.
+        let own = work();
         // A thread that ends in a bug of ours ends the program: no line goes unanswered in silence.
         let joined = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        workers.into_iter().flat_map(joined).collect::<Vec<_>>()
+        workers.into_iter().flat_map(joined).chain(own).collect::<Vec<_>>()
     });
     answers.sort_unstable_by_key(|(at, _)| *at);
     answers.into_iter().filter_map(|(_, answer)| answer).collect()

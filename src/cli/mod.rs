@@ -30,13 +30,11 @@ use std::process::ExitCode;
 
 /// The exit status of an internal error.
 const INTERNAL_ERROR: u8 = 70;
-/// Stack of the thread that works: kernels and searches recurse a little, and programs nest.
-const STACK_BYTES: usize = 256 << 20;
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
     let options = Options::parse();
-    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || dispatch(options));
+    let worker = std::thread::Builder::new().stack_size(crate::STACK_BYTES).spawn(move || dispatch(options));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
         // The panic has said where; it is a bug of ours.

@@ -7,9 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// Stack of a worker: kernels and searches recurse a little, and programs nest.
-const STACK_BYTES: usize = 256 << 20;
-
 /// Thrown through the engine where work that nobody waits for is given up.
 struct GivenUp;
 
@@ -132,7 +129,7 @@ impl Workers {
             Arc::new(Shared { queue: Mutex::default(), woken: Condvar::new(), running: AtomicUsize::new(0) });
         for n in 0..threads.max(1) {
             let shared = Arc::clone(&shared);
-            std::thread::Builder::new().name(format!("worker-{n}")).stack_size(STACK_BYTES).spawn(
+            std::thread::Builder::new().name(format!("worker-{n}")).stack_size(crate::STACK_BYTES).spawn(
                 move || {
                     while let Some(job) = shared.next() {
                         shared.running.fetch_add(1, Ordering::Relaxed);
