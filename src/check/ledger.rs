@@ -59,8 +59,8 @@ fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries
             });
         }
     }
-    for (_, condition) in &contract.guards {
-        let condition = assumptions.records.translate(&mut run.env, *condition);
+    for guard in &contract.guards {
+        let condition = assumptions.records.translate(&mut run.env, guard.condition);
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Guard,
