@@ -122,8 +122,9 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         match answer.verdict {
             Verdict::Implied { .. } => limit = Some(limit.map_or(probe.clone(), |l| l.min(probe))),
             Verdict::Refuted { witness } => match value_at(pool, e, &witness) {
-                Some(v) if v > *value => best = Some((v, witness)),
-                _ => break,
+                // Greater than the probe, which is no less than the value at hand.
+                Some(v) => best = Some((v, witness)),
+                None => break,
             },
             Verdict::Inconsistent { .. } => return End::default(),
             Verdict::Unknown { .. } if question % 2 == 0 => {}

@@ -6,6 +6,7 @@ use super::linear::{self, Effort, Outcome};
 use super::number::{self, Lemma};
 use super::proof::Log;
 use super::reduce::Reduced;
+use super::work::Work;
 use crate::expr::print;
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use rustc_hash::FxHashMap;
@@ -28,6 +29,26 @@ pub(super) struct Allowance {
     pub work: u32,
     /// Assignments that number theory may look at.
     pub steps: u32,
+    /// What was allowed in the beginning: cases, entries, assignments.
+    allowed: [u32; 3],
+    /// What linear reasoning took within the cases.
+    within: Work,
+}
+
+impl Allowance {
+    pub(super) fn new(cases: u32, work: u32, steps: u32) -> Allowance {
+        Allowance { cases, work, steps, allowed: [cases, work, steps], within: Work::default() }
+    }
+
+    /// What was taken of it, and within the cases.
+    pub(super) fn spent(&self) -> Work {
+        let [cases, work, steps] = self.allowed;
+        let mut spent = self.within;
+        spent.branches += u64::from(cases - self.cases);
+        spent.entries += u64::from(work - self.work);
+        spent.steps += u64::from(steps - self.steps);
+        spent
+    }
 }
 
 /// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number theory and by cases. Of a
@@ -82,6 +103,8 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
         }
         let start = log.len();
         let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
+        left.within.branches += u64::from(BRANCHES - effort.branches);
+        left.within.entries += u64::from(WORK - effort.work);
         if outcome == Outcome::Open {
             log.truncate(start);
             outcome = split(pool, &mut inner, left, log, depth + 1);
@@ -165,9 +188,8 @@ fn choose(pool: &mut Pool, problem: &mut Reduced) -> Vec<Expr> {
             if pool.as_symbol(s).is_some()
                 && let Some(n) =
                     problem.table.domain(pool, s).count().filter(|n| (2..=MAX_VALUES).contains(n))
-                && best.is_none_or(|b| (n, s) < b)
             {
-                best = Some((n, s));
+                best = Some(best.map_or((n, s), |b| b.min((n, s))));
             }
         }
     }
@@ -192,5 +214,62 @@ fn first_literal(pool: &mut Pool, problem: &mut Reduced, c: Expr) -> Option<Expr
             parts.into_iter().find_map(|part| first_literal(pool, problem, part))
         }
         _ => (problem.table.decide(pool, c).is_none() && pool.as_bool(c).is_none()).then_some(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::read;
+
+    /// What a problem is split into.
+    fn cases(conditions: &[&str]) -> Vec<String> {
+        let mut pool = Pool::new();
+        let conditions: Vec<Expr> = conditions
+            .iter()
+            .map(|text| read::closed(&mut pool, text).unwrap_or_else(|e| panic!("{text}: {e}")).expr)
+            .collect();
+        let mut problem = Reduced::as_written(&mut pool, &conditions);
+        let chosen = choose(&mut pool, &mut problem);
+        chosen.into_iter().map(|c| print::expression(&pool, c)).collect()
+    }
+
+    #[test]
+    fn what_is_open_about_an_operation_is_what_is_split() {
+        let table: [(&[&str], &[&str]); 21] = [
+            (&["Min(x, y) <= 3"], &["x <= y", "x > y"]),
+            (&["Min(x, y) <= 3", "x < y"], &[]),
+            (&["Max(x, y, z) <= 3"], &["x <= y", "x > y"]),
+            (&["Abs(x) >= 3"], &["x >= 0", "x <= -1"]),
+            (&["Abs(x) >= 3", "x >= -1"], &[]),
+            (&["Abs(x) >= 3", "x >= 1"], &[]),
+            (&["Where(x > y, x, z) >= 3"], &["x > y", "x <= y"]),
+            (&["Where(And(x > y, y > z), x, z) >= 3", "x > y"], &["y > z", "y <= z"]),
+            (&["Where(x > y, x, z) >= 3", "x > y + 2"], &[]),
+            // Inner ones first.
+            (&["Abs(Min(x, y)) >= 3"], &["x <= y", "x > y"]),
+            // The sign of a divisor, and of a factor.
+            (&["x//y >= 3"], &["y >= 1", "y <= -1", "Eq(y, 0)"]),
+            (&["Mod(x, y) >= 3"], &["y >= 1", "y <= -1", "Eq(y, 0)"]),
+            (&["x//y >= 3", "Eq(Mod(y, 2), 1)"], &["y >= 1", "y <= -1"]),
+            (&["x//y >= 3", "y >= 1"], &[]),
+            (&["x//y >= 3", "y <= -1"], &[]),
+            (&["x*y >= 3", "y >= 1"], &[]),
+            (&["x*y >= -3"], &["x >= 1", "x <= -1", "Eq(x, 0)"]),
+            (&["x*y >= 3", "x <= 0", "y <= 9"], &[]),
+            // The symbol with the fewest values.
+            (&["x*y >= -3", "x >= 1", "x <= 5", "y >= 2", "y <= 4"], &["Eq(y, 2)", "Eq(y, 3)", "Eq(y, 4)"]),
+            (&["x*y >= -3", "x >= 1", "x <= 13", "y >= 2"], &[]),
+            (&["x + y >= -3", "x >= 1", "x <= 5"], &[]),
+        ];
+        let found: Vec<(&[&str], Vec<String>)> =
+            table.iter().map(|(conditions, _)| (*conditions, cases(conditions))).collect();
+        let wanted: Vec<(&[&str], Vec<String>)> = table
+            .iter()
+            .map(|(conditions, cases)| (*conditions, cases.iter().map(|c| c.to_string()).collect()))
+            .collect();
+        assert_eq!(found, wanted);
+        let twelve = |high: i64| cases(&["x*y >= -3", "x >= 1", &format!("x <= {high}"), "y >= 2"]).len();
+        assert_eq!((twelve(12), twelve(13)), (12, 0));
     }
 }

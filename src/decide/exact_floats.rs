@@ -302,6 +302,19 @@ mod tests {
     }
 
     #[test]
+    fn denominators_go_up_to_two_to_the_128th() {
+        let mut pool = Pool::new();
+        let mut table = crate::range::DomainTable::new();
+        let mut reading =
+            super::Reading { pool: &mut pool, table: &mut table, fractions: Default::default() };
+        let one = crate::expr::Expr::ONE;
+        assert!(reading.dyadic(one, 128).is_some() && reading.dyadic(one, 129).is_none());
+        // Numerators of 53 bits, and of one more.
+        let (fits, not) = (reading.pool.int((1i64 << 53) - 1), reading.pool.int((1i64 << 53) + 1));
+        assert!(reading.dyadic(fits, 0).is_some() && reading.dyadic(not, 0).is_none());
+    }
+
+    #[test]
     fn beyond_53_bits_rounding_shows() {
         assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
         assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));

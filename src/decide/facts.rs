@@ -5,6 +5,7 @@ use super::program::to_i128;
 use super::search::conjuncts;
 use super::slices::Slices;
 use super::verdict::{FactId, Premise};
+use super::work::Work;
 use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
 use crate::range::{Domain, DomainTable, ValueRange};
@@ -62,6 +63,8 @@ pub struct Facts {
     pub(super) slices: Slices,
     /// Whether all facts are looked at together, however many they are.
     whole: bool,
+    /// What questions have taken, but for what the models count.
+    pub(super) work: Work,
 }
 
 impl Facts {
@@ -148,6 +151,13 @@ impl Facts {
         }
         self.settle(pool);
         self.table.domain(pool, e)
+    }
+
+    /// What deciding has taken so far.
+    pub fn work(&self) -> Work {
+        let mut work = self.work;
+        work.variations += self.models.variations();
+        work
     }
 
     /// Whether an assumption mentions a symbol.

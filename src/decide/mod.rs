@@ -31,6 +31,12 @@ mod slices;
 mod smt;
 mod smtlib;
 mod verdict;
+mod work;
+
+#[cfg(test)]
+mod limits_tests;
+#[cfg(test)]
+mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_traced};
 pub use clash::{clash, minimal_clash};
@@ -47,3 +53,4 @@ pub use proof::{ProofStep, proof};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};
+pub use work::Work;

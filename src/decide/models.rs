@@ -38,6 +38,8 @@ pub(super) struct Models {
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
     variation: Variation,
+    /// Assignments made of those at hand so far.
+    variations: u64,
 }
 
 /// How far looking for others like the assignments at hand has come.
@@ -119,6 +121,11 @@ impl Models {
         (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
     }
 
+    /// How many assignments were made of those at hand.
+    pub fn variations(&self) -> u64 {
+        self.variations
+    }
+
     /// Forgets the assignments.
     pub fn clear(&mut self) {
         self.models.clear();
@@ -135,6 +142,7 @@ impl Models {
         let mut found = None;
         for model in &self.models[tried..] {
             regs.clone_from(&model.regs);
+            pool.note_work(1);
             if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
                 found = Some(self.assignment(&model.point));
                 break;
@@ -204,6 +212,7 @@ impl Models {
                 _ => slots,
             };
             *left -= 1;
+            self.variations += 1;
             for change in 0..changes {
                 let slot = if changes == slots { change } else { dice.below(slots) };
                 if !values[slot].is_empty() {

@@ -177,7 +177,7 @@ pub(super) fn closes(
         Outcome::Open if means == Means::Little => false,
         Outcome::Open => {
             log.truncate(start);
-            let mut left = Allowance { cases: 40, work: 60_000, steps: 8_000 };
+            let mut left = Allowance::new(40, 60_000, 8_000);
             cases::refute(pool, &mut reduced, &mut left, log) == Outcome::Closed
         }
     };

@@ -174,3 +174,33 @@ fn is_ray(
         answer.verdict.is_implied()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::read;
+
+    #[test]
+    fn directions_along_facts_keep_their_slack_and_are_twelve_at_most() {
+        let along = |fact: &str| {
+            let (mut pool, mut facts) = (Pool::new(), Facts::new());
+            let fact = read::closed(&mut pool, fact).expect("an expression").expr;
+            facts.assume(&mut pool, fact);
+            let shown = |d: &(Symbol, Int)| format!("{}{}", d.1, pool.symbol_name(d.0));
+            let mut found: Vec<String> = along_facts(&pool, &facts)
+                .iter()
+                .map(|d| d.iter().map(shown).collect::<Vec<_>>().join(" "))
+                .collect();
+            found.sort();
+            found.dedup();
+            found
+        };
+        assert_eq!(along("3*a - 5*b <= 7"), ["5a 3b"]);
+        assert_eq!(along("3*a + 5*b <= 7"), [""; 0]);
+        assert_eq!(along("3*a - a*b <= 7"), [""; 0]);
+        assert_eq!(along("a - b - c <= 7"), ["1a 1b", "1a 1c"]);
+        assert_eq!(along("a + b + c - 2*x - 3*y - 4*z - 5*w <= 7").len(), 12);
+        assert_eq!(along("a + b + c - 2*x - 3*y - 4*z <= 7").len(), 9);
+        assert_eq!(along("a + b + c + d - 2*x - 3*y - 4*z - 5*w <= 7").len(), 12);
+    }
+}

@@ -61,6 +61,15 @@ impl Reduced {
         Reduced::after(pool, conditions, 0)
     }
 
+    /// A conjunction to which nothing was done.
+    #[cfg(test)]
+    pub fn as_written(pool: &mut Pool, conditions: &[Expr]) -> Reduced {
+        let mut reduced = Reduced { conditions: conditions.to_vec(), ..Reduced::default() };
+        reduced.learn(pool);
+        reduced.unexpanded = reduced.conditions.clone();
+        reduced
+    }
+
     /// Reduces what is left of this problem together with another condition.
     pub fn with(&self, pool: &mut Pool, condition: Expr) -> Reduced {
         let mut conditions = self.unexpanded.clone();

@@ -150,7 +150,9 @@ impl Facts {
         key.sort_unstable();
         key.dedup();
         let mut slice = self.take_slice(pool, &key);
+        let before = slice.facts.work();
         let answer = ask(pool, &mut slice);
+        self.work += slice.facts.work().since(before);
         if self.slices.built.len() >= MAX_BUILT {
             self.slices.built.retain(|key, _| key.len() == 1);
         }
@@ -217,7 +219,9 @@ impl Facts {
             let key = Key::from_slice(&[root]);
             let mut slice = self.take_slice(pool, &key);
             let prepare = if lazy { check } else { prepare };
+            let before = slice.facts.work();
             prepare(pool, &mut slice.facts, budget);
+            self.work += slice.facts.work().since(before);
             match &slice.facts.consistency {
                 Consistency::Inconsistent(because) => {
                     self.consistency = Consistency::Inconsistent(slice.outside(because));

@@ -142,6 +142,7 @@ impl Classes {
                 });
             });
         });
+        pool.note_work(found.size);
         found
     }
 

@@ -12,7 +12,7 @@ pub(super) enum Form {
     /// A variable.
     Var(usize),
     /// A truth value.
-    Bool(bool),
+    Bool,
     /// A call whose operands match.
     Call(Func, Vec<Form>),
     /// A comparison with zero.
@@ -43,7 +43,7 @@ impl Form {
         let forms = |args: &[Pattern]| args.iter().map(Form::of).collect::<Vec<Form>>();
         let (op, args) = match pattern {
             Pattern::Var(v) => return Form::Var(*v),
-            Pattern::Bool(value) => return Form::Bool(*value),
+            Pattern::Bool(_) => return Form::Bool,
             Pattern::Int(_) => return Form::Linear(Linear::of(pattern)),
             Pattern::Call(op, args) => (*op, args.as_slice()),
         };
@@ -80,7 +80,7 @@ impl Form {
     /// The function of the expressions at which a match of this form can be rooted; for a linear form, that of its first call.
     pub fn trigger(&self) -> Option<Func> {
         match self {
-            Form::Var(_) | Form::Bool(_) => None,
+            Form::Var(_) | Form::Bool => None,
             Form::Call(func, _) | Form::Compare(func, _) => Some(*func),
             Form::Linear(linear) => linear.calls().next().and_then(|(form, _)| form.trigger()),
         }
@@ -92,7 +92,7 @@ impl Form {
     /// matched by complements too.
     pub fn needs(&self) -> u64 {
         match self {
-            Form::Var(_) | Form::Bool(_) => 0,
+            Form::Var(_) | Form::Bool => 0,
             Form::Call(_, forms) => forms.iter().fold(0, |set, f| set | f.own()),
             Form::Compare(_, linear) | Form::Linear(linear) => {
                 linear.calls().fold(0, |set, (f, _)| set | f.own())

@@ -58,7 +58,7 @@ impl Matcher<'_> {
                 self.pool.as_call(e).is_some_and(|(f, _)| f == *func)
             }
             Form::Linear(_) => self.pool.sort(e) == Sort::Int,
-            Form::Var(_) | Form::Bool(_) => true,
+            Form::Var(_) | Form::Bool => true,
         }
     }
 
@@ -68,10 +68,8 @@ impl Matcher<'_> {
         self.steps = left;
         match form {
             Form::Var(v) => self.bind(*v, e, bindings).into_iter().collect(),
-            Form::Bool(value) => match self.pool.as_bool(e) == Some(*value) {
-                true => Found::from_iter([bindings.clone()]),
-                false => Found::new(),
-            },
+            // A canonical expression has no truth value among its operands.
+            Form::Bool => Found::new(),
             Form::Linear(linear) => match self.pool.sort(e) {
                 Sort::Int => {
                     let poly = self.pool.poly(e);
@@ -95,13 +93,13 @@ impl Matcher<'_> {
                 found.truncate(MAX_FOUND);
                 found
             }
-            Form::Call(Func::Not, forms) if self.pool.as_func(e, Func::Not).is_none() => {
+            Form::Call(Func::Not, forms) => {
                 // Negation is pushed inwards on construction: what is negated here is the complement.
-                if self.pool.sort(e) != Sort::Bool || forms.len() != 1 {
+                let (Sort::Bool, [form]) = (self.pool.sort(e), forms.as_slice()) else {
                     return Found::new();
-                }
+                };
                 let complement = self.pool.not(e);
-                self.class(&forms[0], complement, bindings)
+                self.class(form, complement, bindings)
             }
             Form::Call(func, forms) => {
                 let Some(args) = self.pool.as_func(e, *func) else { return Found::new() };

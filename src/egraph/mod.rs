@@ -19,6 +19,11 @@ mod rule_file;
 mod saturate;
 mod solve;
 
+#[cfg(test)]
+mod matching_tests;
+#[cfg(test)]
+mod parts_tests;
+
 pub use condition::Condition;
 pub use explain::Explanation;
 pub use extract::Cost;

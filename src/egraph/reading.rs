@@ -87,6 +87,7 @@ impl Reading {
     /// The shortest tree found for a polynomial, and its number of operators.
     fn shortest(&self, pool: &mut Pool, poly: &Poly, depth: u32) -> (Tree, u32) {
         let mut best = self.plain(pool, poly);
+        pool.note_work(poly.terms.len());
         if depth == 0
             || poly.terms.len() > MAX_TERMS
             || poly.terms.len() + usize::from(!poly.constant.is_zero()) < 2

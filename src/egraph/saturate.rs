@@ -68,6 +68,10 @@ pub struct Outcome {
     pub iterations: usize,
     /// The expressions in the graph.
     pub nodes: usize,
+    /// The attempts at matching a rule.
+    pub attempts: u64,
+    /// The uses of rules.
+    pub uses: usize,
 }
 
 impl Graph {
@@ -97,7 +101,7 @@ impl Graph {
         }
         let limits = &Limits { nodes: self.nodes().saturating_add(limits.nodes), ..*limits };
         let mut agenda = Agenda::default();
-        let mut iterations = 0;
+        let (mut iterations, mut attempts) = (0, 0);
         let mut last = None;
         let stop = loop {
             self.settle(pool, limits.nodes);
@@ -119,9 +123,11 @@ impl Graph {
                 break Stop::Iterations;
             }
             iterations += 1;
-            agenda.steps = (limits.nodes * STEPS_PER_NODE) as u32;
+            let steps = (limits.nodes * STEPS_PER_NODE) as u32;
+            agenda.steps = steps;
             self.reconsider(pool, &mut agenda);
             self.search(pool, rules, allowed.rules, &mut agenda);
+            attempts += u64::from(steps - agenda.steps);
             if let Some(uses) = allowed.uses {
                 agenda.found.retain(|found| uses.iter().any(|u| u.same_as(found)));
             }
@@ -130,7 +136,7 @@ impl Graph {
                 break stop;
             }
         };
-        Outcome { stop, iterations, nodes: self.nodes() }
+        Outcome { stop, iterations, nodes: self.nodes(), attempts, uses: agenda.matches }
     }
 
     /// Applies what was found; tells which limit was reached, if one was.

@@ -138,7 +138,7 @@ impl Pool {
 
     fn compare_floats(&mut self, func: Func, a: Expr, b: Expr) -> Expr {
         let (a, b) = (self.to_float(a), self.to_float(b));
-        let (a, b) = if func == Func::FloatEq && b < a { (b, a) } else { (a, b) };
+        let (a, b) = if func == Func::FloatEq { (a.min(b), a.max(b)) } else { (a, b) };
         self.fold_call(func, &[a, b])
     }
 

@@ -27,7 +27,7 @@ impl Pool {
         }
         if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
             let (a, b) = (self.to_float(a), self.to_float(b));
-            let (a, b) = if b < a { (b, a) } else { (a, b) };
+            let (a, b) = (a.min(b), a.max(b));
             return Some(self.fold_call(func, &[a, b]));
         }
         let (a, b) = (self.as_integer(a), self.as_integer(b));

@@ -57,7 +57,6 @@ impl Value {
     fn to_rational(&self) -> Option<BigRational> {
         match self {
             Value::Ratio(v) => Some(v.clone()),
-            Value::Float(_) => None,
             _ => self.as_int().map(|v| BigRational::from_integer(v.to_big())),
         }
     }
@@ -310,10 +309,7 @@ fn compare(a: &Value, b: &Value) -> Result<Ordering, EvalError> {
         (Value::Float(_), _) | (_, Value::Float(_)) => {
             a.as_f64().partial_cmp(&b.as_f64()).ok_or(EvalError::Domain)
         }
-        _ => match (a.as_int(), b.as_int()) {
-            (Some(x), Some(y)) => Ok(x.cmp(&y)),
-            _ => Ok(a.to_rational().cmp(&b.to_rational())),
-        },
+        _ => Ok(a.to_rational().cmp(&b.to_rational())),
     }
 }
 
@@ -354,13 +350,13 @@ fn ratio_to_f64(n: &BigInt, d: &BigInt) -> f64 {
 /// `q * 2^exponent`, rounded once, also where the result is subnormal.
 fn scale_by_power_of_two(q: &BigInt, exponent: i64) -> f64 {
     let bits = q.bits() as i64;
-    if bits + exponent > 1100 {
+    if bits + exponent > 1024 {
         return f64::INFINITY;
     }
     // Below the normal range fewer than 53 bits remain: cut to that many (with a sticky bit) before converting.
     let lowest = (-1074 - exponent).max(0);
     let kept = if lowest > 0 {
-        if lowest > bits + 1 {
+        if lowest > bits {
             return 0.0;
         }
         let mut cut = q >> (lowest as u64);

@@ -361,6 +361,35 @@ mod tests {
     }
 
     #[test]
+    fn powers_fit_up_to_the_bits_allowed() {
+        let fits = |base: i64, k, bits| Int::from(base).pow(k, bits).is_some();
+        for k in [63u32, 64, 100] {
+            let exact = Int::from(2).pow(k, 4096).expect("a power");
+            // 2^k has k + 1 bits.
+            assert_eq!(exact.bits(), u64::from(k) + 1);
+            assert_eq!(exact, Int::from_big(BigInt::from(1) << k));
+            // The bits of the base are what counts.
+            assert!(fits(2, k, 2 * u64::from(k)) && !fits(2, k, 2 * u64::from(k) - 1), "{k}");
+        }
+        // What fits a machine word is never too large.
+        assert!(fits(2, 62, 1) && fits(-3, 5, 1));
+        assert_eq!((Int::from(7).pow(0, 1), Int::ZERO.pow(5, 1)), (Some(Int::ONE), Some(Int::ZERO)));
+    }
+
+    #[test]
+    fn negation_and_text_know_the_ends_of_64_bits() {
+        let (most, least) = (i128::from(i64::MAX), i128::from(i64::MIN));
+        for v in [0i128, 1, -1, most, least, least - 1, most + 1, most + 2] {
+            assert_eq!(-Int::from(v), Int::from(-v));
+            assert_eq!((-&Int::from(v)).to_string(), (-v).to_string());
+            assert_eq!(format!("{:?}", Int::from(v)), v.to_string());
+            assert_eq!(Int::from(v).abs(), Int::from(v.abs()));
+            // One value has one form.
+            assert_eq!(matches!(-Int::from(v), Int::Small(_)), i64::try_from(-v).is_ok());
+        }
+    }
+
+    #[test]
     fn least_common_multiples() {
         assert_eq!(Int::from(4).lcm(&Int::from(6)), Int::from(12));
         assert_eq!(Int::from(0).lcm(&Int::from(6)), Int::ZERO);

@@ -10,23 +10,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Meter {
     work: AtomicU64,
     limit: u64,
+    /// Work beside it that is bounded by constants, so that no limit has to count it.
+    beside: AtomicU64,
 }
 
 impl Meter {
     fn work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
     }
+
+    fn beside(&self) -> u64 {
+        self.beside.load(Ordering::Relaxed)
+    }
 }
 
 impl Clone for Meter {
     fn clone(&self) -> Meter {
-        Meter { work: AtomicU64::new(self.work()), limit: self.limit }
+        Meter { work: AtomicU64::new(self.work()), limit: self.limit, beside: AtomicU64::new(self.beside()) }
     }
 }
 
 impl Default for Meter {
     fn default() -> Meter {
-        Meter { work: AtomicU64::new(0), limit: u64::MAX }
+        Meter { work: AtomicU64::new(0), limit: u64::MAX, beside: AtomicU64::new(0) }
     }
 }
 
@@ -39,6 +45,17 @@ impl Pool {
     /// Adds to the work counted.
     pub fn charge(&self, work: usize) {
         self.meter.work.store(self.meter.work().saturating_add(work as u64), Ordering::Relaxed);
+    }
+
+    /// Adds to the work counted, but not to what is limited: for what is bounded by constants anyway.
+    pub fn note_work(&self, work: usize) {
+        self.meter.beside.store(self.meter.beside().saturating_add(work as u64), Ordering::Relaxed);
+    }
+
+    /// The work counted so far: terms and operands that were written, copied or visited, terms of sums that were bounded again, and
+    /// assignments at hand that were tried.
+    pub fn work(&self) -> u64 {
+        self.meter.work().saturating_add(self.meter.beside())
     }
 
     /// Limits the work from here on; a limit that is in force already is not exceeded. Nothing stops by itself: long-running reasoning

@@ -19,6 +19,11 @@ mod pool;
 mod subst;
 pub mod text;
 
+#[cfg(test)]
+mod build_tests;
+#[cfg(test)]
+mod eval_tests;
+
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;
 pub use meter::WorkLimit;

@@ -3,6 +3,7 @@ use super::int::Int;
 use super::node::{Node, Sort};
 use super::pool::{Expr, Pool};
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Ordering;
 
 /// The most terms a product is multiplied out to; beyond it, the factors stay sums.
 const MAX_TERMS: usize = 400;
@@ -46,29 +47,19 @@ impl Poly {
         let mut sum = Poly::constant(&self.constant + &(&other.constant * factor));
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
-            match (left.peek(), right.peek()) {
+            let (term, coefficient) = match (left.peek(), right.peek()) {
                 (None, None) => return sum,
-                (Some(l), Some(r)) if l.0 == r.0 => {
-                    let coefficient = &l.1 + &(&r.1 * factor);
-                    if !coefficient.is_zero() {
-                        sum.terms.push((l.0, coefficient));
+                (Some(l), None) => (l.0, left.next().map(|l| l.1.clone())),
+                (None, Some(r)) => (r.0, right.next().map(|r| &r.1 * factor)),
+                (Some(l), Some(r)) => match l.0.cmp(&r.0) {
+                    Ordering::Less => (l.0, left.next().map(|l| l.1.clone())),
+                    Ordering::Greater => (r.0, right.next().map(|r| &r.1 * factor)),
+                    Ordering::Equal => {
+                        (l.0, left.next().zip(right.next()).map(|(l, r)| &l.1 + &(&r.1 * factor)))
                     }
-                    left.next();
-                    right.next();
-                }
-                (Some(l), r) if r.is_none_or(|r| l.0 < r.0) => {
-                    sum.terms.push((**l).clone());
-                    left.next();
-                }
-                (_, Some(r)) => {
-                    let coefficient = &r.1 * factor;
-                    if !coefficient.is_zero() {
-                        sum.terms.push((r.0, coefficient));
-                    }
-                    right.next();
-                }
-                (Some(_), None) => unreachable!("the guard above takes a left term that has no rival"),
-            }
+                },
+            };
+            sum.terms.extend(coefficient.filter(|c| !c.is_zero()).map(|c| (term, c)));
         }
     }
 

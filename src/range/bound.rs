@@ -3,7 +3,7 @@ use crate::expr::Int;
 use std::fmt;
 
 /// An end of a [`super::ValueRange`]. The order is the numeric one.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// Below every integer.
     NegInf,
@@ -127,11 +127,5 @@ impl fmt::Display for Bound {
             Finite(v) => v.fmt(f),
             PosInf => f.write_str("inf"),
         }
-    }
-}
-
-impl fmt::Debug for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

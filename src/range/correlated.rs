@@ -88,7 +88,8 @@ pub(super) fn modulo(pool: &Pool, a: Expr, b: Expr, domain: &impl Fn(Expr) -> Do
 
 /// Numerator and divisor as polynomials that share monomials, both negated if that makes the divisor positive.
 fn comparable(pool: &Pool, a: Expr, b: Expr, domain: &impl Fn(Expr) -> Domain) -> Option<(Poly, Poly)> {
-    if pool.is_constant(b) || pool.is_constant(a) {
+    // Most divisors are constants, which share no monomial with anything.
+    if pool.is_constant(b) {
         return None;
     }
     let divisor = domain(b).range;
@@ -160,6 +161,7 @@ impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
             return Some(naive);
         }
         self.left -= 1;
+        self.pool.note_work(poly.terms.len());
         let known = met(Some(naive), monotone(self.pool, poly, self.domain));
         if self.depth == MAX_DEPTH {
             return known;

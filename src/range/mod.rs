@@ -22,6 +22,8 @@ pub mod transfer;
 mod value_range;
 
 #[cfg(test)]
+mod exact_tests;
+#[cfg(test)]
 mod strength_tests;
 #[cfg(test)]
 mod table_tests;

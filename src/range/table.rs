@@ -357,7 +357,7 @@ impl DomainTable {
             return None;
         };
         let (first, known_first) = (&terms.first()?.1, &known_terms.first()?.1);
-        if terms.len() != known_terms.len() || !first.is_multiple_of(known_first) {
+        if terms.len() != known_terms.len() {
             return None;
         }
         let factor = first.floor_div(known_first)?;

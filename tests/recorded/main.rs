@@ -1,16 +1,22 @@
-//! Recorded queries: what is answered, by which means each is settled, and what ranges are derived, kind by kind.
+//! Recorded queries: what is answered, by which means each is settled, what ranges are derived, what goals are simplified to, and what
+//! work all that takes, kind by kind.
 //!
-//! `tests/data/queries/recorded/` has a file for each kind and what is recorded of it, a line for each query. Another way to the same
-//! verdict may be a better one: `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
+//! `tests/data/queries/recorded/` has a file for each kind and what is recorded of it, a line for each query; the work, which is counted
+//! and the same on every machine, is added up in another file. Another way to the same verdict may be a better one, and less work is
+//! better: `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
+mod forms;
 mod ranges;
 mod strength;
+mod tally;
 mod verdicts;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use tally::Tally;
 
-/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`).
-const FILES: [&str; 6] = ["classics", "torch", "jax", "tvm", "hard", "generated"];
+/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`, and `varied`, whose verdicts
+/// were compared with an enumeration by another evaluator).
+const FILES: [&str; 7] = ["classics", "torch", "jax", "tvm", "hard", "generated", "varied"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries")
@@ -33,42 +39,56 @@ fn queries(kind: &str, (part, parts): (usize, usize)) -> Vec<Value> {
     wanted.map(|(_, query)| query).collect()
 }
 
-/// Compares what is recorded of the queries with what is said now, a line each.
-fn compare(what: &str, kind: &str, part: (usize, usize), now: fn(&Value) -> String, same: fn(&Value, &str)) {
+/// What is said of a query now; the work that it takes is added to a tally.
+type Now = fn(&Value, &mut Tally) -> String;
+
+/// Compares what is recorded of the queries with what is said now, a line each, and the work that this takes.
+fn compare(what: &str, kind: &str, part: (usize, usize), now: Now, same: fn(&str, &str) -> bool) {
     let queries = queries(kind, part);
     assert!(!queries.is_empty(), "{kind}");
-    let file = folder().join(format!("recorded/{what}_{kind}_{}.txt", part.0));
+    let file = |what: &str| folder().join(format!("recorded/{what}_{kind}_{}.txt", part.0));
+    let (lines, work) = (file(what), file(&format!("work_{what}")));
     if std::env::var_os("SIZEWISE_RECORD").is_some() {
-        let text: String = queries.iter().map(|q| format!("{}: {}\n", id(q), now(q))).collect();
-        std::fs::write(&file, text).expect("it is written");
+        let mut tally = Tally::default();
+        let text: String = queries.iter().map(|q| format!("{}: {}\n", id(q), now(q, &mut tally))).collect();
+        std::fs::write(&lines, text).expect("it is written");
+        std::fs::write(&work, tally.to_string()).expect("it is written");
     }
-    let recorded = std::fs::read_to_string(file).expect("a record");
+    let recorded = std::fs::read_to_string(lines).expect("a record");
     assert_eq!(recorded.lines().count(), queries.len());
+    let mut tally = Tally::default();
     for (query, line) in queries.iter().zip(recorded.lines()) {
         let (name, line) = line.split_once(": ").expect("a name");
         assert_eq!(name, id(query));
-        same(query, line);
+        let said = now(query, &mut tally);
+        assert!(same(&said, line), "{said}\nnow, and recorded is\n{line}\nof {query}");
     }
+    assert_eq!(tally.to_string(), std::fs::read_to_string(work).expect("a record"), "the work changed");
 }
 
 macro_rules! kinds {
     ($($name:ident: $kind:literal, $part:literal of $parts:literal;)*) => { $(
         mod $name {
-            use super::{compare, ranges, strength, verdicts};
+            use super::{compare, forms, ranges, strength, verdicts};
 
             #[test]
             fn is_answered_as_recorded() {
-                compare("verdicts", $kind, ($part, $parts), verdicts::answered, verdicts::assert_same);
+                compare("verdicts", $kind, ($part, $parts), verdicts::answered, |now, before| now == before);
             }
 
             #[test]
             fn is_settled_by_each_rung_as_recorded() {
-                compare("means", $kind, ($part, $parts), strength::means, strength::assert_as_strong);
+                compare("means", $kind, ($part, $parts), strength::means, strength::is_as_strong);
             }
 
             #[test]
             fn has_the_recorded_ranges() {
-                compare("ranges", $kind, ($part, $parts), ranges::derived, ranges::assert_same);
+                compare("ranges", $kind, ($part, $parts), ranges::derived, |now, before| now == before);
+            }
+
+            #[test]
+            fn has_goals_that_are_simplified_as_recorded() {
+                compare("forms", $kind, ($part, $parts), forms::simplified, |now, before| now == before);
             }
         }
     )* };
@@ -124,4 +144,11 @@ kinds! {
     product: "product", 1 of 1;
     huge: "huge", 1 of 1;
     tower: "tower", 1 of 1;
+    downward_1: "downward", 1 of 2;
+    downward_2: "downward", 2 of 2;
+    residue: "residue", 1 of 1;
+    factors: "factors", 1 of 1;
+    distinct: "distinct", 1 of 1;
+    unknowns: "unknowns", 1 of 1;
+    surface: "surface", 1 of 1;
 }

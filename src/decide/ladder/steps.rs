@@ -9,6 +9,7 @@ use crate::decide::replay::replays;
 use crate::decide::rewriting;
 use crate::decide::search::conjuncts;
 use crate::decide::verdict::Witness;
+use crate::decide::work::Work;
 use crate::egraph::{Graph, RuleSet, Stop};
 use crate::expr::{Expr, Func, Int, Symbol};
 use rustc_hash::FxHashMap;
@@ -27,11 +28,17 @@ impl Climb<'_> {
         }
         let mut graph = Graph::new();
         self.facts.fill_graph(self.pool, &mut graph);
-        for (i, &e) in extra.iter().enumerate() {
-            graph.assume(self.pool, e, (self.facts.parts().len() + i) as u32);
-        }
+        // No explanation is asked for, so the label says nothing.
+        extra.iter().for_each(|&e| graph.assume(self.pool, e, u32::MAX));
         let limits = rewriting::limits(rounds);
         let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
+        self.facts.work += Work {
+            rounds: outcome.iterations as u64,
+            nodes: outcome.nodes as u64,
+            attempts: outcome.attempts,
+            uses: outcome.uses as u64,
+            ..Work::default()
+        };
         match outcome.stop {
             Stop::Contradiction => Finding::Closed,
             Stop::Saturated => Finding::Open("no rule teaches anything more".to_string()),
@@ -69,7 +76,9 @@ impl Climb<'_> {
                 literals.truncate(known);
                 conjuncts(self.pool, side, &mut literals);
                 let table = self.facts.table(self.pool);
-                if !linear::infeasible(self.pool, table, &literals) {
+                let (infeasible, entries) = linear::infeasible(self.pool, table, &literals);
+                self.facts.work.entries += u64::from(entries);
+                if !infeasible {
                     return open();
                 }
             }
@@ -81,6 +90,7 @@ impl Climb<'_> {
         let points = points.min(self.budget.points).saturating_sub(*spent);
         let (found, left) = self.facts.models.search(self.pool, extra, points);
         *spent += points - left;
+        self.facts.work.points += u64::from(points - left);
         match found {
             Search::Candidate(witness) => Finding::Candidate(witness),
             Search::None => Finding::Closed,
@@ -117,6 +127,8 @@ impl Climb<'_> {
         let mut effort = Effort { branches, work };
         let limit = self.pool.limit_work(u64::from(self.budget.terms / share));
         let outcome = linear::refute(self.pool, reduced, &mut effort, &mut Log::off());
+        self.facts.work.branches += u64::from(branches - effort.branches);
+        self.facts.work.entries += u64::from(work - effort.work);
         let spent = self.pool.is_spent();
         self.pool.restore_work(limit);
         match outcome {
@@ -145,8 +157,9 @@ impl Climb<'_> {
         let limit = self.pool.limit_work(u64::from(self.budget.terms / share));
         let proposed = crate::decide::number::solutions(self.pool, reduced);
         let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
-        let mut left = Allowance { cases, work: self.budget.work / share, steps };
+        let mut left = Allowance::new(cases, self.budget.work / share, steps);
         let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
+        self.facts.work += left.spent();
         let spent = self.pool.is_spent();
         self.pool.restore_work(limit);
         for values in proposed {
@@ -190,14 +203,14 @@ impl Climb<'_> {
     #[cfg(feature = "smt")]
     pub(super) fn ask(&self, extra: &[Expr], share: u32) -> Finding {
         use crate::decide::smt::{NONLINEAR_SHARE, Question, Response, check, is_nonlinear};
-        let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
-        let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
-        conditions.extend_from_slice(extra);
-        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
         let rlimit = self.budget.rlimit / share;
         if rlimit == 0 {
             return Finding::Open("the budget leaves Z3 out".to_string());
         }
+        let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
+        let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
+        conditions.extend_from_slice(extra);
+        let nonzero = self.facts.divisors(self.pool, Some(self.goal));
         if share < NONLINEAR_SHARE && is_nonlinear(self.pool, &conditions) {
             let share = self.budget.rlimit / NONLINEAR_SHARE;
             return Finding::Open(format!("Z3 gave up on a nonlinear question (budget: rlimit {share})"));

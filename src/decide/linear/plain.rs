@@ -11,8 +11,8 @@ const MAX_ROWS: usize = 48;
 const WORK: u32 = 6_000;
 
 /// Whether literals have no common solution, not even a rational one, within the table's bounds. Quotients and remainders by positive
-/// constants come with their definitions.
-pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -> bool {
+/// constants come with their definitions. Also tells how many entries of the tableau were changed.
+pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -> (bool, u32) {
     let mut relaxation =
         Relaxation { system: System::default(), index: FxHashMap::default(), waiting: Vec::new() };
     for &e in literals {
@@ -27,7 +27,7 @@ pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -
     while let Some(&atom) = relaxation.waiting.get(next) {
         next += 1;
         if relaxation.system.rows.len() > MAX_ROWS {
-            return false;
+            return (false, 0);
         }
         let Some((func @ (Func::FloorDiv | Func::Mod), &[a, b])) = pool.as_call(atom) else { continue };
         let Some(d) = pool.as_int(b).filter(Int::is_positive) else { continue };
@@ -43,7 +43,8 @@ pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -
         }
     }
     let mut work = WORK;
-    matches!(relaxation.system.check::<Small>(&mut work), Feasibility::Infeasible(_))
+    let found = relaxation.system.check::<Small>(&mut work);
+    (matches!(found, Feasibility::Infeasible(_)), WORK - work)
 }
 
 struct Relaxation {

@@ -204,11 +204,12 @@ impl<N: Number> Tableau<N> {
             (r.scale.clone(), std::mem::take(&mut r.entries))
         };
         let a = std::mem::replace(&mut entries[column], scale.negated());
-        let (a, mut entries) = if a.sign() > 0 {
-            entries.iter_mut().for_each(|e| *e = e.negated());
-            (a, entries)
-        } else {
-            (a.negated(), entries)
+        let a = match a.sign() {
+            1 => {
+                entries.iter_mut().for_each(|e| *e = e.negated());
+                a
+            }
+            _ => a.negated(),
         };
         let cost = (entries.iter().filter(|e| e.sign() != 0).count() as u32 + 1).saturating_mul(a.weight());
         for (i, r) in self.rows.iter_mut().enumerate() {
@@ -258,7 +259,78 @@ mod tests {
     fn check(system: &System) -> Feasibility {
         let small = system.check::<Small>(&mut 10_000);
         assert_eq!(small, system.check::<BigRational>(&mut 10_000), "both kinds of numbers agree");
+        if let Feasibility::Infeasible(proof) = &small {
+            assert_proves(system, proof);
+        }
         small
+    }
+
+    /// The bounds that a proof combines add up to `0 <=` something negative.
+    fn assert_proves(system: &System, proof: &[(usize, Int)]) {
+        let columns = system.variables.len();
+        let (mut sum, mut bound) = (vec![Int::ZERO; columns], Int::ZERO);
+        for (i, factor) in proof {
+            let own = vec![(*i, Int::ONE)];
+            let (terms, limits) = match i.checked_sub(columns) {
+                Some(row) => (&system.rows[row].0, &system.rows[row].1),
+                None => (&own, &system.variables[*i]),
+            };
+            for (v, c) in terms {
+                sum[*v] = &sum[*v] + &(c * factor);
+            }
+            let end = if factor.is_positive() { &limits.1 } else { &limits.0 };
+            bound = &bound + &(factor * end.as_ref().expect("a bound"));
+        }
+        assert!(sum.iter().all(Int::is_zero) && bound.is_negative(), "{proof:?}");
+    }
+
+    #[test]
+    fn small_systems_are_settled_as_by_enumeration() {
+        let mut state = 7u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 33) % n) as i64
+        };
+        let mut seen = [0, 0];
+        for round in 0..400 {
+            let mut variables: Vec<Limits> = Vec::new();
+            let mut rows: Vec<(Vec<(usize, Int)>, Limits)> = Vec::new();
+            for _ in 0..3 {
+                let low = below(4) - 2;
+                variables.push(limits(Some(low), Some(low + below(4))));
+                let terms = (0..3).map(|v| (v, Int::from(below(7) - 3))).filter(|t| !t.1.is_zero()).collect();
+                let low = below(9) - 4;
+                let high = (below(3) > 0).then_some(low + below(4));
+                rows.push((terms, limits((below(3) > 0).then_some(low), high)));
+            }
+            let system = System { variables, rows };
+            let range = |v: usize| {
+                let (l, h) = &system.variables[v];
+                let end = |e: &Option<Int>| e.as_ref().and_then(Int::to_i64).expect("an end");
+                end(l)..=end(h)
+            };
+            let holds = |at: [i64; 3]| {
+                system.rows.iter().all(|(terms, (low, high))| {
+                    let sum = terms.iter().fold(Int::ZERO, |s, (v, c)| &s + &(c * &Int::from(at[*v])));
+                    low.as_ref().is_none_or(|l| sum >= *l) && high.as_ref().is_none_or(|h| sum <= *h)
+                })
+            };
+            let solved = range(0).any(|x| range(1).any(|y| range(2).any(|z| holds([x, y, z]))));
+            match check(&system) {
+                Feasibility::Infeasible(_) => {
+                    assert!(!solved, "round {round}");
+                    seen[0] += 1;
+                }
+                Feasibility::Feasible(values) => {
+                    let whole = values.iter().all(|(_, whole)| *whole);
+                    let at: Vec<i64> = values[..3].iter().map(|(v, _)| v.to_i64().expect("small")).collect();
+                    assert!(!whole || holds([at[0], at[1], at[2]]), "round {round}: {values:?}");
+                    seen[1] += 1;
+                }
+                Feasibility::Open => panic!("round {round}"),
+            }
+        }
+        assert!(seen.iter().all(|n| *n > 50), "{seen:?}");
     }
 
     #[test]

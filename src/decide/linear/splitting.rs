@@ -142,9 +142,10 @@ impl Solver<'_> {
                 // The least split, the narrowest, the newest: quotients before symbols.
                 let before = node.splits.iter().filter(|&&s| s == e).count();
                 let key = (before, width, std::cmp::Reverse(e), cut);
-                if best.as_ref().is_none_or(|b| key < *b) {
-                    best = Some(key);
-                }
+                best = Some(match best {
+                    Some(b) => b.min(key),
+                    None => key,
+                });
             }
         }
         let (_, _, std::cmp::Reverse(e), cut) = best?;

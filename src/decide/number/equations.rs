@@ -85,9 +85,9 @@ impl Quadratic {
             let k = k.to_big();
             match *pool.monomial(*m).as_slice() {
                 [(v, 2)] if v == x => q.a = k,
-                [(v, 2)] if v == y => q.c = k,
+                [(_, 2)] => q.c = k,
                 [(v, 1)] if v == x => q.d = k,
-                [(v, 1)] if v == y => q.e = k,
+                [(_, 1)] => q.e = k,
                 [(_, 1), (_, 1)] => q.b = k,
                 _ => return None,
             }

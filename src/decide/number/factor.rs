@@ -125,26 +125,3 @@ fn divisor(n: u64, steps: &mut u32) -> Option<u64> {
     }
     None
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn factors_multiply_to_the_number() {
-        for n in (1..2_000).chain([4_295_229_443, 68_718_821_377, 1_000_036_000_099, u64::MAX, (1 << 61) - 1])
-        {
-            let found = factors(n, &mut 1_000_000).unwrap();
-            assert_eq!(found.iter().map(|&(p, k)| p.pow(k)).product::<u64>(), n);
-            assert!(found.iter().all(|&(p, _)| is_prime(p)));
-        }
-    }
-
-    #[test]
-    fn divisors_are_all_there() {
-        for n in 1..500u64 {
-            let wanted: Vec<u64> = (1..=n).filter(|d| n % d == 0).collect();
-            assert_eq!(divisors(n, &mut 10_000), Some(wanted));
-        }
-    }
-}

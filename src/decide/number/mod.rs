@@ -10,6 +10,11 @@ mod powers;
 mod residues;
 mod squares;
 
+#[cfg(test)]
+mod factor_tests;
+#[cfg(test)]
+mod tests;
+
 use super::reduce::Reduced;
 use crate::expr::{Expr, Int, Pool};
 pub(super) use equations::solutions;

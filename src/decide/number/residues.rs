@@ -149,7 +149,6 @@ struct Value {
 #[derive(Clone, Debug)]
 enum Op {
     Unknown,
-    Constant(Value),
     Variable(usize),
     Sum(Value, Vec<(usize, i64, Option<i64>)>),
     Product(Vec<(usize, u32)>),
@@ -193,7 +192,7 @@ impl Problem {
             for op in &ops {
                 let of = |r: &usize| depends[*r];
                 depends.push(match op {
-                    Op::Unknown | Op::Constant(_) => 0,
+                    Op::Unknown => 0,
                     Op::Variable(v) => 1 << v,
                     Op::Sum(_, terms) => {
                         terms.iter().filter(|t| t.1 != 0 || t.2.is_some()).fold(0, |d, t| d | of(&t.0))
@@ -267,7 +266,6 @@ impl Problem {
         let at = |r: usize| self.values[r];
         match &self.ops[r] {
             Op::Unknown => Value::default(),
-            Op::Constant(v) => *v,
             Op::Variable(v) => residue(self.point[*v]),
             Op::Sum(constant, terms) => {
                 let mut exact = constant.exact;
@@ -343,19 +341,17 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, e: Expr, op: Op) -> usize {
+        let register = self.ops.len();
         self.ops.push(op);
-        self.known.insert(e, self.ops.len() - 1);
-        self.ops.len() - 1
+        self.known.insert(e, register);
+        register
     }
 
     fn register(&mut self, e: Expr) -> usize {
-        match (self.known.get(&e), e.as_inline()) {
-            (Some(&r), _) => r,
-            (None, Some(v)) => {
-                let value = self.constant(&Int::from(v));
-                self.push(e, Op::Constant(value))
-            }
-            (None, None) => self.push(e, Op::Unknown),
+        // Constants are operands only of what is taken as an unknown.
+        match self.known.get(&e) {
+            Some(&r) => r,
+            None => self.push(e, Op::Unknown),
         }
     }
 
@@ -367,8 +363,6 @@ impl Builder<'_> {
     fn op(&mut self, e: Expr) -> Op {
         let pool = self.pool;
         match pool.node(e) {
-            Some(Node::Int(v)) => Op::Constant(self.constant(v)),
-            Some(Node::Bool(b)) => Op::Constant(Value { residue: None, exact: Some(i64::from(*b)) }),
             Some(Node::Sum { constant, terms }) => {
                 let mut parts = Vec::with_capacity(terms.len());
                 for (m, c) in terms {

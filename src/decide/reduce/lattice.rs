@@ -91,7 +91,7 @@ fn reduce(b: &mut [Vec<BigInt>]) -> Option<()> {
             exchange(b, &mut l, &mut d, k, known);
             k = (k - 1).max(1);
         } else {
-            for j in (0..k - 1).rev() {
+            for j in (0..k).rev() {
                 shorten(b, &mut l, &d, k, j);
             }
             k += 1;
@@ -131,6 +131,7 @@ fn exchange(b: &mut [Vec<BigInt>], l: &mut [Vec<BigInt>], d: &mut [BigInt], k: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_rational::BigRational;
 
     #[test]
     fn solutions_solve_and_are_short() {
@@ -149,6 +150,54 @@ mod tests {
                 assert!(row.iter().all(|v| v.bits() <= a.iter().map(BigInt::bits).max().unwrap_or(0)));
             }
         }
+    }
+
+    #[test]
+    fn bases_are_reduced() {
+        let table: [(&[i64], i64); 6] = [
+            (&[3, 5], 7),
+            (&[6, 10, 15], 1),
+            (&[12, 18, 27, 8], 5),
+            (&[101, 103, 107, 109], 1),
+            (&[1_000_003, 999_983, 1_000_033], 12_345),
+            (&[7, -11, 13, -17, 19], 100),
+        ];
+        let half = BigRational::new(1.into(), 2.into());
+        let enough = BigRational::new(3.into(), 4.into());
+        for (a, target) in table {
+            let a: Vec<BigInt> = a.iter().copied().map(BigInt::from).collect();
+            let (start, basis) = solve(&a, &BigInt::from(target)).expect("there is a solution");
+            assert_eq!(dot(&a, &start), BigInt::from(target));
+            // What Lovász demands of the rows without what lies along those before.
+            let projected = projections(&basis);
+            for k in 1..basis.len() {
+                let row: Vec<BigRational> = basis[k].iter().cloned().map(BigRational::from).collect();
+                let along = |j: usize| inner(&row, &projected[j]) / inner(&projected[j], &projected[j]);
+                assert!((0..k).all(|j| along(j).abs() <= half), "{basis:?} is not short");
+                let before = inner(&projected[k - 1], &projected[k - 1]);
+                let least = (&enough - along(k - 1) * along(k - 1)) * before;
+                assert!(inner(&projected[k], &projected[k]) >= least, "{basis:?} is not reduced");
+            }
+        }
+    }
+
+    fn inner(a: &[BigRational], b: &[BigRational]) -> BigRational {
+        a.iter().zip(b).map(|(x, y)| x * y).sum()
+    }
+
+    /// The rows without what lies along those before.
+    fn projections(rows: &[Vec<BigInt>]) -> Vec<Vec<BigRational>> {
+        let mut found: Vec<Vec<BigRational>> = Vec::new();
+        for row in rows {
+            let row: Vec<BigRational> = row.iter().cloned().map(BigRational::from).collect();
+            let mut rest = row.clone();
+            for earlier in &found {
+                let factor = inner(&row, earlier) / inner(earlier, earlier);
+                rest.iter_mut().zip(earlier).for_each(|(x, y)| *x -= &factor * y);
+            }
+            found.push(rest);
+        }
+        found
     }
 
     #[test]

@@ -223,6 +223,7 @@ impl Problem<'_> {
         let mut point: Vec<i128> = (0..self.ranges.len()).map(low).collect();
         let mut certain = true;
         loop {
+            self.pool.note_work(1);
             match self.program.run(0, &point, &mut run.regs) {
                 Outcome::Passed => return Some(Some(Found::Point(point))),
                 Outcome::Beyond => certain = false,

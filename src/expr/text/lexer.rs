@@ -235,3 +235,48 @@ pub(super) fn unescaped(contents: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_begin_with_a_letter_or_underscore() {
+        let table = [
+            ("abc + 1", Some(3)),
+            ("_a1(2)", Some(3)),
+            ("_", Some(1)),
+            ("1a", None),
+            ("(a)", None),
+            ("-a", None),
+            ("", None),
+            ("größe2 + 1", Some("größe2".len())),
+            ("_größe", Some("_größe".len())),
+            ("2größe", None),
+            ("größe", Some("größe".len())),
+            ("a€", Some(1)),
+        ];
+        for (text, length) in table {
+            assert_eq!(name_length(text), length, "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_in_quotes_close_nothing() {
+        let table = [
+            ("f(a)", Some(4)),
+            ("f(a, (b))*2", Some(9)),
+            ("f(')')", Some(6)),
+            ("f(\")\", ')')", Some(11)),
+            ("f('\\')')", Some(8)),
+            ("f('\")')", Some(7)),
+            ("f(a", None),
+            ("f(')", None),
+            (")", None),
+            ("a + b", None),
+        ];
+        for (text, end) in table {
+            assert_eq!(Lexer::new(text).closed(0), end, "{text}");
+        }
+    }
+}

@@ -52,12 +52,6 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-impl fmt::Debug for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 fn render(pool: &Pool, e: Expr, style: Style, names: &dyn Fn(Symbol) -> String) -> Result<String, TooLong> {
     let mut printer = Printer { pool, style, names, pieces: FxHashMap::default() };
     // Children before parents: no recursion, and a shared subexpression is written once.

@@ -90,13 +90,8 @@ impl Printer<'_> {
             })
             .collect();
         texts.sort_by(|a, b| reading_order(a, b));
-        let binding = if let [(_, power)] = factors
-            && *power > 1
-        {
-            Binding::Power
-        } else {
-            Binding::Product
-        };
+        // A single factor has a power: else it would be no product.
+        let binding = if let [_] = factors { Binding::Power } else { Binding::Product };
         Piece { text: texts.join("*"), binding }
     }
 

@@ -148,7 +148,7 @@ pub(super) fn read<'a>(
 fn names_python(text: &str) -> bool {
     const MARKS: [&str; 7] =
         ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."];
-    text.bytes().any(|b| b == b'[' || b == b'.') && MARKS.iter().any(|mark| text.contains(mark))
+    text.contains(['[', '.']) && MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// How tightly an operator binds.

@@ -5,7 +5,6 @@ use super::read::{Assumption, Level, Operand, ReadError, Reader};
 use super::source::{Property, SourcePath, Step};
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
-use std::cmp::Ordering;
 
 /// Words that are no symbols.
 const RESERVED: [&str; 9] = ["and", "or", "not", "if", "else", "in", "is", "lambda", "None"];
@@ -385,7 +384,7 @@ impl<'a> Reader<'a, '_> {
         }))
     }
 
-    /// `a op b`, either of which may be infinite.
+    /// `a op b`, either of which may be infinite: construction knows that no integer is.
     pub(super) fn compare(
         &mut self,
         op: &str,
@@ -394,27 +393,6 @@ impl<'a> Reader<'a, '_> {
         b: Operand,
         b_at: usize,
     ) -> Result<Expr, ReadError> {
-        let order = match (&a, &b) {
-            (Operand::Infinity { negative: p }, Operand::Infinity { negative: q }) => Some(q.cmp(p)),
-            (Operand::Infinity { negative }, Operand::Expr(e)) if self.pool.sort(*e) != Sort::Float => {
-                Some(if *negative { Ordering::Less } else { Ordering::Greater })
-            }
-            (Operand::Expr(e), Operand::Infinity { negative }) if self.pool.sort(*e) != Sort::Float => {
-                Some(if *negative { Ordering::Greater } else { Ordering::Less })
-            }
-            _ => None,
-        };
-        if let Some(order) = order {
-            let holds = match op {
-                "==" => order.is_eq(),
-                "<" => order.is_lt(),
-                "<=" => order.is_le(),
-                ">" => order.is_gt(),
-                ">=" => order.is_ge(),
-                _ => order.is_ne(),
-            };
-            return Ok(self.pool.bool(holds));
-        }
         let (a, b) = (self.extended(a, a_at)?, self.extended(b, b_at)?);
         Ok(match op {
             "==" => self.pool.eq(a, b),

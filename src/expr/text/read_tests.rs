@@ -191,6 +191,35 @@ fn infinity_decides_comparisons() {
 }
 
 #[test]
+fn infinity_is_compared_at_once_unless_the_other_side_may_be_infinite() {
+    let mut pool = Pool::new();
+    let mut read = |text: &str| {
+        let e = read::closed(&mut pool, text).unwrap_or_else(|error| panic!("{text}: {error}")).expr;
+        pool.as_bool(e)
+    };
+    for (text, holds) in [
+        ("s0 < oo", true),
+        ("s0 > oo", false),
+        ("oo > s0", true),
+        ("oo <= s0", false),
+        ("-oo < s0", true),
+        ("s0 <= -oo", false),
+        ("s0 >= -oo", true),
+        ("-oo >= s0", false),
+        ("oo >= oo", true),
+        ("oo > oo", false),
+        ("-oo < oo", true),
+        ("Ne(-oo, oo)", true),
+        ("Eq(oo, oo)", true),
+    ] {
+        assert_eq!(read(text), Some(holds), "{text}");
+    }
+    for text in ["zf0 < oo", "oo > zf0", "-oo < zf0", "Eq(zf0, oo)", "zf0 >= -oo"] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
 fn an_integer_meets_a_double_exactly_as_in_python() {
     let table = [
         ("s0*0 + 9007199254740993 == 9007199254740992.0", "false"),

@@ -1,0 +1,52 @@
+//! Work that deciding took, counted rather than timed: the same question counts the same on every machine.
+
+/// What was spent on questions, in the units of [`super::Budget`] and some more. [`super::Facts::work`] says what a set of facts has
+/// taken; [`crate::expr::Pool::work`] counts what was done to expressions meanwhile, which no part of this repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Work {
+    /// Assignments that the search evaluated.
+    pub points: u64,
+    /// Assignments made of those at hand, to be tried on goals.
+    pub variations: u64,
+    /// Branches that linear reasoning opened, and cases that were reduced anew.
+    pub branches: u64,
+    /// Entries of tableaus that were changed.
+    pub entries: u64,
+    /// Assignments of residues and of symbols with few values that number theory looked at.
+    pub steps: u64,
+    /// Rounds of equality saturation.
+    pub rounds: u64,
+    /// Expressions in the e-graphs when these were done.
+    pub nodes: u64,
+    /// Attempts at matching a rule.
+    pub attempts: u64,
+    /// Uses of rules.
+    pub uses: u64,
+}
+
+impl Work {
+    /// What came since, when `before` was all.
+    pub fn since(self, before: Work) -> Work {
+        self.with(before, u64::saturating_sub)
+    }
+
+    fn with(self, other: Work, each: fn(u64, u64) -> u64) -> Work {
+        Work {
+            points: each(self.points, other.points),
+            variations: each(self.variations, other.variations),
+            branches: each(self.branches, other.branches),
+            entries: each(self.entries, other.entries),
+            steps: each(self.steps, other.steps),
+            rounds: each(self.rounds, other.rounds),
+            nodes: each(self.nodes, other.nodes),
+            attempts: each(self.attempts, other.attempts),
+            uses: each(self.uses, other.uses),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, more: Work) {
+        *self = self.with(more, u64::saturating_add);
+    }
+}

@@ -1,0 +1,43 @@
+//! Counted work, added up over queries.
+use sizewise::decide::Work;
+use sizewise::expr::Pool;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The sums, by what took the work.
+#[derive(Default)]
+pub struct Tally(BTreeMap<&'static str, BTreeMap<&'static str, u64>>);
+
+impl Tally {
+    /// Adds what was done to expressions and what deciding took.
+    pub fn add(&mut self, what: &'static str, pool: &Pool, work: Work) {
+        let sums = self.0.entry(what).or_default();
+        let Work { points, variations, branches, entries, steps, rounds, nodes, attempts, uses } = work;
+        for (name, count) in [
+            ("terms", pool.work()),
+            ("expressions", pool.len() as u64),
+            ("points", points),
+            ("variations", variations),
+            ("branches", branches),
+            ("entries", entries),
+            ("steps", steps),
+            ("rounds", rounds),
+            ("nodes", nodes),
+            ("attempts", attempts),
+            ("uses", uses),
+        ] {
+            *sums.entry(name).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, sums) in &self.0 {
+            let counted: Vec<String> =
+                sums.iter().filter(|(_, n)| **n > 0).map(|(name, n)| format!("{n} {name}")).collect();
+            writeln!(f, "{what}: {}", counted.join(", "))?;
+        }
+        Ok(())
+    }
+}
