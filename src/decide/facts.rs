@@ -7,7 +7,7 @@ use super::slices::Slices;
 use super::verdict::{FactId, Premise};
 use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
-use crate::range::{Domain, DomainTable, ValueRange};
+use crate::range::{Domain, DomainTable, Subject, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
@@ -54,9 +54,9 @@ pub struct Facts {
     table: DomainTable,
     /// Whether the table may still learn from assuming the conditions again.
     unsettled: bool,
-    /// Symbols about which the table has learned since.
-    stirred: Vec<Symbol>,
-    /// Of many conditions, which share symbols.
+    /// What the table has learned of since.
+    stirred: Vec<Subject>,
+    /// Of many conditions, which are about the same expressions.
     neighbours: Option<Box<Neighbours>>,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) slices: Slices,
@@ -84,7 +84,7 @@ impl Facts {
             // An empty domain is remembered by the table as its contradiction.
             self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
             self.models.declare(symbol, known);
-            self.stirred.push(symbol);
+            self.stirred.push(Subject::of(pool, e));
         }
         self.changed();
     }
@@ -110,11 +110,7 @@ impl Facts {
             self.parts.push((part, id));
         }
         if !self.is_wide() {
-            match self.table.assume(pool, condition) {
-                Ok(true) => self.stirred.extend(symbols),
-                Ok(false) => {}
-                Err(_) => self.empty = true,
-            }
+            self.empty |= self.table.assume_telling(pool, condition, &mut self.stirred).is_err();
         }
         self.changed();
         id
@@ -134,8 +130,7 @@ impl Facts {
             if !self.is_wide() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume(pool, nonzero).is_err();
-                self.stirred.extend(symbols);
+                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.stirred).is_err();
             }
             self.changed();
         }
@@ -175,7 +170,8 @@ impl Facts {
             let neighbours = self.neighbours.get_or_insert_default();
             let table = &mut self.table;
             let parts = self.parts.iter().map(|(condition, _)| *condition);
-            let learn = |pool: &Pool, condition| table.assume(pool, condition);
+            let learn =
+                |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
             self.empty |= neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn).is_err();
             return;
         }

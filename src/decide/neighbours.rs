@@ -1,23 +1,23 @@
-//! Conditions that share symbols: what the table of domains learns from one, it may learn more of from its neighbours.
-use crate::expr::{Expr, Pool, Symbol};
+//! Conditions that are about the same expressions: what the table of domains learns from one, it may learn more of from its neighbours.
+use crate::expr::{Expr, Pool};
+use crate::range::Subject;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Conditions by their symbols, and those that are to be assumed again.
+/// Conditions by what facts about them may be about, and those that are to be assumed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
-    conditions: Vec<(Expr, SmallVec<[Symbol; 4]>)>,
-    of: FxHashMap<Symbol, Vec<u32>>,
+    conditions: Vec<Expr>,
+    of: FxHashMap<Subject, Vec<u32>>,
     waiting: VecDeque<u32>,
     /// Whether a condition is among those that wait.
     waits: Vec<bool>,
 }
 
 impl Neighbours {
-    /// Assumes the conditions about `stirred` symbols, which `learn` does and says whether something was learned, then those that share
-    /// a symbol with one that taught something, until none does, or on the average every condition was assumed `rounds` times: what
-    /// waits then waits on. `all` begins with the conditions of the time before.
+    /// Assumes the conditions that depend on `stirred` subjects, which `learn` does and lists the subjects about which something was
+    /// learned, then those that depend on these, until there are none, or on the average every condition was assumed `rounds` times:
+    /// what waits then waits on. `all` begins with the conditions of the time before; new ones have been assumed once.
     ///
     /// # Errors
     /// Those of `learn`: a contradiction.
@@ -25,49 +25,41 @@ impl Neighbours {
         &mut self,
         pool: &Pool,
         all: impl Iterator<Item = Expr>,
-        stirred: impl Iterator<Item = Symbol>,
+        stirred: impl Iterator<Item = Subject>,
         rounds: usize,
-        mut learn: impl FnMut(&Pool, Expr) -> Result<bool, E>,
+        mut learn: impl FnMut(&Pool, Expr, &mut Vec<Subject>) -> Result<bool, E>,
     ) -> Result<(), E> {
         for condition in all.skip(self.conditions.len()) {
-            let symbols: SmallVec<[Symbol; 4]> = pool.free_symbols(&[condition]).into_iter().collect();
             let number = self.conditions.len() as u32;
-            for &symbol in &symbols {
-                self.of.entry(symbol).or_default().push(number);
+            for part in pool.reachable(&[condition]) {
+                // That the condition itself has become true teaches nothing when it is assumed again.
+                if part != condition {
+                    self.of.entry(Subject::of(pool, part)).or_default().push(number);
+                }
             }
-            self.conditions.push((condition, symbols));
+            self.conditions.push(condition);
             self.waits.push(false);
-            self.wait(number);
         }
-        for symbol in stirred {
-            self.stir(symbol);
-        }
+        stirred.for_each(|subject| self.stir(subject));
         let mut left = rounds * self.conditions.len();
+        let mut learned = Vec::new();
         while left > 0
             && let Some(number) = self.waiting.pop_front()
         {
             left -= 1;
             self.waits[number as usize] = false;
-            let (condition, symbols) = self.conditions[number as usize].clone();
-            if learn(pool, condition)? {
-                symbols.into_iter().for_each(|symbol| self.stir(symbol));
-            }
+            learn(pool, self.conditions[number as usize], &mut learned)?;
+            learned.drain(..).for_each(|subject| self.stir(subject));
         }
         Ok(())
     }
 
-    fn stir(&mut self, symbol: Symbol) {
-        let Some(numbers) = self.of.get(&symbol) else { return };
+    fn stir(&mut self, subject: Subject) {
+        let Some(numbers) = self.of.get(&subject) else { return };
         for &number in numbers {
             if !std::mem::replace(&mut self.waits[number as usize], true) {
                 self.waiting.push_back(number);
             }
-        }
-    }
-
-    fn wait(&mut self, number: u32) {
-        if !std::mem::replace(&mut self.waits[number as usize], true) {
-            self.waiting.push_back(number);
         }
     }
 }

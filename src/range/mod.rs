@@ -33,7 +33,7 @@ pub use bounds::Bounds;
 pub use congruence::Congruence;
 pub use domain::{Contradiction, Domain, truth};
 pub use float_range::FloatRange;
-pub use table::{DomainTable, Mark};
+pub use table::{DomainTable, Mark, Subject};
 pub use transfer::Abstract;
 pub use value_range::ValueRange;
 

@@ -45,6 +45,21 @@ pub struct Mark {
     contradiction: Option<Contradiction>,
 }
 
+/// What a fact is about. What is known of an expression follows from facts about subjects of the expressions that it is built of, itself
+/// included, and from no others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Subject(u64);
+
+impl Subject {
+    /// The subject of facts about `e`. Sums whose terms are proportional to each other share theirs, as they share what is known.
+    pub fn of(pool: &Pool, e: Expr) -> Subject {
+        match pool.node(e) {
+            Some(Node::Sum { terms, .. }) if terms.len() > 1 => Subject(form_key(terms)),
+            _ => Subject(e.id()),
+        }
+    }
+}
+
 impl DomainTable {
     /// A table without facts.
     pub fn new() -> DomainTable {
