@@ -5,7 +5,7 @@
 //! known without them are redundant.
 use super::run::Run;
 use super::summary;
-use crate::decide::{Budget, Facts, decide};
+use crate::decide::{Budget, Facts, implies};
 use crate::expr::{Expr, Int, Pool, Symbol};
 use crate::ir::Bounds;
 use crate::range::ValueRange;
@@ -80,7 +80,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         if run.env.pool.as_bool(condition).is_some() {
             continue;
         }
-        let redundant = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+        let redundant = implies(&mut run.env.pool, &mut known, condition, &budget);
         known.assume(&mut run.env.pool, condition);
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
@@ -99,7 +99,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             if bound.abs() >= WIDTH {
                 continue;
             }
-            let implied = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+            let implied = implies(&mut run.env.pool, &mut known, condition, &budget);
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, shown),
                 kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },

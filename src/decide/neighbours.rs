@@ -1,23 +1,25 @@
 //! Conditions that are about the same expressions: what the table of domains learns from one, it may learn more of from its neighbours.
 use crate::expr::{Expr, Pool};
-use crate::range::Subject;
+use crate::range::{Subject, teaches_once};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Conditions by what facts about them may be about, and those that are to be assumed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
-    conditions: Vec<Expr>,
-    of: FxHashMap<Subject, Vec<u32>>,
+    /// The conditions, each with whether it may teach more when it is assumed again and nothing else has become known.
+    conditions: Vec<(Expr, bool)>,
+    of: FxHashMap<Subject, SmallVec<[u32; 4]>>,
     waiting: VecDeque<u32>,
     /// Whether a condition is among those that wait.
     waits: Vec<bool>,
 }
 
 impl Neighbours {
-    /// Assumes the conditions that depend on `stirred` subjects, which `learn` does and lists the subjects about which something was
-    /// learned, then those that depend on these, until there are none, or on the average every condition was assumed `rounds` times:
-    /// what waits then waits on. `all` begins with the conditions of the time before; new ones have been assumed once.
+    /// Assumes the conditions that are new (`all` begins with those of the time before) or depend on `stirred` subjects, which `learn` does
+    /// and lists the subjects about which something was learned, then those that depend on these, until there are none, or on the average
+    /// every condition was assumed `rounds` times: what waits then waits on.
     ///
     /// # Errors
     /// Those of `learn`: a contradiction.
@@ -27,7 +29,7 @@ impl Neighbours {
         all: impl Iterator<Item = Expr>,
         stirred: impl Iterator<Item = Subject>,
         rounds: usize,
-        mut learn: impl FnMut(&Pool, Expr, &mut Vec<Subject>) -> Result<bool, E>,
+        mut learn: impl FnMut(&Pool, Expr, &mut Vec<Subject>) -> Result<(), E>,
     ) -> Result<(), E> {
         for condition in all.skip(self.conditions.len()) {
             let number = self.conditions.len() as u32;
@@ -37,10 +39,11 @@ impl Neighbours {
                     self.of.entry(Subject::of(pool, part)).or_default().push(number);
                 }
             }
-            self.conditions.push(condition);
-            self.waits.push(false);
+            self.conditions.push((condition, !teaches_once(pool, condition)));
+            self.waits.push(true);
+            self.waiting.push_back(number);
         }
-        stirred.for_each(|subject| self.stir(subject));
+        stirred.for_each(|subject| self.stir(subject, None));
         let mut left = rounds * self.conditions.len();
         let mut learned = Vec::new();
         while left > 0
@@ -48,16 +51,19 @@ impl Neighbours {
         {
             left -= 1;
             self.waits[number as usize] = false;
-            learn(pool, self.conditions[number as usize], &mut learned)?;
-            learned.drain(..).for_each(|subject| self.stir(subject));
+            let (condition, teaches_more) = self.conditions[number as usize];
+            learn(pool, condition, &mut learned)?;
+            let others = if teaches_more { None } else { Some(number) };
+            learned.drain(..).for_each(|subject| self.stir(subject, others));
         }
         Ok(())
     }
 
-    fn stir(&mut self, subject: Subject) {
+    /// Has the conditions wait that depend on a subject, but for one.
+    fn stir(&mut self, subject: Subject, except: Option<u32>) {
         let Some(numbers) = self.of.get(&subject) else { return };
         for &number in numbers {
-            if !std::mem::replace(&mut self.waits[number as usize], true) {
+            if except != Some(number) && !std::mem::replace(&mut self.waits[number as usize], true) {
                 self.waiting.push_back(number);
             }
         }

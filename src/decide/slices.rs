@@ -202,14 +202,14 @@ impl Facts {
         slice
     }
 
-    /// Finds out which groups are consistent, where that is open.
-    pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget) {
+    /// Finds out which groups are consistent, where that is open, and prepares few of them for `more` questions.
+    pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget, more: bool) {
         let mut roots = std::mem::take(&mut self.slices.unchecked);
         roots.sort_unstable();
         roots.dedup();
         roots.retain(|&root| self.slices.root(root) == root);
         // Of many groups, few will be asked about.
-        let lazy = roots.len() > MAX_EAGER;
+        let lazy = !more || roots.len() > MAX_EAGER;
         for root in roots {
             if matches!(self.consistency, Consistency::Inconsistent(_)) {
                 continue;

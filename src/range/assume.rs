@@ -41,10 +41,10 @@ impl DomainTable {
         pool: &Pool,
         condition: Expr,
         learned: &mut Vec<Subject>,
-    ) -> Result<bool, Contradiction> {
+    ) -> Result<(), Contradiction> {
         let told = self.restrict_at_depth(pool, condition, Domain::of_truth(Some(true)), 0)?;
         learned.extend(told.iter().map(|&e| Subject::of(pool, e)));
-        Ok(!told.is_empty())
+        Ok(())
     }
 
     /// Adds the fact that the integer or truth value `e` is defined with a value in `domain`, and tightens the domains of what it is built of.
@@ -90,7 +90,7 @@ impl DomainTable {
     ) -> Result<(), Contradiction> {
         let Some(domain) = domain else { return Err(self.contradict(e)) };
         self.evaluate(pool, e, &|_| None);
-        let changed = self.tighten(pool, e, Abstract::Int(domain))?;
+        let changed = !domain.is_all() && self.tighten(pool, e, Abstract::Int(domain))?;
         if changed {
             work.learned.push(e);
         }
@@ -364,6 +364,26 @@ impl DomainTable {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether assuming a condition again, nothing else having become known, teaches nothing: it compares a symbol with a constant, or says that
+/// one sum of symbols is at most another, where lower ends follow from lower ends alone and upper ends from upper ones.
+pub fn teaches_once(pool: &Pool, condition: Expr) -> bool {
+    let mut e = condition;
+    let mut compares = None;
+    while let Some((func @ (Func::Not | Func::IsZero | Func::NotPositive), &[inner])) = pool.as_call(e) {
+        compares = Some(func);
+        e = inner;
+    }
+    match pool.node(e) {
+        Some(Node::Symbol(_)) => true,
+        Some(Node::Sum { terms, .. }) => {
+            let is_symbol = |(monomial, _): &(Expr, Int)| pool.as_symbol(*monomial).is_some();
+            let compared = compares == Some(Func::NotPositive) && terms.iter().all(|(_, c)| c.abs().is_one());
+            terms.iter().all(is_symbol) && (terms.len() == 1 || compared)
+        }
+        _ => false,
     }
 }
 

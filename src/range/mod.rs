@@ -28,6 +28,7 @@ mod table_tests;
 #[cfg(test)]
 mod tests;
 
+pub use assume::teaches_once;
 pub use bound::Bound;
 pub use bounds::Bounds;
 pub use congruence::Congruence;

@@ -60,6 +60,8 @@ pub struct ShapeEnv {
     pub(super) path: Path,
     pub(super) origin: Origin,
     revision: u64,
+    /// The revision since which nothing has become known.
+    known_since: u64,
 }
 
 impl Default for ShapeEnv {
@@ -105,6 +107,7 @@ impl ShapeEnv {
             path: Path::default(),
             origin: Origin::default(),
             revision: 0,
+            known_since: 0,
         }
     }
 
@@ -114,8 +117,14 @@ impl ShapeEnv {
         self.revision
     }
 
-    /// Ends the revision at hand.
+    /// Ends the revision at hand: something is about to become known.
     pub(super) fn revise(&mut self) {
+        self.note();
+        self.known_since = self.revision;
+    }
+
+    /// Ends the revision at hand: something is recorded from which nothing follows.
+    pub(super) fn note(&mut self) {
         self.revision += 1;
     }
 
@@ -268,7 +277,7 @@ impl ShapeEnv {
         if let Some(&value) = self.settled.get(&condition) {
             return Some(value);
         }
-        if self.open.get(&condition) == Some(&self.revision) {
+        if self.open.get(&condition).is_some_and(|&revision| revision >= self.known_since) {
             return None;
         }
         let possible = if self.hints_hold { self.hint(condition).map(|value| value.as_bool()) } else { None };
@@ -283,7 +292,7 @@ impl ShapeEnv {
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
         if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
-            self.revise();
+            self.note();
             self.stated.push(RuntimeAssert { condition, origin: self.origin, clause });
         }
         if self.pool.as_bool(condition) == Some(false) {
@@ -337,7 +346,7 @@ impl ShapeEnv {
         if !of_this_step.any(|(noted, _)| *noted == held) {
             self.layout_choices.push((held, self.origin));
         }
-        self.revise();
+        self.note();
         value
     }
 
@@ -345,7 +354,7 @@ impl ShapeEnv {
     pub fn need_strides(&mut self) {
         if !self.layout_choices.is_empty() {
             self.strides_needed.push(self.origin);
-            self.revise();
+            self.note();
         }
     }
 
