@@ -102,6 +102,15 @@ impl Greatest {
     }
 }
 
+/// About the size at which a count is as large as can be, from its value at two others.
+fn guess(count: impl Fn(i64) -> Option<Int>) -> Option<Int> {
+    let (near, far) = (count(PROBE)?.to_f64(), count(2 * PROBE)?.to_f64());
+    let degree = (far / near).log2();
+    let ratio = (most_elements().to_f64() / near).powf(degree.recip());
+    // What is no number becomes 0, what is too large the largest.
+    Some(Int::from((PROBE as f64 * ratio) as i64))
+}
+
 /// The least common size of the unbounded dimensions at which the count is too large while all inputs exist.
 fn threshold(
     assumptions: &Assumptions,
@@ -113,14 +122,25 @@ fn threshold(
     inputs.iter().for_each(|&input| greatest.note(env, input));
     let most = most_elements();
     let too_large = |size: &Int| Some(greatest.at(&env.pool, size.clone()).int(count).ok()? > most);
-    // Counts grow fast: from small sizes up there are fewer to try than from the middle, and numbers stay small.
-    let (mut fits, mut exceeds) = (Int::from(1), Int::from(2));
-    while too_large(&exceeds) != Some(true) {
-        if exceeds == most {
-            return None;
+    if too_large(&most) != Some(true) {
+        return None;
+    }
+    // From where a power that grows alike gets there, in steps that double, to either side.
+    let mut size = guess(|size| greatest.at(&env.pool, Int::from(size)).int(count).ok())?;
+    let (mut fits, mut exceeds) = (Int::from(1), most.clone());
+    let (mut step, mut side) = (Int::from(1), None);
+    while fits < size && size < exceeds {
+        let large = too_large(&size) == Some(true);
+        if large {
+            exceeds = size.clone();
+        } else {
+            fits = size.clone();
         }
-        fits = exceeds.clone();
-        exceeds = (&exceeds + &exceeds).min(most.clone());
+        if *side.get_or_insert(large) != large {
+            break;
+        }
+        size = if large { &size - &step } else { &size + &step };
+        step = &step + &step;
     }
     while &exceeds - &fits > Int::from(1) {
         let middle = (&fits + &exceeds).floor_div(&Int::from(2))?;

@@ -147,15 +147,16 @@ pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
 /// are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
-    quickly_knowing(pool, facts, goal, None)
+    quickly_knowing(pool, facts, goal, |_| None)
 }
 
-/// As [`quickly`], where the goal is known to be `possible` under some assignment that the facts admit: the opposite is not sought.
+/// As [`quickly`], where someone may know that the goal is `possible`, or its opposite, under some assignment that the facts admit: then the
+/// contrary is not sought.
 pub fn quickly_knowing(
     pool: &mut Pool,
     facts: &mut Facts,
     goal: Expr,
-    possible: Option<bool>,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
 ) -> Option<bool> {
     let goal = pool.truth(goal);
     if let Some(value) = pool.as_bool(goal) {
@@ -170,6 +171,7 @@ pub fn quickly_knowing(
     if is_free(pool, facts, goal) {
         return None;
     }
+    let possible = possible(pool);
     by_contradiction(pool, facts, goal, possible)
 }
 
@@ -189,10 +191,16 @@ fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
 
 /// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them. The opposite of what is
 /// known to be `possible`, or of no interest, is not sought.
-fn by_range(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Option<bool>) -> Option<bool> {
+fn by_range(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
+) -> Option<bool> {
     if let Some(value) = facts.table(pool).decide(pool, goal) {
         return Some(value);
     }
+    let possible = possible(pool);
     by_contradiction(pool, facts, goal, possible)
 }
 
@@ -266,8 +274,7 @@ impl Climb<'_> {
         {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
-        let possible = Some(true);
-        if by_range(self.pool, self.facts, self.goal, possible) == Some(true) {
+        if by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true) {
             return self.implied(self.facts.all_premises(self.pool), Rung::Range);
         }
         if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)

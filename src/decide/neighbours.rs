@@ -5,6 +5,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
+/// So many times may conditions be assumed beside what many of them may: few that share much take turns for longer.
+const FEW_MORE: usize = 16;
+
 /// Conditions by what facts about them may be about, and those that are to be assumed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
@@ -19,7 +22,7 @@ pub(super) struct Neighbours {
 impl Neighbours {
     /// Assumes the conditions that are new (`all` begins with those of the time before) or depend on `stirred` subjects, which `learn` does
     /// and lists the subjects about which something was learned, then those that depend on these, until there are none, or on the average
-    /// every condition was assumed `rounds` times: what waits then waits on.
+    /// every condition was assumed `rounds` times and some: what waits then waits on.
     ///
     /// # Errors
     /// Those of `learn`: a contradiction.
@@ -44,7 +47,7 @@ impl Neighbours {
             self.waiting.push_back(number);
         }
         stirred.for_each(|subject| self.stir(subject, None));
-        let mut left = rounds * self.conditions.len();
+        let mut left = rounds * self.conditions.len() + FEW_MORE;
         let mut learned = Vec::new();
         while left > 0
             && let Some(number) = self.waiting.pop_front()
