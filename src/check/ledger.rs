@@ -75,6 +75,10 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
     let budget = Budget::small();
     let stated: Vec<(Expr, Origin)> =
         run.env.stated().iter().map(|assert| (assert.condition, assert.origin)).collect();
+    // Most programs have none, and nothing to find out.
+    if stated.is_empty() && run.named.is_empty() {
+        return operators(assumptions, run, &stated, entries);
+    }
     let mut known = without_recorded_ranges(assumptions, run, &stated);
     for &(condition, origin) in &stated {
         if run.env.pool.as_bool(condition).is_some() {
@@ -108,6 +112,16 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             });
         }
     }
+    operators(assumptions, run, &stated, entries);
+}
+
+/// What operators need of sizes that only data decides.
+fn operators(
+    assumptions: &Assumptions,
+    run: &Run,
+    stated: &[(Expr, Origin)],
+    entries: &mut Vec<LedgerEntry>,
+) {
     for assert in &run.asserts {
         if !stated.iter().any(|(condition, _)| *condition == assert.condition) {
             entries.push(LedgerEntry {

@@ -102,13 +102,16 @@ impl Greatest {
     }
 }
 
-/// About the size at which a count is as large as can be, from its value at two others.
-fn guess(count: impl Fn(i64) -> Option<Int>) -> Option<Int> {
+/// About the size at which a count is as large as can be, as for a power that grows alike.
+fn guess(count: impl Fn(i64) -> Option<Int>) -> Option<i64> {
     let (near, far) = (count(PROBE)?.to_f64(), count(2 * PROBE)?.to_f64());
     let degree = (far / near).log2();
-    let ratio = (most_elements().to_f64() / near).powf(degree.recip());
     // What is no number becomes 0, what is too large the largest.
-    Some(Int::from((PROBE as f64 * ratio) as i64))
+    let better = |size: i64, count: f64| {
+        (size as f64 * (most_elements().to_f64() / count).powf(degree.recip())) as i64
+    };
+    let size = better(PROBE, near);
+    Some(better(size, count(size)?.to_f64()))
 }
 
 /// The least common size of the unbounded dimensions at which the count is too large while all inputs exist.
@@ -122,11 +125,8 @@ fn threshold(
     inputs.iter().for_each(|&input| greatest.note(env, input));
     let most = most_elements();
     let too_large = |size: &Int| Some(greatest.at(&env.pool, size.clone()).int(count).ok()? > most);
-    if too_large(&most) != Some(true) {
-        return None;
-    }
-    // From where a power that grows alike gets there, in steps that double, to either side.
-    let mut size = guess(|size| greatest.at(&env.pool, Int::from(size)).int(count).ok())?;
+    // From the guess in steps that double, to either side.
+    let mut size = Int::from(guess(|size| greatest.at(&env.pool, Int::from(size)).int(count).ok())?);
     let (mut fits, mut exceeds) = (Int::from(1), most.clone());
     let (mut step, mut side) = (Int::from(1), None);
     while fits < size && size < exceeds {
@@ -141,6 +141,9 @@ fn threshold(
         }
         size = if large { &size - &step } else { &size + &step };
         step = &step + &step;
+    }
+    if exceeds == most && too_large(&most) != Some(true) {
+        return None;
     }
     while &exceeds - &fits > Int::from(1) {
         let middle = (&fits + &exceeds).floor_div(&Int::from(2))?;

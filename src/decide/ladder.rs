@@ -63,6 +63,13 @@ pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 
 /// Whether [`decide`] finds that the facts imply `goal`: for less, as nothing is made ready for the questions after this one.
 pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
+    let goal = pool.truth(goal);
+    facts.declare_free(pool, goal);
+    if facts.is_wide()
+        && let Some(follows) = facts.follows_at_once(pool, goal)
+    {
+        return follows && facts.are_consistent(pool, budget);
+    }
     among(pool, facts, goal, budget, false).verdict.is_implied()
 }
 
