@@ -72,3 +72,51 @@ impl Neighbours {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::text::read::closed;
+
+    #[test]
+    fn conditions_wait_for_what_they_are_about() {
+        let mut pool = Pool::new();
+        let mut parse = |text: &str| closed(&mut pool, text).expect("an expression").expr;
+        let texts = ["a <= b", "b*c <= 9", "Eq(d % 2, 0)", "2*b - 2*a >= 1"];
+        let conditions = texts.map(&mut parse);
+        // What the first condition says when it is assumed for the second time.
+        let cases = [
+            ("a", "", &["a <= b", "2*b - 2*a >= 1"][..]),
+            ("b", "", &["a <= b", "b*c <= 9", "2*b - 2*a >= 1"]),
+            ("b - a", "", &["a <= b", "2*b - 2*a >= 1"]),
+            ("b*c", "", &["b*c <= 9"]),
+            ("e", "", &[]),
+            ("a", "c", &["a <= b", "2*b - 2*a >= 1", "b*c <= 9"]),
+            ("a", "a", &["a <= b", "2*b - 2*a >= 1"]),
+        ]
+        .map(|(stirred, learned, expected)| {
+            (parse(stirred), (learned != "").then(|| parse(learned)), expected)
+        });
+        for (stirred, learned, expected) in cases {
+            let mut neighbours = Neighbours::default();
+            let mut asked: Vec<&str> = Vec::new();
+            for stirred in [None, Some(stirred)] {
+                asked.clear();
+                let learn = |pool: &Pool, condition: Expr, told: &mut Vec<Subject>| {
+                    let number = conditions.iter().position(|c| *c == condition).expect("a condition");
+                    asked.push(texts[number]);
+                    let says = learned.filter(|_| stirred.is_some() && number == 0);
+                    told.extend(says.map(|e| Subject::of(pool, e)));
+                    Ok::<(), ()>(())
+                };
+                let stirred = stirred.map(|e| Subject::of(&pool, e));
+                let all = conditions.iter().copied();
+                assert_eq!(neighbours.settle(&pool, all, stirred.into_iter(), 4, learn), Ok(()));
+                if stirred.is_none() {
+                    assert_eq!(asked, texts, "new conditions are all assumed");
+                }
+            }
+            assert_eq!(asked, expected);
+        }
+    }
+}
