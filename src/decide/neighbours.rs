@@ -95,7 +95,7 @@ mod tests {
             ("a", "a", &["a <= b", "2*b - 2*a >= 1"]),
         ]
         .map(|(stirred, learned, expected)| {
-            (parse(stirred), (learned != "").then(|| parse(learned)), expected)
+            (parse(stirred), (!learned.is_empty()).then(|| parse(learned)), expected)
         });
         for (stirred, learned, expected) in cases {
             let mut neighbours = Neighbours::default();
