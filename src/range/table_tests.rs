@@ -284,8 +284,8 @@ fn comparisons_of_plain_sums_teach_all_they_can_at_once() {
             let mut table = assumed(&mut pool, facts);
             let e = parse(&mut pool, condition);
             assert_eq!(teaches_once(&pool, e), once, "{condition}");
-            table.assume(&pool, e).expect("the facts are consistent");
-            assert!(!once || table.assume(&pool, e) == Ok(false), "{condition} under {facts:?}");
+            let possible = table.assume(&pool, e).is_ok();
+            assert!(!once || !possible || table.assume(&pool, e) == Ok(false), "{condition} under {facts:?}");
         }
     }
 }
@@ -296,8 +296,8 @@ fn what_is_learned_is_told_by_what_it_is_about() {
     let mut table = assumed(&mut pool, &["s0 >= 2", "s0 <= 5", "s1 >= 0"]);
     for (condition, told) in [
         ("s1 <= s0", &["s1 <= s0", "s0 - s1", "s1"][..]),
-        ("s1 <= 9", &["s1 <= 9"]),
-        ("s1 <= s0 + 7", &["s1 <= s0 + 7"]),
+        ("s1 <= 9", &[]),
+        ("s1 <= s0 + 7", &[]),
         ("s1 <= 4", &["s1 <= 4", "s1"]),
         ("2*s1 <= 2*s0 - 2", &["s1 <= s0 - 1", "s0 - s1"]),
     ] {
