@@ -41,6 +41,11 @@ impl Questions {
         let goal = self.read(goal);
         decide::decide(&mut self.pool, &mut self.facts, goal, &Budget::small()).verdict
     }
+
+    fn implies(&mut self, goal: &str) -> bool {
+        let goal = self.read(goal);
+        decide::implies(&mut self.pool, &mut self.facts, goal, &Budget::small())
+    }
 }
 
 #[test]
@@ -63,6 +68,56 @@ fn goals_are_decided_by_the_facts_that_concern_them() {
             // It has a value for every symbol.
             assert_eq!(witness.len(), 2 * GROUPS, "{goal}");
         }
+    }
+}
+
+#[test]
+fn what_follows_from_many_facts_follows_without_a_witness_too() {
+    for more in [&[][..], &["c0 >= 4", "2*c0 <= 11", "d0 >= -3", "d0 <= -2"], &["a9 + b9 >= 99"]] {
+        let mut questions = Questions::new(more);
+        for goal in [
+            "a3 <= 13",
+            "a3 <= 12",
+            "a3 <= b3",
+            "b3 <= 13",
+            "b3 <= 12",
+            "a3 + a7 <= 30",
+            "a3 + a7 <= 29",
+            "c0 >= 4",
+            "c0 >= 5",
+            "c0 <= 5",
+            "c0 <= 4",
+            "d0 < 0",
+            "d0 < -2",
+            "e0 >= 0",
+            "e0 + e1 >= 0",
+            "Ne(2*e0, 3)",
+            "Eq(e0, 0)",
+            "Ne(2*e0 + 4*e1, 7)",
+            "Eq(a3, a3)",
+        ] {
+            let verdict = questions.decide(goal);
+            // Asked before anything else, and after other questions.
+            let mut fresh = Questions::new(more);
+            for asked in [&mut fresh, &mut questions] {
+                let implied = asked.implies(goal);
+                assert_eq!(implied, verdict.is_implied(), "{goal} under {more:?}: {verdict:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_that_hold_at_the_ends_of_ranges_are_part_of_every_witness() {
+    let mut questions = Questions::new(&["c0 >= 4", "d0 <= -2", "e0 <= 7", "Eq(f0 % 3, 1)"]);
+    let Verdict::Refuted { witness } = questions.decide("a3 <= 12") else { panic!("it does not follow") };
+    let values: Vec<(Symbol, Int)> = witness;
+    for &condition in questions.facts.conditions() {
+        let value = |s: Symbol| {
+            values.iter().find(|(t, _)| *t == s).map(|(_, v)| sizewise::expr::Value::Int(v.clone()))
+        };
+        let holds = questions.pool.eval(condition, value).map(|v| v.as_bool());
+        assert_eq!(holds, Ok(true), "{condition:?}");
     }
 }
 

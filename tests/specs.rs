@@ -158,3 +158,28 @@ fn what_differs_between_examples_is_dynamic() {
         assert_eq!(tree, expected, "{examples:?}");
     }
 }
+
+#[test]
+fn a_spec_that_admits_a_zero_that_a_guard_divides_by_is_violated() {
+    // The guard is `1.0 / sym_float(size) ** 0.5 >= 0.0`, which holds wherever it has a value.
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/programs/guard_divides_by_a_double.pt2");
+    let checker = Checker::read("divides", &std::fs::read(path).expect("a program")).expect("a program");
+    for (least, verdict) in [(0, Outcome::Violated), (1, Outcome::Ok)] {
+        let dim = |name: &str, min: i64| json!({"dim": name, "min": min});
+        let spec = json!({"args": [
+            [dim("a", 2), dim("b", 2), dim("c", least)], [dim("d", 2), dim("e", 2)], [dim("f", 2), dim("g", 2)]
+        ]});
+        let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+        let report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
+        assert_eq!(report.verdict, verdict, "from {least}: {:?}", report.guards);
+        if verdict == Outcome::Violated {
+            assert_eq!(report.guards[0].inputs.as_ref().expect("inputs")["args_0"], json!([2, 2, 0]));
+            assert!(
+                report.fixes.iter().any(|fix| fix.proved && fix.text.contains("min=1")),
+                "{:?}",
+                report.fixes
+            );
+        }
+    }
+}

@@ -225,7 +225,7 @@ fn evaluation_is_the_substitution_of_symbolic_outputs_under_the_programs_own_con
         // What the program demands of its inputs beyond ranges is assumed.
         let contract = Contract::load(checker.program()).expect("a contract");
         let assumed =
-            |values: &Values| contract.guards.iter().all(|(_, e)| truth(&contract.env.pool, *e, values));
+            |values: &Values| contract.guards.iter().all(|g| truth(&contract.env.pool, g.condition, values));
         let outcome = TestRunner::new(config(8)).run(&numbers(), |numbers| {
             tally.add(speaks_true(&name, &report, &evaluator, &names, &numbers, &assumed)?);
             Ok(())

@@ -1,10 +1,10 @@
 //! What happens to inputs of given shapes.
-use crate::expr::{Expr, Int, Symbol, Value as Number, text};
+use crate::expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
 use crate::ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::shape_env::{Records, ShapeEnv};
-use crate::spec::{Contract, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
+use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -261,7 +261,13 @@ impl<'p> Evaluator<'p> {
                 ));
             }
         }
-        for (guard, condition) in &self.contract.guards {
+        for ContractGuard { text: guard, condition, divisors } in &self.contract.guards {
+            // One operand may settle a connective before another one divides.
+            let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
+            let mut divided = divisors.iter().map(|&divisor| pool.eval(divisor, lookup));
+            if !settled && divided.any(|value| value.is_ok_and(|v| !v.as_bool())) {
+                return Err(refused(format!("guard `{guard}`: division by zero"), Some(guard.clone())));
+            }
             match pool.eval(*condition, lookup) {
                 Ok(value) if value.as_bool() => {}
                 Ok(_) => {

@@ -249,8 +249,8 @@ impl Checker {
             let kind = if branch { ConditionKind::Guard } else { ConditionKind::Precondition };
             add(guard.condition, Some(guard.origin), Some(guard.clause), kind, branch);
         }
-        for (_, condition) in &contract.guards {
-            add(*condition, None, None, ConditionKind::Guard, false);
+        for guard in &contract.guards {
+            add(guard.condition, None, None, ConditionKind::Guard, false);
         }
         for (e, bounds) in &contract.ranges {
             for (bound, is_lower) in [(bounds.min, true), (bounds.max, false)] {

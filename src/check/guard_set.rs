@@ -133,7 +133,10 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
             all.push(run.env.pool.le(*e, max));
         }
     }
-    all.extend(contract.guards.iter().map(|(_, condition)| *condition));
+    for guard in &contract.guards {
+        all.extend(guard.divisors.iter().map(|&divisor| run.env.pool.ne(divisor, Expr::ZERO)));
+        all.push(guard.condition);
+    }
     all.extend(run.guards.iter().map(|guard| guard.condition));
     all.extend(run.comparisons.iter().map(|comparison| comparison.condition));
     // With other strides than at the example it is not known what becomes of a view: such sizes are not let in.

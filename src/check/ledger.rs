@@ -5,7 +5,7 @@
 //! known without them are redundant.
 use super::run::Run;
 use super::summary;
-use crate::decide::{Budget, Facts, decide};
+use crate::decide::{Budget, Facts, implies};
 use crate::expr::{Expr, Int, Pool, Symbol};
 use crate::ir::Bounds;
 use crate::range::ValueRange;
@@ -59,8 +59,8 @@ fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries
             });
         }
     }
-    for (_, condition) in &contract.guards {
-        let condition = assumptions.records.translate(&mut run.env, *condition);
+    for guard in &contract.guards {
+        let condition = assumptions.records.translate(&mut run.env, guard.condition);
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Guard,
@@ -75,12 +75,16 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
     let budget = Budget::small();
     let stated: Vec<(Expr, Origin)> =
         run.env.stated().iter().map(|assert| (assert.condition, assert.origin)).collect();
+    // Most programs have none, and nothing to find out.
+    if stated.is_empty() && run.named.is_empty() {
+        return operators(assumptions, run, &stated, entries);
+    }
     let mut known = without_recorded_ranges(assumptions, run, &stated);
     for &(condition, origin) in &stated {
         if run.env.pool.as_bool(condition).is_some() {
             continue;
         }
-        let redundant = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+        let redundant = implies(&mut run.env.pool, &mut known, condition, &budget);
         known.assume(&mut run.env.pool, condition);
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
@@ -99,7 +103,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             if bound.abs() >= WIDTH {
                 continue;
             }
-            let implied = decide(&mut run.env.pool, &mut known, condition, &budget).verdict.is_implied();
+            let implied = implies(&mut run.env.pool, &mut known, condition, &budget);
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, shown),
                 kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },
@@ -108,6 +112,16 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             });
         }
     }
+    operators(assumptions, run, &stated, entries);
+}
+
+/// What operators need of sizes that only data decides.
+fn operators(
+    assumptions: &Assumptions,
+    run: &Run,
+    stated: &[(Expr, Origin)],
+    entries: &mut Vec<LedgerEntry>,
+) {
     for assert in &run.asserts {
         if !stated.iter().any(|(condition, _)| *condition == assert.condition) {
             entries.push(LedgerEntry {

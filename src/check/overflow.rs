@@ -7,6 +7,7 @@ use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use crate::propagate::most_elements;
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
+use rustc_hash::FxHashMap;
 
 /// Where unbounded dimensions are put to see which count grows fastest.
 const PROBE: i64 = 1 << 20;
@@ -23,7 +24,7 @@ pub(super) struct Counts {
 /// Sorts the counts of a run. `env` has the facts of the spec and the expressions of the run.
 pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -> Counts {
     let mut found = Counts::default();
-    let mut fastest: Option<(Int, Origin, Expr)> = None;
+    let mut unbounded: Vec<(Origin, Expr)> = Vec::new();
     for &(origin, count) in &run.element_counts {
         let symbols = env.pool.free_symbols(&[count]);
         if symbols.iter().any(|&s| env.symbol(s).is_none()) {
@@ -35,17 +36,24 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
                 let most = env.pool.int(most_elements());
                 found.bounded.push((origin, env.pool.le(count, most)));
             }
-            None => {
-                if let Some(size) = at(env, count, &Int::from(PROBE))
-                    && fastest.as_ref().is_none_or(|(most, ..)| size > *most)
-                {
-                    fastest = Some((size, origin, count));
-                }
-            }
+            None => unbounded.push((origin, count)),
         }
     }
+    let mut greatest = Greatest::default();
+    unbounded.iter().for_each(|&(_, count)| greatest.note(env, count));
+    let mut fastest: Option<(Int, Origin, Expr)> = None;
+    let mut far = greatest.at(&env.pool, Int::from(PROBE));
+    for (origin, count) in unbounded {
+        if let Ok(size) = far.int(count)
+            && fastest.as_ref().is_none_or(|(most, ..)| size > *most)
+        {
+            fastest = Some((size, origin, count));
+        }
+    }
+    drop(far);
     if let Some((_, origin, count)) = fastest {
-        found.unbounded = threshold(assumptions, env, count).map(|(symbols, from)| (origin, symbols, from));
+        let reached = threshold(assumptions, env, &mut greatest, count);
+        found.unbounded = reached.map(|(symbols, from)| (origin, symbols, from));
     }
     found
 }
@@ -66,42 +74,89 @@ fn input_counts(assumptions: &Assumptions, pool: &mut Pool) -> Vec<Expr> {
     sizes.map(|sizes| sizes.iter().fold(Expr::ONE, |count, &size| pool.mul(count, size))).collect()
 }
 
-fn is_unbounded(env: &mut ShapeEnv, symbol: Symbol) -> bool {
-    let e = env.pool.symbol_expr(symbol);
-    env.bounds(e).1.is_none()
+/// The greatest value of each symbol that was asked about; none of an unbounded one.
+#[derive(Default)]
+struct Greatest(FxHashMap<Symbol, Option<Int>>);
+
+impl Greatest {
+    /// Finds out about the symbols of an expression.
+    fn note(&mut self, env: &mut ShapeEnv, e: Expr) {
+        for symbol in env.pool.free_symbols(&[e]) {
+            self.0.entry(symbol).or_insert_with(|| {
+                let e = env.pool.symbol_expr(symbol);
+                env.bounds(e).1
+            });
+        }
+    }
+
+    /// The values of expressions with every unbounded symbol at `size` and the others at their greatest.
+    fn at<'a>(&'a self, pool: &'a Pool, size: Int) -> Evaluator<'a, impl Fn(Symbol) -> Option<Number> + 'a> {
+        Evaluator::new(pool, move |s| {
+            let most = self.0.get(&s)?;
+            Some(Number::Int(most.as_ref().unwrap_or(&size).clone()))
+        })
+    }
+
+    fn is_unbounded(&self, symbol: Symbol) -> bool {
+        matches!(self.0.get(&symbol), Some(None))
+    }
 }
 
-/// A count with every unbounded dimension at `size` and the others at their maximum.
-fn at(env: &mut ShapeEnv, count: Expr, size: &Int) -> Option<Int> {
-    let mut values: Vec<(Symbol, Int)> = Vec::new();
-    for symbol in env.pool.free_symbols(&[count]) {
-        let e = env.pool.symbol_expr(symbol);
-        values.push((symbol, env.bounds(e).1.unwrap_or_else(|| size.clone())));
-    }
-    let value = |s: Symbol| values.iter().find(|(v, _)| *v == s).map(|(_, v)| Number::Int(v.clone()));
-    Evaluator::new(&env.pool, value).int(count).ok()
+/// About the size at which a count is as large as can be, as for a power that grows alike.
+fn guess(count: impl Fn(i64) -> Option<Int>) -> Option<i64> {
+    let (near, far) = (count(PROBE)?.to_f64(), count(2 * PROBE)?.to_f64());
+    let degree = (far / near).log2();
+    // What is no number becomes 0, what is too large the largest.
+    let better = |size: i64, count: f64| {
+        (size as f64 * (most_elements().to_f64() / count).powf(degree.recip())) as i64
+    };
+    let size = better(PROBE, near);
+    Some(better(size, count(size)?.to_f64()))
 }
 
 /// The least common size of the unbounded dimensions at which the count is too large while all inputs exist.
-fn threshold(assumptions: &Assumptions, env: &mut ShapeEnv, count: Expr) -> Option<(Vec<Symbol>, Int)> {
-    let (mut fits, mut exceeds) = (Int::from(1), most_elements());
-    let too_large = |env: &mut ShapeEnv, size: &Int| at(env, count, size).map(|n| n > most_elements());
-    if too_large(env, &exceeds) != Some(true) {
+fn threshold(
+    assumptions: &Assumptions,
+    env: &mut ShapeEnv,
+    greatest: &mut Greatest,
+    count: Expr,
+) -> Option<(Vec<Symbol>, Int)> {
+    let inputs = input_counts(assumptions, &mut env.pool);
+    inputs.iter().for_each(|&input| greatest.note(env, input));
+    let most = most_elements();
+    let too_large = |size: &Int| Some(greatest.at(&env.pool, size.clone()).int(count).ok()? > most);
+    // From the guess in steps that double, to either side.
+    let mut size = Int::from(guess(|size| greatest.at(&env.pool, Int::from(size)).int(count).ok())?);
+    let (mut fits, mut exceeds) = (Int::from(1), most.clone());
+    let (mut step, mut side) = (Int::from(1), None);
+    while fits < size && size < exceeds {
+        let large = too_large(&size) == Some(true);
+        if large {
+            exceeds = size.clone();
+        } else {
+            fits = size.clone();
+        }
+        if *side.get_or_insert(large) != large {
+            break;
+        }
+        size = if large { &size - &step } else { &size + &step };
+        step = &step + &step;
+    }
+    if exceeds == most && too_large(&most) != Some(true) {
         return None;
     }
     while &exceeds - &fits > Int::from(1) {
         let middle = (&fits + &exceeds).floor_div(&Int::from(2))?;
-        if too_large(env, &middle)? {
+        if too_large(&middle)? {
             exceeds = middle;
         } else {
             fits = middle;
         }
     }
-    for input in input_counts(assumptions, &mut env.pool) {
-        if at(env, input, &exceeds).is_none_or(|n| n > most_elements()) {
-            return None;
-        }
+    let mut there = greatest.at(&env.pool, exceeds.clone());
+    if inputs.into_iter().any(|input| there.int(input).map_or(true, |n| n > most)) {
+        return None;
     }
     let symbols = env.pool.free_symbols(&[count]);
-    Some((symbols.into_iter().filter(|&s| is_unbounded(env, s)).collect(), exceeds))
+    Some((symbols.into_iter().filter(|&s| greatest.is_unbounded(s)).collect(), exceeds))
 }

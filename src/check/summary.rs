@@ -1,7 +1,7 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
 use super::prove::int_json;
 use super::run::Run;
-use crate::decide::{Budget, bounds};
+use crate::decide::{self, Budget};
 use crate::expr::{Expr, Int, Pool, Value as Number, text};
 use crate::fake::Value;
 use crate::ir::{GraphInput, Meta, Program};
@@ -128,8 +128,8 @@ fn greatest(env: &mut ShapeEnv, e: Expr) -> Option<Int> {
         return Some(upper);
     }
     let (pool, facts) = env.facts();
-    let exact = bounds(pool, facts, e, &Budget::small());
-    Some(exact.max.map_or(upper.clone(), |max| max.min(upper)))
+    let exact = decide::greatest(pool, facts, e, &Budget::small());
+    Some(exact.map_or(upper.clone(), |max| max.min(upper)))
 }
 
 pub(super) fn symbols(assumptions: &Assumptions) -> IndexMap<String, SymbolReport> {

@@ -33,6 +33,21 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
     bounds_traced(pool, facts, e, budget, &mut Trace::off())
 }
 
+/// The greatest value of an integer expression under the facts, or else a bound of it; none if neither was found.
+pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
+    let e = pool.as_integer(e);
+    facts.declare_free(pool, e);
+    if facts.is_wide() {
+        facts.check_groups(pool, budget, false);
+        return facts.with_slice(pool, e, |pool, slice| greatest(pool, &mut slice.facts.clone(), e, budget));
+    }
+    for d in facts.divisors(pool, Some(e)) {
+        facts.exclude_zero(pool, d);
+    }
+    prepare(pool, facts, budget);
+    end(pool, facts, e, budget, &mut Trace::off()).value
+}
+
 /// [`bounds`] with a record of the questions asked on the way.
 pub fn bounds_traced(
     pool: &mut Pool,

@@ -8,15 +8,12 @@ use super::verdict::{FactId, Premise};
 use super::work::Work;
 use crate::egraph::Graph;
 use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol};
-use crate::range::{Domain, DomainTable, ValueRange};
+use crate::range::{Domain, DomainTable, Subject, ValueRange};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// More facts than this are looked at in groups that share no symbol.
 const MAX_TOGETHER: usize = 12;
-
-/// Up to so many conditions are all assumed again whenever something is learned.
-const FEW_PARTS: usize = 16;
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -53,12 +50,12 @@ pub struct Facts {
     pub(super) models: Models,
     pub(super) consistency: Consistency,
     table: DomainTable,
-    /// Whether the table may still learn from assuming the conditions again.
+    /// Whether the table may still learn from assuming conditions.
     unsettled: bool,
-    /// Symbols about which the table has learned since.
-    stirred: Vec<Symbol>,
-    /// Of many conditions, which share symbols.
-    neighbours: Option<Box<Neighbours>>,
+    /// What the table has learned of since.
+    stirred: Vec<Subject>,
+    /// Which conditions are about the same expressions.
+    neighbours: Neighbours,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) slices: Slices,
     /// Whether all facts are looked at together, however many they are.
@@ -87,7 +84,7 @@ impl Facts {
             // An empty domain is remembered by the table as its contradiction.
             self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
             self.models.declare(symbol, known);
-            self.stirred.push(symbol);
+            self.stirred.push(Subject::of(pool, e));
         }
         self.changed();
     }
@@ -112,13 +109,6 @@ impl Facts {
             }
             self.parts.push((part, id));
         }
-        if !self.is_wide() {
-            match self.table.assume(pool, condition) {
-                Ok(true) => self.stirred.extend(symbols),
-                Ok(false) => {}
-                Err(_) => self.empty = true,
-            }
-        }
         self.changed();
         id
     }
@@ -137,8 +127,7 @@ impl Facts {
             if !self.is_wide() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume(pool, nonzero).is_err();
-                self.stirred.extend(symbols);
+                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.stirred).is_err();
             }
             self.changed();
         }
@@ -178,32 +167,14 @@ impl Facts {
     }
 
     fn settle(&mut self, pool: &Pool) {
-        if !std::mem::take(&mut self.unsettled) || self.given.len() < 2 || self.is_wide() {
+        if !std::mem::take(&mut self.unsettled) || self.is_wide() {
             return;
         }
-        if self.parts.len() > FEW_PARTS {
-            let neighbours = self.neighbours.get_or_insert_default();
-            let table = &mut self.table;
-            let parts = self.parts.iter().map(|(condition, _)| *condition);
-            let learn = |pool: &Pool, condition| table.assume(pool, condition);
-            self.empty |= neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn).is_err();
-            return;
-        }
-        for _ in 0..MAX_ROUNDS {
-            let mut changed = false;
-            for (condition, _) in &self.parts {
-                match self.table.assume(pool, *condition) {
-                    Ok(more) => changed |= more,
-                    Err(_) => {
-                        self.empty = true;
-                        return;
-                    }
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
+        let table = &mut self.table;
+        let parts = self.parts.iter().map(|(condition, _)| *condition);
+        let learn = |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
+        let settled = self.neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn);
+        self.empty |= settled.is_err();
     }
 
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.

@@ -6,7 +6,7 @@ use super::facts::{Consistency, Facts};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
-use crate::range::DomainTable;
+use crate::range::{DomainTable, teaches_once};
 
 /// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
 const STEPS: &[Step] = &[
@@ -58,6 +58,23 @@ pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
 /// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
 /// connect with them. [`Facts::complete`] adds the others.
 pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    among(pool, facts, goal, budget, true)
+}
+
+/// Whether [`decide`] finds that the facts imply `goal`: for less, as nothing is made ready for the questions after this one.
+pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
+    let goal = pool.truth(goal);
+    facts.declare_free(pool, goal);
+    if facts.is_wide()
+        && let Some(follows) = facts.follows_at_once(pool, goal)
+    {
+        return follows && facts.are_consistent(pool, budget);
+    }
+    among(pool, facts, goal, budget, false).verdict.is_implied()
+}
+
+/// [`entails`], or without preparing for more questions.
+fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
     let goal = match has_floats(pool, goal) {
@@ -65,7 +82,7 @@ pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
         false => goal,
     };
     if facts.is_wide() {
-        return among_many(pool, facts, goal, budget);
+        return among_many(pool, facts, goal, budget, more);
     }
     let mut climb = Climb { pool, facts, goal, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
@@ -92,8 +109,8 @@ pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chos
 }
 
 /// Decides under the facts that have to do with the goal.
-fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
-    prepare(pool, facts, budget);
+fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
+    facts.check_groups(pool, budget, more);
     let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
     if let Consistency::Inconsistent(because) = &facts.consistency {
         return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
@@ -120,7 +137,7 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
 /// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     if facts.is_wide() {
-        facts.check_groups(pool, budget);
+        facts.check_groups(pool, budget, true);
         return;
     }
     check(pool, facts, budget);
@@ -137,22 +154,23 @@ pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
 /// are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
-    quickly_knowing(pool, facts, goal, None)
+    quickly_knowing(pool, facts, goal, |_| None)
 }
 
-/// As [`quickly`], where the goal is known to be `possible` under some assignment that the facts admit: the opposite is not sought.
+/// As [`quickly`], where someone may know that the goal is `possible`, or its opposite, under some assignment that the facts admit: then the
+/// contrary is not sought.
 pub fn quickly_knowing(
     pool: &mut Pool,
     facts: &mut Facts,
     goal: Expr,
-    possible: Option<bool>,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
 ) -> Option<bool> {
     let goal = pool.truth(goal);
     if let Some(value) = pool.as_bool(goal) {
         return Some(value);
     }
     if facts.is_wide() {
-        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal));
+        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal, possible));
     }
     if let Some(value) = facts.table(pool).decide(pool, goal) {
         return Some(value);
@@ -160,6 +178,7 @@ pub fn quickly_knowing(
     if is_free(pool, facts, goal) {
         return None;
     }
+    let possible = possible(pool);
     by_contradiction(pool, facts, goal, possible)
 }
 
@@ -177,12 +196,19 @@ fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
     }
 }
 
-/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them.
-fn by_range(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them. The opposite of what is
+/// known to be `possible`, or of no interest, is not sought.
+fn by_range(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
+) -> Option<bool> {
     if let Some(value) = facts.table(pool).decide(pool, goal) {
         return Some(value);
     }
-    by_contradiction(pool, facts, goal, None)
+    let possible = possible(pool);
+    by_contradiction(pool, facts, goal, possible)
 }
 
 /// The truth of the goal because assuming the opposite contradicts ranges and congruences.
@@ -198,7 +224,7 @@ fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Op
 fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     let mark = table.mark();
     let mut contradiction = false;
-    for _ in 0..3 {
+    for _ in 0..if teaches_once(pool, condition) { 1 } else { 3 } {
         match table.assume(pool, condition) {
             Err(_) => contradiction = true,
             Ok(true) => continue,
@@ -255,7 +281,7 @@ impl Climb<'_> {
         {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
-        if by_range(self.pool, self.facts, self.goal) == Some(true) {
+        if by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true) {
             return self.implied(self.facts.all_premises(self.pool), Rung::Range);
         }
         if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)

@@ -38,7 +38,7 @@ mod limits_tests;
 #[cfg(test)]
 mod program_tests;
 
-pub use bounds::{Bounds, bounds, bounds_traced};
+pub use bounds::{Bounds, bounds, bounds_traced, greatest};
 pub use clash::{clash, minimal_clash};
 pub use confirm::{confirms, divisors, model};
 pub use definedness::open_divisors;
@@ -46,7 +46,7 @@ pub use exact_floats::up_to;
 pub use facts::Facts;
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
-pub use ladder::{decide, entails, prepare, quickly, quickly_knowing};
+pub use ladder::{decide, entails, implies, prepare, quickly, quickly_knowing};
 pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};

@@ -14,16 +14,28 @@ pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness
             return false;
         }
     }
-    let mut evaluator = Evaluator::new(pool, |s| values.get(&s).map(|v| Value::Int((*v).clone())));
-    let mut roots: Vec<Expr> = facts.conditions().to_vec();
+    let value = |s: Symbol| values.get(&s).map(|v| Value::Int((*v).clone()));
+    holds_at(pool, facts.conditions(), facts.nonzero(), goal, value)
+}
+
+/// Whether conditions hold at an assignment, the goal does not, and no divisor is zero: neither those of `nonzero` nor any other.
+pub fn holds_at(
+    pool: &Pool,
+    conditions: &[Expr],
+    nonzero: &[Expr],
+    goal: Option<Expr>,
+    value: impl Fn(Symbol) -> Option<Value>,
+) -> bool {
+    let mut evaluator = Evaluator::new(pool, value);
+    let mut roots: Vec<Expr> = conditions.to_vec();
     roots.extend(goal);
-    let mut divisors: Vec<Expr> = facts.nonzero().to_vec();
-    for e in pool.reachable(&roots).into_iter().chain(pool.reachable(facts.nonzero())) {
+    let mut divisors: Vec<Expr> = nonzero.to_vec();
+    for e in pool.reachable(&roots).into_iter().chain(pool.reachable(nonzero)) {
         if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(e) {
             divisors.push(args[1]);
         }
     }
     divisors.iter().all(|&d| evaluator.int(d).is_ok_and(|v| !v.is_zero()))
-        && facts.conditions().iter().all(|&c| evaluator.truth(c) == Ok(true))
+        && conditions.iter().all(|&c| evaluator.truth(c) == Ok(true))
         && goal.is_none_or(|g| evaluator.truth(g) == Ok(false))
 }

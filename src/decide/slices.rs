@@ -4,8 +4,10 @@
 //! question does not grow with the number of facts about other symbols. Those only have to be consistent, which is found out once.
 use super::facts::{Consistency, Facts};
 use super::ladder::{check, prepare};
+use super::replay::holds_at;
 use super::verdict::{Budget, FactId, Premise, Witness};
-use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value};
+use crate::range::{Bounds, ValueRange, teaches_once};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -15,6 +17,9 @@ const MAX_BUILT: usize = 4_096;
 /// More groups than this are not prepared for questions when they are checked.
 const MAX_EAGER: usize = 16;
 
+/// Groups of more facts than this are looked into for an assignment only as sets of their own.
+const MAX_FREELY: usize = 8;
+
 /// Symbols that facts connect.
 #[derive(Clone, Debug, Default)]
 struct Group {
@@ -23,6 +28,8 @@ struct Group {
     divisors: Vec<Expr>,
     /// Changes with every fact.
     version: u64,
+    /// The version that is known to hold where every symbol has its free value.
+    freely: Option<u64>,
 }
 
 /// A set of facts of its own, and the numbers that its assumptions have outside.
@@ -204,16 +211,19 @@ impl Facts {
         slice
     }
 
-    /// Finds out which groups are consistent, where that is open.
-    pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget) {
+    /// Finds out which groups are consistent, where that is open, and prepares few of them for `more` questions.
+    pub(super) fn check_groups(&mut self, pool: &mut Pool, budget: &Budget, more: bool) {
         let mut roots = std::mem::take(&mut self.slices.unchecked);
         roots.sort_unstable();
         roots.dedup();
         roots.retain(|&root| self.slices.root(root) == root);
         // Of many groups, few will be asked about.
-        let lazy = roots.len() > MAX_EAGER;
+        let lazy = !more || roots.len() > MAX_EAGER;
         for root in roots {
             if matches!(self.consistency, Consistency::Inconsistent(_)) {
+                continue;
+            }
+            if lazy && self.holds_freely(pool, root) {
                 continue;
             }
             let key = Key::from_slice(&[root]);
@@ -233,6 +243,49 @@ impl Facts {
         }
     }
 
+    /// Whether a group of few facts holds where every symbol has its free value; that is remembered.
+    fn holds_freely(&mut self, pool: &mut Pool, root: Symbol) -> bool {
+        let Some(group) = self.slices.groups.get(&root) else { return false };
+        if group.facts.len() > MAX_FREELY || !self.slices.everywhere.is_empty() {
+            return false;
+        }
+        let are_integers = group.symbols.iter().all(|&s| {
+            let e = pool.symbol_expr(s);
+            pool.sort(e) == Sort::Int
+        });
+        let conditions: Vec<Expr> = group.facts.iter().map(|&id| self.conditions()[id as usize]).collect();
+        let value = |s: Symbol| Some(Value::Int(self.range(s).map(free_value).unwrap_or_default()));
+        let holds = are_integers && holds_at(pool, &conditions, &group.divisors, None, value);
+        if let Some(group) = self.slices.groups.get_mut(&root).filter(|_| holds) {
+            group.freely = Some(group.version);
+        }
+        holds
+    }
+
+    /// Whether a goal follows, where a look at many facts tells: because it is one of them, or by the ranges alone because no fact is about
+    /// its symbols. Whether the facts are consistent is not asked.
+    pub(super) fn follows_at_once(&mut self, pool: &Pool, goal: Expr) -> Option<bool> {
+        let symbols = pool.free_symbols(&[goal]);
+        let root = self.slices.root(*symbols.first()?);
+        if symbols.iter().any(|s| self.mentions(*s)) {
+            let group = self.slices.groups.get(&root)?;
+            let is_given = group.facts.iter().any(|&id| self.conditions()[id as usize] == goal);
+            return is_given.then_some(true);
+        }
+        // The end of such a sum is that of its terms, each of which may be there whatever the others are.
+        let compares = teaches_once(pool, goal);
+        let known = |e: Expr| self.range(pool.as_symbol(e)?).map(|range| range.clone().into());
+        compares.then(|| Bounds::new(pool, known).decide(goal) == Some(true))
+    }
+
+    /// Whether many facts are known to be consistent.
+    pub(super) fn are_consistent(&mut self, pool: &mut Pool, budget: &Budget) -> bool {
+        self.check_groups(pool, budget, false);
+        !matches!(self.consistency, Consistency::Inconsistent(_))
+            && !self.is_empty(pool)
+            && self.groups_settled()
+    }
+
     /// Whether every group was found to be consistent.
     pub(super) fn groups_settled(&self) -> bool {
         self.slices.unsettled.is_empty()
@@ -248,6 +301,7 @@ impl Facts {
         for root in roots {
             let known = self.slices.groups.get(&root).is_some_and(|g| {
                 g.facts.is_empty() && g.divisors.is_empty()
+                    || g.freely == Some(g.version)
                     || g.symbols.iter().any(|s| values.contains_key(s))
             });
             if known {
@@ -260,13 +314,16 @@ impl Facts {
             }
             self.slices.built.insert(key, slice);
         }
-        self.ranges()
-            .map(|(s, low, high)| {
-                let free = || low.or(high.filter(|h| h.is_negative())).cloned().unwrap_or_default();
-                (s, values.get(&s).cloned().unwrap_or_else(free))
-            })
-            .collect()
+        let symbols: Vec<Symbol> = self.ranges().map(|(s, ..)| s).collect();
+        let free = |s: Symbol| self.range(s).map(free_value).unwrap_or_default();
+        symbols.into_iter().map(|s| (s, values.get(&s).cloned().unwrap_or_else(|| free(s)))).collect()
     }
+}
+
+/// The value that a symbol gets of which nothing is known but its range.
+fn free_value(range: &ValueRange) -> Int {
+    let negative = range.hi.finite().filter(|h| h.is_negative());
+    range.lo.finite().or(negative).cloned().unwrap_or_default()
 }
 
 impl Slice {

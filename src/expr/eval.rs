@@ -6,6 +6,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Results beyond this many bits are refused rather than computed.
@@ -93,7 +94,21 @@ pub struct Evaluator<'a, F: Fn(Symbol) -> Option<Value>> {
 impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
     /// An evaluator at `assignment`.
     pub fn new(pool: &'a Pool, assignment: F) -> Evaluator<'a, F> {
-        Evaluator { pool, assignment, memo: FxHashMap::default() }
+        Evaluator::knowing(pool, assignment, FxHashMap::default())
+    }
+
+    /// An evaluator that knows values at `assignment` from before; [`Evaluator::into_known`] gives them back with the new ones.
+    pub fn knowing(
+        pool: &'a Pool,
+        assignment: F,
+        known: FxHashMap<Expr, Result<Value, EvalError>>,
+    ) -> Evaluator<'a, F> {
+        Evaluator { pool, assignment, memo: known }
+    }
+
+    /// The values found so far.
+    pub fn into_known(self) -> FxHashMap<Expr, Result<Value, EvalError>> {
+        self.memo
     }
 
     /// The value of `e`. Branches of a conditional that are not taken need no value, nor do the operands of a
@@ -105,12 +120,25 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
         if let Some(known) = self.memo.get(&e) {
             return known.clone();
         }
-        // Children have smaller handles than their parents: no recursion, however deep the expression.
-        for part in self.pool.reachable(&[e]) {
+        // Children first, without recursion, however deep the expression.
+        let mut stack: SmallVec<[Expr; 16]> = SmallVec::new();
+        stack.push(e);
+        while let Some(&part) = stack.last() {
+            let before = stack.len();
             if !self.memo.contains_key(&part) {
+                self.pool.for_each_child(part, |child| {
+                    if !self.pool.is_constant(child) && !self.memo.contains_key(&child) {
+                        stack.push(child);
+                    }
+                });
+                if stack.len() > before {
+                    continue;
+                }
+                self.pool.charge(1);
                 let value = self.node_value(part);
                 self.memo.insert(part, value);
             }
+            stack.pop();
         }
         self.known(e)
     }
@@ -172,7 +200,7 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
                 undefined.map_or(Ok(Value::Bool(!forcing)), Err)
             }
             Some(Node::Call(func, args)) => {
-                let mut values: smallvec::SmallVec<[Value; 3]> = smallvec::SmallVec::new();
+                let mut values: SmallVec<[Value; 3]> = SmallVec::new();
                 for &a in args {
                     values.push(self.known(a)?);
                 }

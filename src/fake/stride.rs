@@ -169,6 +169,10 @@ impl Cx<'_> {
     /// The strides that element-wise operators give their result: dimensions keep the order they have in the operands, the
     /// first operand that tells two dimensions apart deciding (TensorIterator's rule), without gaps.
     pub fn elementwise_strides(&mut self, sizes: &[Expr], operands: &[&Tensor]) -> Sizes {
+        // One dimension has no order to keep: it is laid out without gaps whatever the operands' strides.
+        if sizes.len() <= 1 {
+            return self.contiguous_strides(sizes);
+        }
         let contiguous: Order = (0..sizes.len()).rev().collect();
         let full = |t: &&&Tensor| t.sizes.as_slice() == sizes;
         // All alike: the result is laid out as they are.

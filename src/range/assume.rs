@@ -1,7 +1,7 @@
 //! Conditions run backwards: what a condition known to be true says about the expressions that it is built of.
 use super::backward;
 use super::domain::{Contradiction, Domain, truth};
-use super::table::DomainTable;
+use super::table::{DomainTable, Subject};
 use super::transfer::{self, Abstract};
 use super::value_range::ValueRange;
 use crate::expr::{Expr, Func, Int, Node, Pool};
@@ -20,7 +20,8 @@ const MAX_SPLIT_DEPTH: u32 = 2;
 /// The nodes still to visit. A child is older than its parents, so the newest first is parents first.
 struct Work {
     queue: BinaryHeap<Expr>,
-    changed: bool,
+    /// What more has become known of, each as often as that happened.
+    learned: SmallVec<[Expr; 8]>,
     depth: u32,
 }
 
@@ -34,24 +35,37 @@ impl DomainTable {
         self.restrict(pool, condition, Domain::of_truth(Some(true)))
     }
 
-    /// Adds the fact that the integer or truth value `e` is defined with a value in `domain`, and tightens the domains of what it is built of.
-    pub fn restrict(&mut self, pool: &Pool, e: Expr, domain: Domain) -> Result<bool, Contradiction> {
-        self.restrict_at_depth(pool, e, domain, 0)
+    /// As [`DomainTable::assume`], and adds to `learned` what more has become known of.
+    pub fn assume_telling(
+        &mut self,
+        pool: &Pool,
+        condition: Expr,
+        learned: &mut Vec<Subject>,
+    ) -> Result<(), Contradiction> {
+        let told = self.restrict_at_depth(pool, condition, Domain::of_truth(Some(true)), 0)?;
+        learned.extend(told.iter().map(|&e| Subject::of(pool, e)));
+        Ok(())
     }
 
+    /// Adds the fact that the integer or truth value `e` is defined with a value in `domain`, and tightens the domains of what it is built of.
+    pub fn restrict(&mut self, pool: &Pool, e: Expr, domain: Domain) -> Result<bool, Contradiction> {
+        self.restrict_at_depth(pool, e, domain, 0).map(|learned| !learned.is_empty())
+    }
+
+    /// Returns what more has become known of.
     fn restrict_at_depth(
         &mut self,
         pool: &Pool,
         e: Expr,
         domain: Domain,
         depth: u32,
-    ) -> Result<bool, Contradiction> {
-        let mut work = Work { queue: BinaryHeap::new(), changed: false, depth };
+    ) -> Result<SmallVec<[Expr; 8]>, Contradiction> {
+        let mut work = Work { queue: BinaryHeap::new(), learned: SmallVec::new(), depth };
         let result = self.run(pool, e, domain, &mut work);
-        if work.changed {
+        if !work.learned.is_empty() {
             self.facts_changed();
         }
-        result.map(|()| work.changed)
+        result.map(|()| work.learned)
     }
 
     fn run(&mut self, pool: &Pool, e: Expr, domain: Domain, work: &mut Work) -> Result<(), Contradiction> {
@@ -76,8 +90,10 @@ impl DomainTable {
     ) -> Result<(), Contradiction> {
         let Some(domain) = domain else { return Err(self.contradict(e)) };
         self.evaluate(pool, e, &|_| None);
-        let changed = self.tighten(pool, e, Abstract::Int(domain))?;
-        work.changed |= changed;
+        let changed = !domain.is_all() && self.tighten(pool, e, Abstract::Int(domain))?;
+        if changed {
+            work.learned.push(e);
+        }
         // A fact from before may say more now that other facts have come.
         let inner = matches!(pool.node(e), Some(Node::Sum { .. } | Node::Product(_) | Node::Call(..)));
         if inner && (changed || self.is_fact(e)) {
@@ -348,6 +364,26 @@ impl DomainTable {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether assuming a condition again, nothing else having become known, teaches nothing: it compares a symbol with a constant, or says that
+/// one sum of symbols is at most another, where lower ends follow from lower ends alone and upper ends from upper ones.
+pub fn teaches_once(pool: &Pool, condition: Expr) -> bool {
+    let mut e = condition;
+    let mut compares = None;
+    while let Some((func @ (Func::Not | Func::IsZero | Func::NotPositive), &[inner])) = pool.as_call(e) {
+        compares = Some(func);
+        e = inner;
+    }
+    match pool.node(e) {
+        Some(Node::Symbol(_)) => true,
+        Some(Node::Sum { terms, .. }) => {
+            let is_symbol = |(monomial, _): &(Expr, Int)| pool.as_symbol(*monomial).is_some();
+            let compared = compares == Some(Func::NotPositive) && terms.iter().all(|(_, c)| c.abs().is_one());
+            terms.iter().all(is_symbol) && (terms.len() == 1 || compared)
+        }
+        _ => false,
     }
 }
 

@@ -30,12 +30,13 @@ mod table_tests;
 #[cfg(test)]
 mod tests;
 
+pub use assume::teaches_once;
 pub use bound::Bound;
 pub use bounds::Bounds;
 pub use congruence::Congruence;
 pub use domain::{Contradiction, Domain, truth};
 pub use float_range::FloatRange;
-pub use table::{DomainTable, Mark};
+pub use table::{DomainTable, Mark, Subject};
 pub use transfer::Abstract;
 pub use value_range::ValueRange;
 

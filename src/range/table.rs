@@ -45,6 +45,21 @@ pub struct Mark {
     contradiction: Option<Contradiction>,
 }
 
+/// What a fact is about. What is known of an expression follows from facts about subjects of the expressions that it is built of, itself
+/// included, and from no others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Subject(u64);
+
+impl Subject {
+    /// The subject of facts about `e`. Sums whose terms are proportional to each other share theirs, as they share what is known.
+    pub fn of(pool: &Pool, e: Expr) -> Subject {
+        match pool.node(e) {
+            Some(Node::Sum { terms, .. }) if terms.len() > 1 => Subject(form_key(terms)),
+            _ => Subject(e.id()),
+        }
+    }
+}
+
 impl DomainTable {
     /// A table without facts.
     pub fn new() -> DomainTable {
@@ -76,10 +91,44 @@ impl DomainTable {
         if let Some(value) = pool.as_bool(condition) {
             return Some(value);
         }
+        if let Some(settled) = self.compared(pool, condition) {
+            return settled;
+        }
         self.evaluate(pool, condition, &|_| None);
         match &self.memo.get(&condition)?.value {
             Abstract::Int(domain) => truth(domain),
             Abstract::Float(_) => None,
+        }
+    }
+
+    /// The truth of a comparison of a symbol with a constant, where nothing but the symbol is known: most questions are such, and nothing of
+    /// them needs to be remembered. No answer for anything else.
+    fn compared(&self, pool: &Pool, condition: Expr) -> Option<Option<bool>> {
+        let (mut e, mut holds) = (condition, true);
+        loop {
+            if self.memo.contains_key(&e) {
+                return None;
+            }
+            match pool.as_call(e)? {
+                (Func::Not, &[inner]) => (e, holds) = (inner, !holds),
+                (func @ (Func::IsZero | Func::NotPositive), &[p]) => {
+                    let domain = match pool.node(p)? {
+                        Node::Symbol(_) => self.known_domain(pool, p),
+                        Node::Sum { constant, terms } if !self.memo.contains_key(&p) => match &**terms {
+                            [(symbol, factor)] if pool.as_symbol(*symbol).is_some() => {
+                                transfer::sum(constant, [(&self.known_domain(pool, *symbol), factor)])?
+                            }
+                            _ => return None,
+                        },
+                        _ => return None,
+                    };
+                    let is_zero = func == Func::IsZero;
+                    let truth =
+                        if is_zero { transfer::is_zero(&domain) } else { transfer::not_positive(&domain) };
+                    return Some(truth.map(|value| value == holds));
+                }
+                _ => return None,
+            }
         }
     }
 

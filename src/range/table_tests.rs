@@ -1,5 +1,7 @@
 //! What a table derives from facts, as statements about expressions.
-use super::{Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, ValueRange};
+use super::{
+    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, teaches_once, truth,
+};
 use crate::expr::text::read;
 use crate::expr::{Expr, Int, Pool};
 
@@ -256,4 +258,94 @@ fn deep_and_growing_expressions_stay_bounded() {
     assert!(table.domain(&pool, chain).range.lo >= Bound::from(3));
     let condition = pool.le(chain, three);
     assert!(table.assume(&pool, condition).is_ok());
+}
+
+#[test]
+fn comparisons_of_plain_sums_teach_all_they_can_at_once() {
+    for (condition, once) in [
+        ("s0 >= 3", true),
+        ("Ne(s0, 3)", true),
+        ("Eq(4*s0, 12)", true),
+        ("7*s0 <= 40", true),
+        ("s0 + s1 <= 9", true),
+        ("s0 > s1 + s2", true),
+        ("2*s0 <= s1", false),
+        ("Eq(s0, s1)", false),
+        ("s0*s1 <= 9", false),
+        ("s0 // 2 <= 9", false),
+        ("(s0 <= 3) | (s0 >= 8)", false),
+    ] {
+        for facts in [
+            &["s0 >= 2", "s1 >= 1", "s2 >= 0"][..],
+            &["s0 >= 2", "s0 <= 5", "s1 >= 0", "s1 <= 4", "s2 >= 0", "s2 <= 3"],
+            &["s0 >= 2", "s0 <= 8", "Eq(s0 % 4, 0)", "s1 >= 0", "s1 <= 4", "s2 >= 0", "s2 <= 3"],
+        ] {
+            let mut pool = Pool::new();
+            let mut table = assumed(&mut pool, facts);
+            let e = parse(&mut pool, condition);
+            assert_eq!(teaches_once(&pool, e), once, "{condition}");
+            let possible = table.assume(&pool, e).is_ok();
+            assert!(!once || !possible || table.assume(&pool, e) == Ok(false), "{condition} under {facts:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_learned_is_told_by_what_it_is_about() {
+    let mut pool = Pool::new();
+    let mut table = assumed(&mut pool, &["s0 >= 2", "s0 <= 5", "s1 >= 0"]);
+    for (condition, told) in [
+        ("s1 <= s0", &["s1 <= s0", "s0 - s1", "s1"][..]),
+        ("s1 <= 9", &[]),
+        ("s1 <= s0 + 7", &[]),
+        ("s1 <= 4", &["s1 <= 4", "s1"]),
+        ("2*s1 <= 2*s0 - 2", &["s1 <= s0 - 1", "s0 - s1"]),
+    ] {
+        let e = parse(&mut pool, condition);
+        let mut learned = Vec::new();
+        table.assume_telling(&pool, e, &mut learned).expect("the facts are consistent");
+        for part in told {
+            let part = parse(&mut pool, part);
+            assert!(learned.contains(&Subject::of(&pool, part)), "{condition} is about {part:?}");
+        }
+        for other in ["s0", "s1", "s0 - s1"].iter().filter(|other| !told.contains(other)) {
+            let part = parse(&mut pool, other);
+            assert!(!learned.contains(&Subject::of(&pool, part)), "{condition} says nothing of {other}");
+        }
+    }
+}
+
+#[test]
+fn sums_share_their_subject_with_their_multiples_alone() {
+    let mut pool = Pool::new();
+    let mut subject = |text: &str| {
+        let e = parse(&mut pool, text);
+        Subject::of(&pool, e)
+    };
+    assert_eq!(subject("s0 - s1"), subject("2*s1 - 2*s0 + 7"));
+    for (a, b) in [("s0", "s1"), ("s0", "2*s0"), ("s0 + s1", "s0 + s2"), ("s0*s1", "s0"), ("s0", "s0 <= 3")] {
+        assert_ne!(subject(a), subject(b), "{a}, {b}");
+    }
+}
+
+#[test]
+fn a_comparison_is_decided_alike_whether_or_not_parts_of_it_are_known() {
+    let sizes = ["s0 >= 2", "s0 <= 5"];
+    for text in
+        ["s0 >= 2", "s0 >= 3", "s0 >= 6", "Eq(s0, 3)", "Eq(s0, 6)", "Ne(2*s0, 7)", "3*s0 <= 15", "3*s0 > 15"]
+    {
+        let mut pool = Pool::new();
+        let (mut bare, mut computed) = (assumed(&mut pool, &sizes), assumed(&mut pool, &sizes));
+        let e = parse(&mut pool, text);
+        let domain = computed.domain(&pool, e);
+        assert_eq!(bare.decide(&pool, e), truth(&domain), "{text}");
+        assert_eq!(computed.decide(&pool, e), truth(&domain), "{text}");
+        // A fact about the comparison itself counts.
+        if truth(&domain).is_none() {
+            bare.assume(&pool, e).expect("the facts are consistent");
+            assert_eq!(bare.decide(&pool, e), Some(true), "{text}");
+            let not = pool.not(e);
+            assert_eq!(bare.decide(&pool, not), Some(false), "{text}");
+        }
+    }
 }

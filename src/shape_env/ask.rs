@@ -81,7 +81,7 @@ impl ShapeEnv {
         if let Some(known) = self.statically_known(condition) {
             let held = if known { condition } else { self.pool.not(condition) };
             if !self.answered.contains(&held) && self.pool.as_bool(held).is_none() {
-                self.revise();
+                self.note();
                 self.answered.push(held);
             }
             return Ok(known);

@@ -1,13 +1,14 @@
 //! The shape environment.
 use super::computed::Computed;
 use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+use super::hints::Hints;
 use super::lifetime::Pending;
 use super::path::Path;
 use super::policy::{Artefact, Policies};
 use super::replace::Replacements;
 use super::symbols::{Names, SymbolInfo};
 use crate::decide::{self, Facts};
-use crate::expr::{EvalError, Evaluator, Expr, Int, Pool, Symbol, Value};
+use crate::expr::{Expr, Int, Pool, Symbol, Value};
 use crate::range::ValueRange;
 use rustc_hash::FxHashMap;
 
@@ -50,7 +51,7 @@ pub struct ShapeEnv {
     open: FxHashMap<Expr, u64>,
     /// Results of operations.
     pub(super) computed: Computed,
-    hint_values: FxHashMap<Expr, Option<Value>>,
+    hints: Hints,
     pub(super) unbacked: Vec<Symbol>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
     pub(super) hints_hold: bool,
@@ -60,6 +61,8 @@ pub struct ShapeEnv {
     pub(super) path: Path,
     pub(super) origin: Origin,
     revision: u64,
+    /// The revision since which nothing has become known.
+    known_since: u64,
 }
 
 impl Default for ShapeEnv {
@@ -98,13 +101,14 @@ impl ShapeEnv {
             settled: FxHashMap::default(),
             open: FxHashMap::default(),
             computed: Computed::default(),
-            hint_values: FxHashMap::default(),
+            hints: Hints::default(),
             unbacked: Vec::new(),
             hints_hold: true,
             keeps_asking: false,
             path: Path::default(),
             origin: Origin::default(),
             revision: 0,
+            known_since: 0,
         }
     }
 
@@ -114,8 +118,14 @@ impl ShapeEnv {
         self.revision
     }
 
-    /// Ends the revision at hand.
+    /// Ends the revision at hand: something is about to become known.
     pub(super) fn revise(&mut self) {
+        self.note();
+        self.known_since = self.revision;
+    }
+
+    /// Ends the revision at hand: something is recorded from which nothing follows.
+    pub(super) fn note(&mut self) {
         self.revision += 1;
     }
 
@@ -134,7 +144,7 @@ impl ShapeEnv {
                 self.hints_hold &= range_holds;
                 self.facts.hint(symbol, hint.clone());
             }
-            self.symbols.insert(symbol, info);
+            self.know(symbol, info);
         }
         e
     }
@@ -144,9 +154,18 @@ impl ShapeEnv {
         self.revise();
         let e = self.pool.symbol_of_sort(name, crate::expr::Sort::Float);
         if let Some(symbol) = self.pool.as_symbol(e) {
-            self.symbols.insert(symbol, info);
+            self.know(symbol, info);
         }
         e
+    }
+
+    fn know(&mut self, symbol: Symbol, info: SymbolInfo) {
+        let hint = info.hint.clone();
+        let before = self.symbols.insert(symbol, info);
+        // What was asked about a symbol before it was declared is to be found out anew.
+        if before.and_then(|info| info.hint) != hint {
+            self.hints.clear();
+        }
     }
 
     /// Assumes of `to` the bounds that are known of `from`: both are names of one value.
@@ -242,17 +261,7 @@ impl ShapeEnv {
 
     /// The value of an expression at the hints; none if it involves an unbacked symbol or is undefined there.
     pub fn hint(&mut self, e: Expr) -> Option<Value> {
-        if let Some(value) = self.pool.constant_value(e) {
-            return Some(value);
-        }
-        if let Some(known) = self.hint_values.get(&e) {
-            return known.clone();
-        }
-        let symbols = &self.symbols;
-        let assignment = |s: Symbol| symbols.get(&s).and_then(|info| info.hint.clone());
-        let value: Result<Value, EvalError> = Evaluator::new(&self.pool, assignment).value(e);
-        self.hint_values.insert(e, value.clone().ok());
-        value.ok()
+        self.hints.value(&self.pool, &self.symbols, e)
     }
 
     /// The integer value of an expression at the hints.
@@ -268,11 +277,13 @@ impl ShapeEnv {
         if let Some(&value) = self.settled.get(&condition) {
             return Some(value);
         }
-        if self.open.get(&condition) == Some(&self.revision) {
+        if self.open.get(&condition).is_some_and(|&revision| revision >= self.known_since) {
             return None;
         }
-        let possible = if self.hints_hold { self.hint(condition).map(|value| value.as_bool()) } else { None };
-        let settled = decide::quickly_knowing(&mut self.pool, &mut self.facts, condition, possible);
+        let ShapeEnv { pool, facts, symbols, hints, .. } = self;
+        let hints = Some(hints).filter(|_| self.hints_hold);
+        let possible = |pool: &Pool| Some(hints?.value(pool, symbols, condition)?.as_bool());
+        let settled = decide::quickly_knowing(pool, facts, condition, possible);
         match settled {
             Some(value) => self.settled.insert(condition, value).is_some(),
             None => self.open.insert(condition, self.revision).is_some(),
@@ -283,7 +294,7 @@ impl ShapeEnv {
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
         if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
-            self.revise();
+            self.note();
             self.stated.push(RuntimeAssert { condition, origin: self.origin, clause });
         }
         if self.pool.as_bool(condition) == Some(false) {
@@ -337,7 +348,7 @@ impl ShapeEnv {
         if !of_this_step.any(|(noted, _)| *noted == held) {
             self.layout_choices.push((held, self.origin));
         }
-        self.revise();
+        self.note();
         value
     }
 
@@ -345,7 +356,7 @@ impl ShapeEnv {
     pub fn need_strides(&mut self) {
         if !self.layout_choices.is_empty() {
             self.strides_needed.push(self.origin);
-            self.revise();
+            self.note();
         }
     }
 

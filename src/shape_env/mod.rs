@@ -16,6 +16,7 @@ mod deferred;
 mod env;
 mod error;
 mod guard;
+mod hints;
 mod lifetime;
 mod path;
 mod policy;

@@ -175,7 +175,12 @@ impl<'p> Records<'p> {
 
     /// The unbacked symbols in `e` that the environment does not know yet.
     pub fn undeclared(&self, env: &ShapeEnv, e: Expr) -> Vec<Symbol> {
-        let mut symbols = env.pool.free_symbols(&[e]);
+        // Most sizes are one symbol.
+        let mut symbols = match env.pool.as_symbol(e) {
+            Some(symbol) if env.symbol(symbol).is_some() => return Vec::new(),
+            Some(symbol) => vec![symbol],
+            None => env.pool.free_symbols(&[e]),
+        };
         symbols.retain(|&s| env.symbol(s).is_none());
         symbols
     }

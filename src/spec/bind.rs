@@ -374,15 +374,20 @@ impl<'p> Binder<'_, 'p> {
                 }
             }
         }
-        for (text, condition) in &self.contract.guards {
-            let symbols = self.env.pool.free_symbols(&[*condition]);
-            let free = symbols.iter().all(|s| !self.bound.contains(s));
-            let condition = self.records.translate(&mut self.env, *condition);
+        for guard in &self.contract.guards {
+            let parts: Vec<Expr> = guard.divisors.iter().copied().chain([guard.condition]).collect();
+            let free = self.env.pool.free_symbols(&parts).iter().all(|s| !self.bound.contains(s));
+            let condition = self.records.translate(&mut self.env, guard.condition);
             if free {
                 self.env.assume(condition);
-            } else {
-                self.demand(condition, DemandKind::Guard, text.clone());
+                continue;
             }
+            for &divisor in &guard.divisors {
+                let divisor = self.records.translate(&mut self.env, divisor);
+                let nonzero = self.env.pool.ne(divisor, Expr::ZERO);
+                self.demand(nonzero, DemandKind::Guard, guard.text.clone());
+            }
+            self.demand(condition, DemandKind::Guard, guard.text.clone());
         }
     }
 

@@ -13,6 +13,17 @@ use std::sync::OnceLock;
 /// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
 pub const UNCHECKED_MINIMUM: i64 = 2;
 
+/// A condition on the inputs that the exported module checks.
+#[derive(Clone, Debug)]
+pub struct ContractGuard {
+    /// The text that the module has for it.
+    pub text: String,
+    /// The condition.
+    pub condition: Expr,
+    /// What the text divides by: where one of these is zero, the module fails. Canonical construction may have cancelled the division.
+    pub divisors: Vec<Expr>,
+}
+
 /// A program's contract, in its own symbols.
 #[derive(Clone)]
 pub struct Contract<'p> {
@@ -26,8 +37,8 @@ pub struct Contract<'p> {
     pub inputs: Vec<ProgramInput>,
     /// The values of symbols when the program was traced.
     pub hints: SymbolHints,
-    /// Conditions on the inputs that the exported module checks, with the text that it has for them.
-    pub guards: Vec<(String, Expr)>,
+    /// Conditions on the inputs that the exported module checks.
+    pub guards: Vec<ContractGuard>,
     /// Bounds of symbols and expressions.
     pub ranges: Vec<(Expr, Bounds)>,
     /// What could not be read, with the reason.
@@ -102,7 +113,8 @@ impl<'p> Contract<'p> {
             match read::expression(&mut self.env.pool, text, &mut find) {
                 Ok(read) => {
                     let condition = self.env.pool.truth(read.expr);
-                    self.guards.push((text.to_string(), condition));
+                    let (text, divisors) = (text.to_string(), read.divisors);
+                    self.guards.push(ContractGuard { text, condition, divisors });
                 }
                 Err(error) => self.unreadable.push(format!("the guard `{text}`: {error}")),
             }
@@ -161,8 +173,8 @@ impl<'p> Contract<'p> {
                 }
             }
         }
-        for (_, condition) in &self.guards {
-            env.assume(*condition);
+        for guard in &self.guards {
+            env.assume(guard.condition);
         }
         self.with_inputs(env)
     }

@@ -68,7 +68,7 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
         };
         env.declare(&name, bounds, SymbolInfo::default());
     }
-    let mut conditions: Vec<Expr> = contract.guards.iter().map(|(_, condition)| *condition).collect();
+    let mut conditions: Vec<Expr> = contract.guards.iter().map(|guard| guard.condition).collect();
     for (e, bounds) in &contract.ranges {
         if contract.env.pool.as_symbol(*e).is_none() || width == Width::Demanded {
             // The exported module checks no lower bounds below 3.

@@ -11,7 +11,16 @@ pub struct KnownCalls<'a>(FxHashMap<&'a str, Expr>);
 /// Reads an expression that names no sources; calls read before are known by their texts, which may take in deeper
 /// nesting than a text that is read from scratch.
 pub fn knowing<'a>(pool: &mut Pool, text: &'a str, known: &mut KnownCalls<'a>) -> Result<Expr, ReadError> {
+    if let Some(name) = lone_symbol(text) {
+        return Ok(*known.0.entry(text).or_insert_with(|| pool.symbol(name)));
+    }
     read(pool, text, Dialect::Auto, &mut |_| None, Some(known)).map(|read| read.expr)
+}
+
+/// The name of a symbol that is all of a text, as torch writes one of a size: most texts of a program are such.
+fn lone_symbol(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("Symbol('")?.strip_suffix("', positive=True, integer=True)")?;
+    (!name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')).then_some(name)
 }
 
 impl<'a> Reader<'a, '_> {
@@ -49,6 +58,11 @@ mod tests {
             format!("Add({half}, Mul(Integer(2), {half}))"),
             format!("Max(Integer(1), Add({half}, {half}))"),
             "Mul(Symbol('a)b', integer=True), Integer(2))".to_string(),
+            "Symbol('s1', positive=True, integer=True)".to_string(),
+            "Add(Symbol('s1', positive=True, integer=True), Integer(1))".to_string(),
+            "Symbol('', positive=True, integer=True)".to_string(),
+            "Symbol('s1', positive=True, integer=True) + Symbol('s2', positive=True, integer=True)"
+                .to_string(),
             "Add(oo, Integer(1))".to_string(),
             format!("{half}("),
             format!("Add({half}"),
