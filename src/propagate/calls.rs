@@ -7,6 +7,7 @@ use crate::expr::Expr;
 use crate::fake::{FakeKernel, Operators, Tensor, Value, Values};
 use crate::ir::schema::Schema;
 use crate::ir::{Argument, Node, Operand, Target, TargetKind, ValueId};
+use crate::shape_env::StrideNotes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ struct Made {
     results: Values,
     /// Whether a step took the results as they are.
     taken: bool,
+    /// What it noted of strides.
+    notes: StrideNotes,
 }
 
 /// The operators that a program calls, and the calls made so far.
@@ -95,24 +98,25 @@ impl<'p> Calls<'p> {
         self.key = key;
     }
 
-    /// The results that the call at hand gave before, if it would give them again, and whether a step took them as they are.
-    pub fn known(&self, revision: u64) -> Option<(&Values, bool)> {
+    /// The results that the call at hand gave before, if it would give them again, whether a step took them as they are, and what it noted
+    /// of strides.
+    pub fn known(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
         if self.key.is_empty() {
             return None;
         }
         let made = self.made.get(self.key.as_slice()).filter(|made| made.revision == revision)?;
-        Some((&made.results, made.taken))
+        Some((&made.results, made.taken, &made.notes))
     }
 
     /// Keeps the results of the call at hand, if it can be known again.
-    pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool) {
+    pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool, notes: StrideNotes) {
         if self.key.is_empty() {
             return;
         }
         for value in results.iter_mut() {
             *value = self.share(std::mem::replace(value, Value::None));
         }
-        let made = Made { revision, results: results.clone(), taken };
+        let made = Made { revision, results: results.clone(), taken, notes };
         self.made.insert(self.key.as_slice().into(), made);
     }
 }

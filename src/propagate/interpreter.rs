@@ -185,7 +185,8 @@ impl<'p> Interpreter<'p> {
         self.begin_step(node);
         self.calls.begin(frame, node, self.operators);
         let revision = self.env.revision();
-        if let Some((results, taken)) = self.calls.known(revision) {
+        if let Some((results, taken, notes)) = self.calls.known(revision) {
+            self.env.repeat_notes(notes);
             if taken && self.is_as_recorded(frame.graph, node, results) {
                 for (id, value) in distribute(node, results) {
                     frame.set(id, value.clone());
@@ -195,14 +196,14 @@ impl<'p> Interpreter<'p> {
             let results = results.clone();
             return self.take(frame, node, &results, self.env.unbacked().len());
         }
-        let unbacked = self.env.unbacked().len();
+        let (unbacked, noted) = (self.env.unbacked().len(), self.env.begin_notes());
         match self.call(frame, node) {
             Ok(returns) => {
                 let mut results = flat(returns);
                 let as_recorded =
                     self.env.unbacked().len() == unbacked && self.is_as_recorded(frame.graph, node, &results);
                 if self.env.revision() == revision {
-                    self.calls.keep(revision, &mut results, as_recorded);
+                    self.calls.keep(revision, &mut results, as_recorded, self.env.notes_since(noted));
                 }
                 if !as_recorded {
                     return self.take(frame, node, &results, unbacked);

@@ -12,6 +12,15 @@ use crate::expr::{Expr, Int, Pool, Symbol, Value};
 use crate::range::ValueRange;
 use rustc_hash::FxHashMap;
 
+/// What a call noted of strides, which follow the example without a guard.
+#[derive(Clone, Debug, Default)]
+pub struct StrideNotes {
+    /// The choices, as conditions that hold at the example.
+    choices: Vec<Expr>,
+    /// Whether it depends on strides of its operands.
+    asked: bool,
+}
+
 /// Symbols with their hints and ranges, the guards and runtime assertions recorded so far, and the pool of expressions.
 #[derive(Clone)]
 pub struct ShapeEnv {
@@ -43,6 +52,8 @@ pub struct ShapeEnv {
     layout_choices: Vec<(Expr, Origin)>,
     /// Steps whose operators depend on strides of their operands; see [`ShapeEnv::need_strides`].
     strides_needed: Vec<Origin>,
+    /// Whether the call at hand depends on strides.
+    asked_strides: bool,
     /// The same by condition. They are no facts: what is required later is not settled by them.
     chosen: FxHashMap<Expr, bool>,
     /// Conditions settled or recorded before, with the truth value that the trace goes by.
@@ -97,6 +108,7 @@ impl ShapeEnv {
             stated: Vec::new(),
             layout_choices: Vec::new(),
             strides_needed: Vec::new(),
+            asked_strides: false,
             chosen: FxHashMap::default(),
             settled: FxHashMap::default(),
             open: FxHashMap::default(),
@@ -348,15 +360,34 @@ impl ShapeEnv {
         if !of_this_step.any(|(noted, _)| *noted == held) {
             self.layout_choices.push((held, self.origin));
         }
-        self.note();
         value
     }
 
     /// Notes that what the operator at hand does depends on strides of its operands, if strides so far may be other ones elsewhere.
     pub fn need_strides(&mut self) {
+        self.asked_strides = true;
         if !self.layout_choices.is_empty() {
             self.strides_needed.push(self.origin);
-            self.note();
+        }
+    }
+
+    /// Begins a call: what [`ShapeEnv::notes_since`] needs to know.
+    pub fn begin_notes(&mut self) -> usize {
+        self.asked_strides = false;
+        self.layout_choices.len()
+    }
+
+    /// What was noted of strides since [`ShapeEnv::begin_notes`].
+    pub fn notes_since(&self, begun: usize) -> StrideNotes {
+        let choices = self.layout_choices.get(begun..).unwrap_or_default();
+        StrideNotes { choices: choices.iter().map(|(held, _)| *held).collect(), asked: self.asked_strides }
+    }
+
+    /// Notes of the step at hand what was noted of another one that made the same call.
+    pub fn repeat_notes(&mut self, notes: &StrideNotes) {
+        self.layout_choices.extend(notes.choices.iter().map(|&held| (held, self.origin)));
+        if notes.asked {
+            self.need_strides();
         }
     }
 

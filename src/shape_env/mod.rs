@@ -27,7 +27,7 @@ mod symbols;
 pub use clash::Clash;
 pub use computed::Operation;
 pub use create::DimDynamic;
-pub use env::ShapeEnv;
+pub use env::{ShapeEnv, StrideNotes};
 pub use error::{DataDependent, EnvError};
 pub use guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
 pub use path::Outside;
