@@ -51,7 +51,7 @@ impl Session<'_> {
         }
         let mut unnamed = unnamed(first);
         let of_constants: Vec<Expr> = constants.iter().map(|(.., condition)| *condition).collect();
-        let settled = first.env.pool.free_symbols(&of_constants);
+        let settled = first.assumptions.env.pool.free_symbols(&of_constants);
         unnamed.retain(|symbol| !settled.contains(symbol));
         let proposals = if !constants.is_empty() {
             // That may be all; what is left is proposed on the way.
@@ -64,7 +64,7 @@ impl Session<'_> {
             for (path, name, symbol, range) in names {
                 start.lines.insert(format!("# {path} is {name}"), String::new());
                 start.lines.entry(name.clone()).or_insert(range);
-                let e = first.env.pool.symbol_expr(symbol);
+                let e = first.assumptions.env.pool.symbol_expr(symbol);
                 start.meaning.push((name, e));
             }
             self.proposals(&mut self.examine(Some(&start.spec), budget, false)?)
@@ -97,14 +97,19 @@ impl Session<'_> {
     fn proposals(&self, examined: &mut Examined) -> Vec<Changes> {
         let mut dims = IndexMap::new();
         for (symbol, name) in &examined.assumptions.dims {
-            let hint = examined.env.symbol(*symbol).and_then(|s| s.hint.clone()).and_then(|h| h.as_int());
+            let hint = examined
+                .assumptions
+                .env
+                .symbol(*symbol)
+                .and_then(|s| s.hint.clone())
+                .and_then(|h| h.as_int());
             if let Some(example) = hint {
                 dims.insert(*symbol, (name.clone(), example));
             }
         }
         dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
         let violated = examined.violated.clone();
-        let (pool, facts) = examined.env.facts();
+        let (pool, facts) = examined.assumptions.env.facts();
         repair::propose(pool, facts, &dims, &violated)
     }
 
@@ -125,7 +130,8 @@ impl Session<'_> {
             if examined.report.verdict == Outcome::Ok {
                 let cost = self.cost(&draft, first, budget)?;
                 let spec = Some(draft.spec.to_json());
-                let kept = draft.conditions.as_ref().map(|conditions| first.env.pool.and(conditions));
+                let kept =
+                    draft.conditions.as_ref().map(|conditions| first.assumptions.env.pool.and(conditions));
                 return Ok(Some((Fix { text: draft.text(), spec, proved: true, cost }, kept)));
             }
             match self.proposals(&mut examined).into_iter().next() {
@@ -145,8 +151,8 @@ impl Session<'_> {
     ) -> Result<Option<String>, CheckError> {
         let Some(conditions) = &draft.conditions else { return Ok(None) };
         let violated = first.violated.clone();
-        let kept = first.env.pool.and(conditions);
-        let (pool, facts) = first.env.facts();
+        let kept = first.assumptions.env.pool.and(conditions);
+        let (pool, facts) = first.assumptions.env.facts();
         let mut served = facts.clone();
         for condition in violated {
             served.assume(pool, condition);
@@ -181,7 +187,7 @@ impl Session<'_> {
 /// Whether what one fix keeps is kept by another one.
 fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
     let (Some(kept), Some(other)) = (kept, other) else { return false };
-    let (pool, facts) = first.env.facts();
+    let (pool, facts) = first.assumptions.env.facts();
     let mut narrowed = facts.clone();
     narrowed.assume(pool, kept);
     matches!(decide(pool, &mut narrowed, other, budget).verdict, Verdict::Implied { .. })
@@ -191,12 +197,12 @@ fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, bu
 fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
     let dims: Vec<(Symbol, String)> =
         examined.assumptions.dims.iter().map(|(s, name)| (*s, name.clone())).collect();
-    dims.into_iter().map(|(s, name)| (name, examined.env.pool.symbol_expr(s))).collect()
+    dims.into_iter().map(|(s, name)| (name, examined.assumptions.env.pool.symbol_expr(s))).collect()
 }
 
 /// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated conditions.
 fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
-    let pool = &first.env.pool;
+    let pool = &first.assumptions.env.pool;
     let mut constants = Vec::new();
     for (place, input) in first.assumptions.inputs.iter().enumerate() {
         let Some(symbol) = input.scalar.and_then(|e| pool.as_symbol(e)) else { continue };
@@ -211,7 +217,7 @@ fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
 
 /// The symbols in violated conditions that no named dimension stands for.
 fn unnamed(examined: &Examined) -> Vec<Symbol> {
-    let symbols = examined.env.pool.free_symbols(&examined.violated);
+    let symbols = examined.assumptions.env.pool.free_symbols(&examined.violated);
     symbols.into_iter().filter(|s| !examined.assumptions.dims.contains_key(s)).collect()
 }
 
@@ -241,7 +247,7 @@ impl Draft {
     /// A change as a condition on the symbols of the spec as given.
     fn condition(&mut self, name: &str, change: &Change, first: &mut Examined) -> Option<Expr> {
         let size = self.meaning(name)?;
-        let pool = &mut first.env.pool;
+        let pool = &mut first.assumptions.env.pool;
         let mut between = |e: Expr, min: i64, max: Option<i64>| {
             let low = pool.int(min);
             let low = pool.ge(e, low);

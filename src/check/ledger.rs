@@ -6,12 +6,13 @@
 use super::run::Run;
 use super::summary;
 use crate::decide::{Budget, Facts, implies};
-use crate::expr::{Expr, Int, Pool, Symbol};
+use crate::expr::{Expr, Pool, Symbol};
 use crate::ir::Bounds;
 use crate::range::ValueRange;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
-use crate::shape_env::{Origin, ShapeEnv};
+use crate::shape_env::Origin;
 use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bounds beyond these only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
@@ -80,6 +81,10 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         return operators(assumptions, run, &stated, entries);
     }
     let mut known = without_recorded_ranges(assumptions, run, &stated);
+    let mut named: FxHashMap<Symbol, Expr> = FxHashMap::default();
+    for &(symbol, derived) in &run.named {
+        named.entry(symbol).or_insert(derived);
+    }
     for &(condition, origin) in &stated {
         if run.env.pool.as_bool(condition).is_some() {
             continue;
@@ -96,7 +101,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
     for (e, bounds) in &contract.ranges {
         // A symbol that no step made or named is no assumption: it does not occur in the graph.
         let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
-        let Some(&(_, derived)) = run.named.iter().find(|(named, _)| *named == symbol) else { continue };
+        let Some(&derived) = named.get(&symbol) else { continue };
         let recorded = conditions(&mut run.env.pool, *e, *bounds);
         let needed = conditions(&mut run.env.pool, derived, *bounds);
         for ((shown, bound, _), (condition, ..)) in recorded.into_iter().zip(needed) {
@@ -122,8 +127,9 @@ fn operators(
     stated: &[(Expr, Origin)],
     entries: &mut Vec<LedgerEntry>,
 ) {
+    let stated: FxHashSet<Expr> = stated.iter().map(|(condition, _)| *condition).collect();
     for assert in &run.asserts {
-        if !stated.iter().any(|(condition, _)| *condition == assert.condition) {
+        if !stated.contains(&assert.condition) {
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, assert.condition),
                 kept_by: Keeper::Operator,
@@ -137,18 +143,14 @@ fn operators(
 /// What is known of the inputs, and of sizes that data decides by the operators that make them: neither assertions nor recorded ranges.
 fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
     let mut known = Facts::new();
-    let mut own: ShapeEnv = assumptions.env.clone();
-    let ranges: Vec<(Symbol, Option<Int>, Option<Int>)> =
-        own.facts().1.ranges().map(|(s, low, high)| (s, low.cloned(), high.cloned())).collect();
-    for (symbol, low, high) in ranges {
-        let range = ValueRange::between_options(low, high).unwrap_or_else(ValueRange::all);
+    for (symbol, low, high) in assumptions.env.known_facts().ranges() {
+        let range = ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all);
         known.declare(&mut run.env.pool, symbol, range);
     }
-    let made: Vec<Expr> = run.env.facts().1.conditions().to_vec();
-    for condition in made {
-        if !stated.iter().any(|(assertion, _)| *assertion == condition) {
-            known.assume(&mut run.env.pool, condition);
-        }
+    let made = run.env.known_facts().conditions().to_vec();
+    let stated: FxHashSet<Expr> = stated.iter().map(|(assertion, _)| *assertion).collect();
+    for condition in made.into_iter().filter(|condition| !stated.contains(condition)) {
+        known.assume(&mut run.env.pool, condition);
     }
     known
 }

@@ -8,6 +8,9 @@ const MAX_CONDITIONS: usize = 48;
 
 /// A set of conditions equivalent to the given ones under the ranges alone, without those that were seen to be redundant.
 pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
+    if conditions.is_empty() {
+        return Vec::new();
+    }
     let mut alone = Facts::new();
     for (symbol, range) in ranges {
         alone.declare(pool, *symbol, range.clone());
@@ -25,6 +28,9 @@ const MAX_COMPARED: usize = 16;
 
 /// Which of the conditions, in order, follow from the facts and the conditions before them.
 pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) -> Vec<bool> {
+    if conditions.len() < 2 {
+        return vec![false; conditions.len()];
+    }
     let budget = Budget { points: 500, branches: 4, work: 5_000, ..Budget::small() };
     let mut known = facts.clone();
     let mut follows = Vec::with_capacity(conditions.len());

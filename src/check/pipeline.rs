@@ -11,7 +11,6 @@ use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{GraphInput, Program, ReadError};
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::report::{Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
-use crate::shape_env::ShapeEnv;
 use crate::spec::{Assumptions, Contract, ContractError, Spec, bind};
 use indexmap::IndexMap;
 use std::time::{Duration, Instant};
@@ -39,9 +38,8 @@ pub enum CheckError {
 /// What a check has found out, before any repair.
 pub(super) struct Examined<'p> {
     pub report: Report,
+    /// What was assumed; the environment knows the expressions of the run too.
     pub assumptions: Assumptions<'p>,
-    /// The facts of the assumptions, in an environment that knows the expressions of the run.
-    pub env: ShapeEnv,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
 }
@@ -228,18 +226,16 @@ impl Checker {
             report.diagnostics.push(diagnostic("unreadable", Level::Warning, message.clone()));
             report.verdict = Outcome::Unknown;
         }
-        let assumptions = match bound {
+        let mut assumptions = match bound {
             Ok(assumptions) => assumptions,
             Err(error) => {
                 report.verdict = Outcome::Invalid;
                 report.diagnostics.push(diagnostic("spec-does-not-fit", Level::Error, error.to_string()));
-                let assumptions = contract.assumed();
-                let env = assumptions.env.clone();
-                return Ok(Examined { report, assumptions, env, violated: Vec::new() });
+                return Ok(Examined { report, assumptions: contract.assumed(), violated: Vec::new() });
             }
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
-        report.symbols = summary::symbols(&assumptions);
+        report.symbols = summary::symbols(&mut assumptions);
         self.tell("propagating shapes", 0, 0);
         clock.lap("bind");
         let mut run = match task.trace {
@@ -267,9 +263,8 @@ impl Checker {
         let violated = std::mem::take(&mut examination.violated);
         clock.lap("decide");
         report.timings = clock.laps;
-        let mut env = assumptions.env.clone();
-        std::mem::swap(&mut env.pool, &mut run.env.pool);
-        Ok(Examined { report, assumptions, env, violated })
+        std::mem::swap(&mut assumptions.env.pool, &mut run.env.pool);
+        Ok(Examined { report, assumptions, violated })
     }
 
     /// Runs the program on its symbolic inputs.

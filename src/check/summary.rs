@@ -132,8 +132,8 @@ fn greatest(env: &mut ShapeEnv, e: Expr) -> Option<Int> {
     Some(exact.map_or(upper.clone(), |max| max.min(upper)))
 }
 
-pub(super) fn symbols(assumptions: &Assumptions) -> IndexMap<String, SymbolReport> {
-    let mut env = assumptions.env.clone();
+pub(super) fn symbols(assumptions: &mut Assumptions) -> IndexMap<String, SymbolReport> {
+    let env = &mut assumptions.env;
     let mut reports = IndexMap::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for input in &assumptions.inputs {

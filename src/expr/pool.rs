@@ -6,6 +6,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// Sets of up to this many expressions are searched from end to end.
 const MAX_SCANNED: usize = 24;
@@ -77,16 +78,24 @@ impl fmt::Debug for Expr {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(pub u32);
 
-/// Stores expressions, each once. Handles of different pools must not be mixed.
+/// Stores expressions, each once. Handles of different pools must not be mixed, but those of a pool are valid in its copies too.
+///
+/// A copy costs nothing until one of the two is added to.
 #[derive(Clone)]
 pub struct Pool {
+    stored: Arc<Stored>,
+    pub(super) meter: Meter,
+}
+
+/// What a pool shares with its copies.
+#[derive(Clone, Default)]
+struct Stored {
     nodes: IndexSet<Node, FxBuildHasher>,
     /// The sort of each node.
     sorts: Vec<Sort>,
     symbols: indexmap::IndexMap<Box<str>, Sort, FxBuildHasher>,
     /// Whether any node is a double.
     floats: bool,
-    pub(super) meter: Meter,
 }
 
 impl Default for Pool {
@@ -102,13 +111,7 @@ const TRUE: Expr = Expr(2);
 impl Pool {
     /// A pool that holds only the truth values.
     pub fn new() -> Pool {
-        let mut pool = Pool {
-            nodes: IndexSet::default(),
-            sorts: Vec::new(),
-            symbols: indexmap::IndexMap::default(),
-            floats: false,
-            meter: Meter::default(),
-        };
+        let mut pool = Pool { stored: Arc::default(), meter: Meter::default() };
         pool.intern(Node::Bool(false));
         pool.intern(Node::Bool(true));
         pool
@@ -116,26 +119,32 @@ impl Pool {
 
     /// The number of stored nodes.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.stored.nodes.len()
     }
 
     /// Whether the pool holds no expression but the truth values.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() <= 2
+        self.stored.nodes.len() <= 2
     }
 
     /// Whether any expression of the pool is a double.
     pub fn has_floats(&self) -> bool {
-        self.floats
+        self.stored.floats
     }
 
     pub(super) fn intern(&mut self, node: Node) -> Expr {
         self.charge(operands(&node));
-        let (index, new) = self.nodes.insert_full(node);
+        if Arc::strong_count(&self.stored) > 1
+            && let Some(index) = self.stored.nodes.get_index_of(&node)
+        {
+            return Expr((index as u64) << 1);
+        }
+        let stored = Arc::make_mut(&mut self.stored);
+        let (index, new) = stored.nodes.insert_full(node);
         if new {
-            let sort = self.sort_of_node(index);
-            self.sorts.push(sort);
-            self.floats |= sort == Sort::Float;
+            let sort = stored.sort_of_node(index);
+            stored.sorts.push(sort);
+            stored.floats |= sort == Sort::Float;
         }
         Expr((index as u64) << 1)
     }
@@ -151,7 +160,7 @@ impl Pool {
 
     /// The node behind a handle, or `None` when the handle itself carries the integer ([`Expr::as_inline`]).
     pub fn node(&self, e: Expr) -> Option<&Node> {
-        self.nodes.get_index(e.index()?)
+        self.stored.nodes.get_index(e.index()?)
     }
 
     /// The call behind a handle, if it is one.
@@ -195,9 +204,9 @@ impl Pool {
 
     /// The symbol of a name; one new to the pool gets `sort`, a known one keeps its own.
     pub fn symbol_of_sort(&mut self, name: &str, sort: Sort) -> Expr {
-        let index = match self.symbols.get_index_of(name) {
+        let index = match self.stored.symbols.get_index_of(name) {
             Some(index) => index,
-            None => self.symbols.insert_full(name.into(), sort).0,
+            None => Arc::make_mut(&mut self.stored).symbols.insert_full(name.into(), sort).0,
         };
         self.intern(Node::Symbol(Symbol(index as u32)))
     }
@@ -209,12 +218,17 @@ impl Pool {
 
     /// The symbol of a name, if the pool has one.
     pub fn find_symbol(&self, name: &str) -> Option<Symbol> {
-        self.symbols.get_index_of(name).map(|index| Symbol(index as u32))
+        self.stored.symbols.get_index_of(name).map(|index| Symbol(index as u32))
+    }
+
+    /// The number of symbols.
+    pub fn symbol_count(&self) -> usize {
+        self.stored.symbols.len()
     }
 
     /// The name of a symbol.
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
-        self.symbols.get_index(symbol.0 as usize).map_or("?", |(name, _)| name)
+        self.stored.symbols.get_index(symbol.0 as usize).map_or("?", |(name, _)| name)
     }
 
     /// The symbol that `e` is, if it is one.
@@ -260,20 +274,7 @@ impl Pool {
 
     /// What kind of value `e` has.
     pub fn sort(&self, e: Expr) -> Sort {
-        e.index().map_or(Sort::Int, |index| self.sorts[index])
-    }
-
-    fn sort_of_node(&self, index: usize) -> Sort {
-        match &self.nodes[index] {
-            Node::Int(_) | Node::Sum { .. } | Node::Product(_) => Sort::Int,
-            Node::Float(_) => Sort::Float,
-            Node::Bool(_) => Sort::Bool,
-            Node::Symbol(s) => self.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, sort)| *sort),
-            Node::Call(func, args) => {
-                let operand = if *func == Func::Ite { args.get(1) } else { args.first() };
-                func.sort(operand.map_or(Sort::Int, |&a| self.sort(a)))
-            }
-        }
+        e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
     }
 
     /// Calls `visit` with each direct operand of `e`.
@@ -319,6 +320,23 @@ impl Pool {
     /// The symbols that occur in `roots`, oldest first.
     pub fn free_symbols(&self, roots: &[Expr]) -> Vec<Symbol> {
         self.reachable(roots).into_iter().filter_map(|e| self.as_symbol(e)).collect()
+    }
+}
+
+impl Stored {
+    fn sort_of_node(&self, index: usize) -> Sort {
+        match &self.nodes[index] {
+            Node::Int(_) | Node::Sum { .. } | Node::Product(_) => Sort::Int,
+            Node::Float(_) => Sort::Float,
+            Node::Bool(_) => Sort::Bool,
+            Node::Symbol(s) => self.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, sort)| *sort),
+            Node::Call(func, args) => {
+                let operand = if *func == Func::Ite { args.get(1) } else { args.first() };
+                func.sort(
+                    operand.map_or(Sort::Int, |&a| a.index().map_or(Sort::Int, |index| self.sorts[index])),
+                )
+            }
+        }
     }
 }
 

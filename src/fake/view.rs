@@ -79,6 +79,10 @@ impl Cx<'_> {
     /// which they do: each run of dimensions that lie one inside the other without gaps is split up on its own.
     fn view_strides(&mut self, tensor: &Tensor, sizes: &[Expr]) -> Viewing {
         let always = self.env.pool.bool(true);
+        // One chunk without gaps, whatever the sizes are.
+        if self.contiguous_strides(&tensor.sizes) == tensor.strides {
+            return Viewing::Possible(always, self.contiguous_strides(sizes));
+        }
         let numel = self.numel(tensor);
         if self.env.hint_int(numel).is_some_and(|v| v.is_zero()) {
             let empty = self.eq(numel, 0);

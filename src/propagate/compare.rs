@@ -5,29 +5,56 @@ use super::step::{Comparison, Derived, Mismatch};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
 use crate::ir::{Graph, Meta, Node, ValueId};
-use crate::shape_env::ShapeEnv;
+use crate::shape_env::{Records, ShapeEnv};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-impl Interpreter<'_> {
-    /// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
-    /// records, so that there is nothing to compare. Whoever says no may still find both equal.
-    pub(super) fn is_as_recorded(&self, graph: &Graph, node: &Node, results: &[Value]) -> bool {
-        if self.autocast || self.derived.is_some() {
-            return false;
+/// How much what steps make is compared with the record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Comparing {
+    /// Nobody looks at the record.
+    Nothing,
+    /// What is word for word as recorded needs no second look.
+    Differences,
+    /// All that is made.
+    Everything,
+}
+
+/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
+/// records, so that there is nothing to compare. Where the answer is no, both may still be found to be equal.
+pub(super) fn is_as_recorded(
+    comparing: Comparing,
+    (records, env): (&mut Records, &mut ShapeEnv),
+    graph: &Graph,
+    node: &Node,
+    results: &[Value],
+) -> bool {
+    match comparing {
+        Comparing::Nothing => return true,
+        Comparing::Everything => return false,
+        Comparing::Differences => {}
+    }
+    distribute(node, results).all(|(id, value)| match (value, graph.meta(id)) {
+        (Value::Tensor(made), Meta::Tensor(recorded)) => {
+            made.dtype == recorded.dtype
+                && made.rank() == recorded.sizes.len()
+                && made.sizes.iter().zip(&recorded.sizes).all(|(&e, &size)| records.is(env, size, e))
+                && recorded.strides.iter().all(|&stride| records.reads(env, stride))
+                && records.reads(env, recorded.storage_offset)
         }
-        self.mode == Mode::Evaluate
-            || distribute(node, results).all(|(id, value)| match (value, graph.meta(id)) {
-                (Value::Tensor(made), Meta::Tensor(recorded)) => {
-                    made.dtype == recorded.dtype
-                        && made.rank() == recorded.sizes.len()
-                        && made.sizes.iter().zip(&recorded.sizes).all(|(&e, &size)| self.records.is(size, e))
-                        && recorded.strides.iter().all(|&stride| self.records.has_read(stride))
-                        && self.records.has_read(recorded.storage_offset)
-                }
-                (Value::Int(made), Meta::SymInt(recorded)) => self.records.is(*recorded, *made),
-                _ => false,
-            })
+        (Value::Int(made), Meta::SymInt(recorded)) => records.is(env, *recorded, *made),
+        _ => false,
+    })
+}
+
+impl Interpreter<'_> {
+    /// How much what steps make is compared with the record.
+    pub(super) fn comparing(&self) -> Comparing {
+        match self.mode {
+            _ if self.autocast || self.derived.is_some() => Comparing::Everything,
+            Mode::Evaluate => Comparing::Nothing,
+            Mode::Verify => Comparing::Differences,
+        }
     }
 
     /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
@@ -54,11 +81,10 @@ impl Interpreter<'_> {
             };
             pairs.push((id, derived, record));
         }
-        for (id, derived, recorded) in &pairs {
+        for (_, derived, recorded) in &pairs {
             for (d, r) in parallel(derived, recorded) {
                 self.name_fresh(fresh, &mut renamed, d, r);
             }
-            self.note_declared(graph.meta(*id));
         }
         let mut values = Vec::with_capacity(pairs.len());
         for (id, derived, record) in pairs {
@@ -76,17 +102,6 @@ impl Interpreter<'_> {
             values.push((id, value));
         }
         values
-    }
-
-    /// Has the records remember which of a value's sizes are of symbols that are all declared.
-    fn note_declared(&mut self, meta: &Meta) {
-        match meta {
-            Meta::Tensor(tensor) => {
-                tensor.sizes.iter().for_each(|&size| self.records.note_declared(&self.env, size));
-            }
-            Meta::SymInt(size) => self.records.note_declared(&self.env, *size),
-            _ => {}
-        }
     }
 
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {

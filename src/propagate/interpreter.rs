@@ -1,6 +1,7 @@
 //! The interpreter of graphs.
 use super::arguments;
 use super::calls::Calls;
+use super::compare::is_as_recorded;
 use super::recorded;
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Scope, Step};
 use crate::expr::{Expr, Symbol};
@@ -184,10 +185,11 @@ impl<'p> Interpreter<'p> {
     fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
         self.calls.begin(frame, node, self.operators);
-        let revision = self.env.revision();
+        let (revision, comparing) = (self.env.revision(), self.comparing());
         if let Some((results, taken, notes)) = self.calls.known(revision) {
             self.env.repeat_notes(notes);
-            if taken && self.is_as_recorded(frame.graph, node, results) {
+            let known = (&mut self.records, &mut self.env);
+            if taken && is_as_recorded(comparing, known, frame.graph, node, results) {
                 for (id, value) in distribute(node, results) {
                     frame.set(id, value.clone());
                 }
@@ -200,8 +202,9 @@ impl<'p> Interpreter<'p> {
         match self.call(frame, node) {
             Ok(returns) => {
                 let mut results = flat(returns);
-                let as_recorded =
-                    self.env.unbacked().len() == unbacked && self.is_as_recorded(frame.graph, node, &results);
+                let known = (&mut self.records, &mut self.env);
+                let as_recorded = known.1.unbacked().len() == unbacked
+                    && is_as_recorded(comparing, known, frame.graph, node, &results);
                 if self.env.revision() == revision {
                     self.calls.keep(revision, &mut results, as_recorded, self.env.notes_since(noted));
                 }

@@ -211,6 +211,11 @@ impl ShapeEnv {
         self.symbols.get(&symbol)
     }
 
+    /// Whether every symbol of the pool has been declared.
+    pub(super) fn knows_every_symbol(&self) -> bool {
+        self.symbols.len() == self.pool.symbol_count()
+    }
+
     /// Assumes a condition: it is a fact from now on.
     pub fn assume(&mut self, condition: Expr) {
         if self.pool.as_bool(condition).is_none() {
@@ -233,6 +238,11 @@ impl ShapeEnv {
     pub fn facts(&mut self) -> (&mut Pool, &mut Facts) {
         self.revise();
         (&mut self.pool, &mut self.facts)
+    }
+
+    /// The facts so far, to be looked at.
+    pub fn known_facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// Says which step of the program what follows stems from.

@@ -114,33 +114,30 @@ impl<'p> Records<'p> {
         (bindings == self.bindings).then_some(e)
     }
 
-    /// Whether [`Records::size`] has said before what a recorded size is, and nothing was bound since.
-    pub fn has_read(&self, size: Size) -> bool {
-        match size {
-            Sym::Literal(_) => true,
-            Sym::Expr(expr) => self.translated(expr).is_some(),
-        }
+    /// Whether a recorded size can be read.
+    pub fn reads(&mut self, env: &mut ShapeEnv, size: Size) -> bool {
+        self.size(env, size).is_ok()
     }
 
-    /// Whether a recorded size is known to be `e`, of declared symbols; see [`Records::note_declared`].
-    pub fn is(&self, size: Size, e: Expr) -> bool {
+    /// Whether a recorded size is `e` to the letter, and the environment knows all its symbols.
+    pub fn is(&mut self, env: &mut ShapeEnv, size: Size, e: Expr) -> bool {
         match size {
             Sym::Literal(v) => e.as_inline() == Some(v),
-            Sym::Expr(expr) => self
-                .read
-                .get(expr.index())
-                .is_some_and(|reading| reading.declared && reading.translated == Some((e, self.bindings))),
+            Sym::Expr(expr) => {
+                self.size(env, size).is_ok_and(|recorded| recorded == e) && self.is_declared(env, expr, e)
+            }
         }
     }
 
-    /// Remembers of a recorded size that was read whether the environment knows all its symbols.
-    pub fn note_declared(&mut self, env: &ShapeEnv, size: Size) {
-        if let Sym::Expr(expr) = size
-            && let Some(e) = self.translated(expr)
-            && !self.read[expr.index()].declared
-        {
-            self.read[expr.index()].declared = self.undeclared(env, e).is_empty();
+    fn is_declared(&mut self, env: &ShapeEnv, expr: ExprRef, e: Expr) -> bool {
+        if self.read.get(expr.index()).is_some_and(|reading| reading.declared) {
+            return true;
         }
+        let declared = self.undeclared(env, e).is_empty();
+        if let Some(slot) = self.read.get_mut(expr.index()) {
+            slot.declared = declared;
+        }
+        declared
     }
 
     /// A recorded double.
@@ -175,6 +172,9 @@ impl<'p> Records<'p> {
 
     /// The unbacked symbols in `e` that the environment does not know yet.
     pub fn undeclared(&self, env: &ShapeEnv, e: Expr) -> Vec<Symbol> {
+        if env.knows_every_symbol() {
+            return Vec::new();
+        }
         // Most sizes are one symbol.
         let mut symbols = match env.pool.as_symbol(e) {
             Some(symbol) if env.symbol(symbol).is_some() => return Vec::new(),

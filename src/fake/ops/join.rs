@@ -90,6 +90,7 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
     }
     let rank = tensors.iter().map(|t| t.rank()).find(|&rank| rank != 1).unwrap_or(1);
     let mut result: Option<Sizes> = None;
+    let mut joined = Vec::with_capacity(tensors.len());
     for (i, tensor) in tensors.iter().enumerate() {
         if tensor.rank() != rank {
             cx.check(tensor.rank() == 1, "cat.C2", |_| {
@@ -103,6 +104,7 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
         }
         let Some(sizes) = &mut result else {
             cx.check(dim < rank, "cat.C3", |_| format!("dimension {dim} of {rank} does not exist"))?;
+            joined.push(tensor.sizes[dim]);
             result = Some(tensor.sizes.clone());
             continue;
         };
@@ -110,9 +112,11 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
             let (a, b) = (sizes[at], tensor.sizes[at]);
             cx.require_eq(a, b, "cat.C4", "sizes of tensors must match except in the joined dimension")?;
         }
-        sizes[dim] = cx.add(sizes[dim], tensor.sizes[dim]);
+        joined.push(tensor.sizes[dim]);
     }
-    result.ok_or_else(|| KernelError::invalid("cat.C1", "tensors are expected"))
+    let mut sizes = result.ok_or_else(|| KernelError::invalid("cat.C1", "tensors are expected"))?;
+    sizes[dim] = cx.env.pool.sum(joined);
+    Ok(sizes)
 }
 
 /// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the result always
