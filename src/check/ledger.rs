@@ -81,9 +81,9 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         return operators(assumptions, run, &stated, entries);
     }
     let mut known = without_recorded_ranges(assumptions, run, &stated);
-    let mut named: FxHashMap<Symbol, Expr> = FxHashMap::default();
-    for &(symbol, derived) in &run.named {
-        named.entry(symbol).or_insert(derived);
+    let mut derived: FxHashMap<Symbol, Expr> = FxHashMap::default();
+    for named in &run.named {
+        derived.entry(named.symbol).or_insert(named.derived);
     }
     for &(condition, origin) in &stated {
         if run.env.pool.as_bool(condition).is_some() {
@@ -101,13 +101,13 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
     for (e, bounds) in &contract.ranges {
         // A symbol that no step made or named is no assumption: it does not occur in the graph.
         let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
-        let Some(&derived) = named.get(&symbol) else { continue };
-        let recorded = conditions(&mut run.env.pool, *e, *bounds);
-        let needed = conditions(&mut run.env.pool, derived, *bounds);
-        for ((shown, bound, _), (condition, ..)) in recorded.into_iter().zip(needed) {
+        let Some(&derived) = derived.get(&symbol) else { continue };
+        for (shown, bound, is_lower) in conditions(&mut run.env.pool, *e, *bounds) {
             if bound.abs() >= WIDTH {
                 continue;
             }
+            let condition =
+                if derived == *e { shown } else { limit(&mut run.env.pool, derived, bound, is_lower) };
             let implied = implies(&mut run.env.pool, &mut known, condition, &budget);
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, shown),
@@ -147,6 +147,9 @@ fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(
         let range = ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all);
         known.declare(&mut run.env.pool, symbol, range);
     }
+    for (symbol, range) in run.named.iter().filter_map(|named| Some((named.symbol, named.range.clone()?))) {
+        known.declare(&mut run.env.pool, symbol, range);
+    }
     let made = run.env.known_facts().conditions().to_vec();
     let stated: FxHashSet<Expr> = stated.iter().map(|(assertion, _)| *assertion).collect();
     for condition in made.into_iter().filter(|condition| !stated.contains(condition)) {
@@ -157,14 +160,13 @@ fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(
 
 /// The conditions that bounds are, each with the bound and whether it is the lower one.
 fn conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<(Expr, i64, bool)> {
-    let mut conditions = Vec::new();
-    if let Some(min) = bounds.min {
-        let low = pool.int(min);
-        conditions.push((pool.ge(e, low), min, true));
-    }
-    if let Some(max) = bounds.max {
-        let high = pool.int(max);
-        conditions.push((pool.le(e, high), max, false));
-    }
-    conditions
+    let ends = [(bounds.min, true), (bounds.max, false)];
+    let ends = ends.into_iter().filter_map(|(end, is_lower)| Some((end?, is_lower)));
+    ends.map(|(bound, is_lower)| (limit(pool, e, bound, is_lower), bound, is_lower)).collect()
+}
+
+/// The condition that a bound is.
+fn limit(pool: &mut Pool, e: Expr, bound: i64, is_lower: bool) -> Expr {
+    let end = pool.int(bound);
+    if is_lower { pool.ge(e, end) } else { pool.le(e, end) }
 }

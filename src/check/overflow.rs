@@ -25,6 +25,7 @@ pub(super) struct Counts {
 pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -> Counts {
     let mut found = Counts::default();
     let mut unbounded: Vec<(Origin, Expr)> = Vec::new();
+    let mut greatest = Greatest::default();
     for &(origin, count) in &run.element_counts {
         let symbols = env.pool.free_symbols(&[count]);
         if symbols.iter().any(|&s| env.symbol(s).is_none()) {
@@ -36,11 +37,12 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
                 let most = env.pool.int(most_elements());
                 found.bounded.push((origin, env.pool.le(count, most)));
             }
-            None => unbounded.push((origin, count)),
+            None => {
+                greatest.note(env, symbols);
+                unbounded.push((origin, count));
+            }
         }
     }
-    let mut greatest = Greatest::default();
-    unbounded.iter().for_each(|&(_, count)| greatest.note(env, count));
     let mut fastest: Option<(Int, Origin, Expr)> = None;
     let mut far = greatest.at(&env.pool, Int::from(PROBE));
     for (origin, count) in unbounded {
@@ -79,9 +81,9 @@ fn input_counts(assumptions: &Assumptions, pool: &mut Pool) -> Vec<Expr> {
 struct Greatest(FxHashMap<Symbol, Option<Int>>);
 
 impl Greatest {
-    /// Finds out about the symbols of an expression.
-    fn note(&mut self, env: &mut ShapeEnv, e: Expr) {
-        for symbol in env.pool.free_symbols(&[e]) {
+    /// Finds out about symbols.
+    fn note(&mut self, env: &mut ShapeEnv, symbols: Vec<Symbol>) {
+        for symbol in symbols {
             self.0.entry(symbol).or_insert_with(|| {
                 let e = env.pool.symbol_expr(symbol);
                 env.bounds(e).1
@@ -122,7 +124,8 @@ fn threshold(
     count: Expr,
 ) -> Option<(Vec<Symbol>, Int)> {
     let inputs = input_counts(assumptions, &mut env.pool);
-    inputs.iter().for_each(|&input| greatest.note(env, input));
+    let symbols = env.pool.free_symbols(&inputs);
+    greatest.note(env, symbols);
     let most = most_elements();
     let too_large = |size: &Int| Some(greatest.at(&env.pool, size.clone()).int(count).ok()? > most);
     // From the guess in steps that double, to either side.

@@ -1,7 +1,7 @@
 //! What a propagation has gathered, apart from the program that it went through.
-use crate::expr::{Expr, Symbol};
+use crate::expr::Expr;
 use crate::fake::{Tensor, Value};
-use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Step};
+use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Named, Step};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
 use crate::spec::Assumptions;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Run<'p> {
     /// The steps that depend on strides of their operands.
     pub strides_needed: Vec<Origin>,
     /// The program's symbols of sizes that data decides, with what was derived for each.
-    pub named: Vec<(Symbol, Expr)>,
+    pub named: Vec<Named>,
     /// The values of the graph's outputs.
     pub results: Vec<Value>,
 }

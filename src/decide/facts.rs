@@ -196,7 +196,7 @@ impl Facts {
     }
 
     /// The declared range of a symbol.
-    pub(super) fn range(&self, symbol: Symbol) -> Option<&ValueRange> {
+    pub fn range(&self, symbol: Symbol) -> Option<&ValueRange> {
         self.ranges.get(&symbol)
     }
 

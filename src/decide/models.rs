@@ -82,8 +82,8 @@ impl Models {
 
     /// A value of a symbol that is known to occur.
     pub fn hint(&mut self, symbol: Symbol, value: i128) {
-        if let Some(slot) = self.program.symbols().iter().position(|s| *s == symbol) {
-            self.hints[slot] = Some(value);
+        if let Some(slot) = self.program.known_slot(symbol) {
+            self.hints[slot as usize] = Some(value);
         }
     }
 

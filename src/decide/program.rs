@@ -95,6 +95,11 @@ impl Program {
         slot
     }
 
+    /// The slot of a symbol that has one.
+    pub fn known_slot(&self, symbol: Symbol) -> Option<u32> {
+        self.slots.get(&symbol).copied()
+    }
+
     /// The number of steps.
     pub fn len(&self) -> usize {
         self.code.len()

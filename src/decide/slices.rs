@@ -110,6 +110,10 @@ impl Slices {
 
     /// Records a declaration.
     pub fn declared(&mut self, symbol: Symbol) {
+        // Of most symbols nothing has been said or asked yet: they have no group.
+        if !self.parents.contains_key(&symbol) {
+            return;
+        }
         let root = self.root(symbol);
         // What was built has the range of before.
         if !self.built.is_empty() {

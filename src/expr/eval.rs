@@ -12,6 +12,9 @@ use std::cmp::Ordering;
 /// Results beyond this many bits are refused rather than computed.
 const MAX_BITS: u64 = 1 << 20;
 
+/// Products of more symbols are remembered.
+const MAX_FACTORS: usize = 4;
+
 /// The value of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
@@ -114,8 +117,8 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
     /// The value of `e`. Branches of a conditional that are not taken need no value, nor do the operands of a
     /// connective that others decide.
     pub fn value(&mut self, e: Expr) -> Result<Value, EvalError> {
-        if let Some(value) = self.pool.constant_value(e) {
-            return Ok(value);
+        if self.is_leaf(e) {
+            return self.known(e);
         }
         if let Some(known) = self.memo.get(&e) {
             return known.clone();
@@ -127,7 +130,7 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
             let before = stack.len();
             if !self.memo.contains_key(&part) {
                 self.pool.for_each_child(part, |child| {
-                    if !self.pool.is_constant(child) && !self.memo.contains_key(&child) {
+                    if !self.is_leaf(child) && !self.memo.contains_key(&child) {
                         stack.push(child);
                     }
                 });
@@ -153,16 +156,33 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
         Ok(self.value(e)?.as_bool())
     }
 
+    /// Whether the value of `e` takes so little computing that it is not worth remembering: a constant, a symbol, a product of a few
+    /// symbols.
+    fn is_leaf(&self, e: Expr) -> bool {
+        match self.pool.node(e) {
+            None | Some(Node::Int(_) | Node::Float(_) | Node::Bool(_) | Node::Symbol(_)) => true,
+            Some(Node::Product(factors)) => {
+                let plain = |(atom, power): &(Expr, u32)| *power == 1 && self.pool.as_symbol(*atom).is_some();
+                factors.len() <= MAX_FACTORS && factors.iter().all(plain)
+            }
+            Some(Node::Sum { .. } | Node::Call(..)) => false,
+        }
+    }
+
     fn known(&self, e: Expr) -> Result<Value, EvalError> {
-        match self.pool.constant_value(e) {
-            Some(value) => Ok(value),
-            None => self.memo.get(&e).cloned().unwrap_or(Err(EvalError::Domain)),
+        match self.pool.node(e) {
+            None => Ok(Value::Int(Int::from(e.as_inline().unwrap_or_default()))),
+            Some(Node::Int(v)) => Ok(Value::Int(v.clone())),
+            Some(Node::Float(v)) => Ok(Value::Float(v.0)),
+            Some(Node::Bool(v)) => Ok(Value::Bool(*v)),
+            Some(Node::Symbol(symbol)) => (self.assignment)(*symbol).ok_or(EvalError::Unbound(*symbol)),
+            Some(_) if self.is_leaf(e) => self.node_value(e),
+            Some(_) => self.memo.get(&e).cloned().unwrap_or(Err(EvalError::Domain)),
         }
     }
 
     fn node_value(&self, e: Expr) -> Result<Value, EvalError> {
         match self.pool.node(e) {
-            Some(Node::Symbol(s)) => (self.assignment)(*s).ok_or(EvalError::Unbound(*s)),
             Some(Node::Sum { constant, terms }) => {
                 let mut total = constant.clone();
                 for (monomial, coefficient) in terms {
@@ -206,7 +226,7 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
                 }
                 call(*func, &values)
             }
-            _ => Err(EvalError::Domain),
+            None | Some(Node::Int(_) | Node::Float(_) | Node::Bool(_) | Node::Symbol(_)) => self.known(e),
         }
     }
 }

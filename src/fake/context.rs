@@ -314,7 +314,7 @@ impl<'a> Cx<'a> {
 
     /// A fresh unbacked size between bounds; `None` is no upper bound.
     pub fn unbacked_size(&mut self, least: impl Into<Int>, most: Option<Expr>) -> Expr {
-        let upper = most.and_then(|e| self.env.upper_bound(e));
+        let upper = most.and_then(|e| self.env.declared_upper_bound(e));
         let range = match upper {
             Some(upper) => ValueRange::between(least.into(), upper),
             None => ValueRange::at_least(least.into()),

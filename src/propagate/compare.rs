@@ -1,7 +1,7 @@
 //! Comparing what is derived with what the program records.
 use super::interpreter::{Interpreter, Mode, distribute};
 use super::recorded;
-use super::step::{Comparison, Derived, Mismatch};
+use super::step::{Comparison, Derived, Mismatch, Named};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
 use crate::ir::{Graph, Meta, Node, ValueId};
@@ -128,23 +128,24 @@ impl Interpreter<'_> {
             for &symbol in &new {
                 self.records.declare_unbacked(&mut self.env, symbol);
             }
-            self.env.carry_bounds(d, r);
-            self.named.extend(self.env.pool.as_symbol(r).map(|symbol| (symbol, r)));
+            let range = self.env.carry_range(d, r);
+            let symbol = self.env.pool.as_symbol(r);
+            self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
             renamed.insert(d, r);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
-            self.named.push((*symbol, d));
+            self.named.push(Named { symbol: *symbol, derived: d, range: None });
         } else {
             for &symbol in &new {
                 self.records.declare_unbacked(&mut self.env, symbol);
             }
-            if let ([m], [n]) = (made.as_slice(), new.as_slice())
+            if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
                 && unnamed(m)
             {
-                let n = self.env.pool.symbol_expr(*n);
-                self.env.carry_bounds(*m, n);
-                self.named.extend(new.iter().map(|&symbol| (symbol, n)));
+                let n = self.env.pool.symbol_expr(symbol);
+                let range = self.env.carry_range(*m, n);
+                self.named.push(Named { symbol, derived: n, range });
                 renamed.insert(*m, n);
             }
         }

@@ -3,7 +3,7 @@ use super::arguments;
 use super::calls::Calls;
 use super::compare::is_as_recorded;
 use super::recorded;
-use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Scope, Step};
+use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Scope, Step};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
@@ -64,9 +64,8 @@ pub struct Interpreter<'p> {
     pub unreadable: Vec<String>,
     /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
-    /// The symbols of data-decided sizes that only the record names, with what was derived for each: itself, where the step's own symbol
-    /// took its name.
-    pub named: Vec<(Symbol, Expr)>,
+    /// The symbols of data-decided sizes that only the record names.
+    pub named: Vec<Named>,
     /// What is derived of each value beside what is recorded, if it was asked for by putting a list here.
     pub derived: Option<Vec<Derived>>,
     pub(super) counted: FxHashSet<Expr>,

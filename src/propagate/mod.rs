@@ -16,4 +16,4 @@ mod step;
 
 pub use element_count::{ELEMENT_COUNT, most_elements};
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};
-pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Step};
+pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Step};

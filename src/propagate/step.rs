@@ -1,7 +1,8 @@
 //! What a run records.
-use crate::expr::Expr;
+use crate::expr::{Expr, Symbol};
 use crate::fake::Value;
 use crate::ir::{Node, ValueId};
+use crate::range::ValueRange;
 use crate::shape_env::Origin;
 use std::sync::Arc;
 
@@ -98,6 +99,17 @@ pub struct Comparison {
     pub derived: Expr,
     /// What is recorded.
     pub recorded: Expr,
+}
+
+/// A symbol of the program that only the record names.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// What was derived for it: itself, where the step's own symbol took its name.
+    pub derived: Expr,
+    /// The range of the step's own symbol.
+    pub range: Option<ValueRange>,
 }
 
 /// What is derived of a value.

@@ -180,19 +180,26 @@ impl ShapeEnv {
         }
     }
 
-    /// Assumes of `to` the bounds that are known of `from`: both are names of one value.
-    pub fn carry_bounds(&mut self, from: Expr, to: Expr) {
-        let (lower, upper) = self.bounds(from);
-        if let Some(lower) = lower {
+    /// Gives `to` the range that `from`, a symbol made just now, was declared with: both are names of one value.
+    pub fn carry_range(&mut self, from: Expr, to: Expr) -> Option<ValueRange> {
+        let range = self.facts.range(self.pool.as_symbol(from)?)?.clone();
+        if let Some(symbol) = self.pool.as_symbol(to) {
+            self.revise();
+            self.declared_inside(symbol, &range);
+            self.facts.declare(&mut self.pool, symbol, range.clone());
+            return Some(range);
+        }
+        if let Some(lower) = range.lower() {
             let lower = self.pool.int(lower);
             let condition = self.pool.ge(to, lower);
             self.assume(condition);
         }
-        if let Some(upper) = upper {
+        if let Some(upper) = range.upper() {
             let upper = self.pool.int(upper);
             let condition = self.pool.le(to, upper);
             self.assume(condition);
         }
+        Some(range)
     }
 
     /// Whether a symbol is a double.
@@ -274,6 +281,12 @@ impl ShapeEnv {
     pub fn bounds(&mut self, e: Expr) -> (Option<Int>, Option<Int>) {
         let range = self.facts.domain(&mut self.pool, e).range;
         (range.lower(), range.upper())
+    }
+
+    /// A value that an expression does not exceed: of a symbol that was declared with an upper bound, that one.
+    pub fn declared_upper_bound(&mut self, e: Expr) -> Option<Int> {
+        let declared = self.pool.as_symbol(e).and_then(|symbol| self.facts.range(symbol)?.upper());
+        declared.or_else(|| self.upper_bound(e))
     }
 
     /// The greatest value that an expression can have by the facts, if it is bounded.

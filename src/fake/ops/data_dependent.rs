@@ -279,7 +279,8 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.require_eq(weights.size(0), x.size(0), "bincount.C2", "there must be one weight an element")?;
         dtype = if weights.dtype == Dtype::Float32 { Dtype::Float32 } else { Dtype::Float64 };
     }
-    let count = cx.unbacked_size(cx.env.pool.as_int(least).unwrap_or_default(), None);
+    let at_least = cx.env.bounds(least).0.unwrap_or_default();
+    let count = cx.unbacked_size(at_least, None);
     let enough = cx.ge(count, least);
     cx.env.assume(enough);
     one(cx.contiguous([count].as_slice(), dtype, &x.device))
