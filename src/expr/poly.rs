@@ -104,9 +104,15 @@ impl PolyRef<'_> {
                 sum.terms.push((monomial, coefficient));
             }
         }
-        sum.terms.extend(left[i..].iter().cloned());
-        let rest = right[j..].iter().map(|(monomial, c)| (*monomial, times(c)));
-        sum.terms.extend(rest.filter(|(_, c)| !c.is_zero()));
+        for (monomial, c) in &left[i..] {
+            sum.terms.push((*monomial, c.clone()));
+        }
+        for (monomial, c) in &right[j..] {
+            let coefficient = times(c);
+            if !coefficient.is_zero() {
+                sum.terms.push((*monomial, coefficient));
+            }
+        }
         sum
     }
 
@@ -243,9 +249,17 @@ impl Pool {
         let product = match (self.as_int(a), self.as_int(b)) {
             (Some(factor), _) => self.poly_ref(b, &mut place).scaled(&factor),
             (_, Some(factor)) => self.poly_ref(a, &mut place).scaled(&factor),
-            _ => self.mul_poly(&self.poly(a), &self.poly(b)),
+            _ if self.is_sum(a) || self.is_sum(b) => self.mul_poly(&self.poly(a), &self.poly(b)),
+            _ => {
+                let product = merge_monomials(&self.monomial(a), &self.monomial(b));
+                return self.from_monomial(&product);
+            }
         };
         self.from_poly(&product)
+    }
+
+    fn is_sum(&self, e: Expr) -> bool {
+        matches!(self.node(e), Some(Node::Sum { .. }))
     }
 
     /// The product of two polynomials, multiplied out unless that would be too large.

@@ -304,7 +304,7 @@ impl Pool {
     /// Every stored expression that `roots` are built of, themselves included, children before parents. Integers
     /// carried by their handle are left out.
     pub fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
-        self.closure(roots, |e, visit| self.for_each_child(e, visit))
+        self.closure(roots, |e, visit| self.for_each_child(e, visit)).into_vec()
     }
 
     /// As [`Pool::reachable`], where `for_each_part` calls its second argument with what an expression is taken to be built of.
@@ -312,10 +312,10 @@ impl Pool {
         &self,
         roots: &[Expr],
         for_each_part: impl Fn(Expr, &mut dyn FnMut(Expr)),
-    ) -> Vec<Expr> {
+    ) -> SmallVec<[Expr; 8]> {
         let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack: SmallVec<[Expr; 16]> = roots.into();
-        let mut found: Vec<Expr> = Vec::new();
+        let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
+        let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
         while let Some(e) = stack.pop() {
             if e.index().is_none() {
                 continue;

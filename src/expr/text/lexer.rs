@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
             Class::Other if first == b'.' && bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
                 self.number(start)?
             }
-            Class::Other if matches!(first, b'\'' | b'"') => self.quoted(first, start)?,
+            Class::Other if matches!(first, b'\'' | b'"') => self.quoted(start)?,
             Class::Other => match operator(&bytes[start..]) {
                 Some(op) => (Token::Op(op), start + op.text().len()),
                 None => {
@@ -195,15 +195,9 @@ impl<'a> Lexer<'a> {
     }
 
     /// The string whose opening quote is at `start`, and where it ends.
-    fn quoted(&self, quote: u8, start: usize) -> Result<(Token<'a>, usize), ReadError> {
-        let mut escaped = false;
-        for (i, &b) in self.text.as_bytes().iter().enumerate().skip(start + 1) {
-            match b {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b if b == quote => return Ok((Token::Text(&self.text[start + 1..i]), i + 1)),
-                _ => {}
-            }
+    fn quoted(&self, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+        if let Some(end) = closing_quote(self.text.as_bytes(), start) {
+            return Ok((Token::Text(&self.text[start + 1..end]), end + 1));
         }
         Err(self.error(start, "expected a closing quote".to_owned()))
     }
@@ -244,6 +238,19 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
+/// Where the quote is closed that opens at `start`.
+fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes.get(start)?;
+    let mut i = start + 1;
+    loop {
+        match bytes.get(i)? {
+            b'\\' => i += 2,
+            b if b == quote => return Some(i),
+            _ => i += 1,
+        }
+    }
+}
+
 /// Where the name ends that begins at `start`.
 fn name_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
@@ -268,25 +275,26 @@ impl Brackets {
     pub(super) fn of(text: &str) -> Brackets {
         let mut found: SmallVec<[(usize, Option<usize>); 8]> = SmallVec::new();
         let mut open: SmallVec<[usize; 8]> = SmallVec::new();
-        let (mut quote, mut escaped) = (None, false);
-        for (i, &b) in text.as_bytes().iter().enumerate() {
-            match (quote, b) {
-                (None, b'(') => {
+        let bytes = text.as_bytes();
+        let mut i = 0;
+        while let Some(&b) = bytes.get(i) {
+            match b {
+                b'(' => {
                     open.push(found.len());
                     found.push((i, None));
                 }
-                (None, b')') => {
+                b')' => {
                     if let Some(last) = open.pop() {
                         found[last].1 = Some(i + 1);
                     }
                 }
-                (None, b'\'' | b'"') => quote = Some(b),
-                (None, _) => {}
-                _ if escaped => escaped = false,
-                (Some(_), b'\\') => escaped = true,
-                (Some(q), b) if b == q => quote = None,
-                (Some(_), _) => {}
+                b'\'' | b'"' => match closing_quote(bytes, i) {
+                    Some(end) => i = end,
+                    None => break,
+                },
+                _ => {}
             }
+            i += 1;
         }
         Brackets(found)
     }

@@ -43,18 +43,18 @@ pub(super) fn subject(condition: &str) -> &str {
 pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
     let (a_bytes, b_bytes) = (a.as_bytes(), b.as_bytes());
     let (mut i, mut j) = (0, 0);
-    while i < a_bytes.len() && j < b_bytes.len() {
-        let (x, y) = (digits_at(a_bytes, i), digits_at(b_bytes, j));
-        if x > i && y > j {
+    while let (Some(p), Some(q)) = (a_bytes.get(i), b_bytes.get(j)) {
+        if p.is_ascii_digit() && q.is_ascii_digit() {
+            let (x, y) = (digits_at(a_bytes, i), digits_at(b_bytes, j));
             let (p, q) = (a[i..x].trim_start_matches('0'), b[j..y].trim_start_matches('0'));
             match p.len().cmp(&q.len()).then_with(|| p.cmp(q)) {
                 Ordering::Equal => (i, j) = (x, y),
                 order => return order,
             }
-        } else if a_bytes[i] == b_bytes[j] {
+        } else if p == q {
             (i, j) = (i + 1, j + 1);
         } else {
-            return a_bytes[i].cmp(&b_bytes[j]);
+            return p.cmp(q);
         }
     }
     (a_bytes.len() - i).cmp(&(b_bytes.len() - j)).then_with(|| a.cmp(b))

@@ -154,7 +154,8 @@ pub(super) fn read<'a>(
 fn names_python(text: &str) -> bool {
     const MARKS: [&str; 7] =
         ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."];
-    text.bytes().any(|b| matches!(b, b'[' | b'.')) && MARKS.iter().any(|mark| text.contains(mark))
+    let has = |b| text.as_bytes().contains(&b);
+    (has(b'[') || has(b'.')) && MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// How tightly an operator binds.
