@@ -50,10 +50,7 @@ pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Strin
 
 /// An expression of `pool` in the user's own names.
 pub(super) fn shown_in(assumptions: &Assumptions, pool: &Pool, e: Expr) -> String {
-    let name = |s| match assumptions.names.get(&s) {
-        Some(name) => name.clone(),
-        None => pool.symbol_name(s).to_string(),
-    };
+    let name = |s| assumptions.names.get(&s).map_or_else(|| pool.symbol_name(s), String::as_str);
     text::print::python(pool, e, &name)
 }
 

@@ -4,6 +4,7 @@
 //! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
 use super::int::Int;
 use super::node::{Func, Sort};
+use super::poly::Poly;
 use super::pool::{Expr, Pool};
 use num_rational::BigRational;
 use rustc_hash::FxHashMap;
@@ -28,8 +29,7 @@ impl Pool {
             }
             _ => {}
         }
-        let difference = self.scaled_difference(a, b);
-        let poly = self.poly(difference);
+        let poly = self.scaled_difference(a, b);
         let content = poly.content();
         if content.is_zero() {
             return self.bool(poly.constant.is_zero());
@@ -40,7 +40,7 @@ impl Pool {
         }
         let lead_negative = poly.terms.first().is_some_and(|(_, c)| c.is_negative());
         let divisor = if lead_negative { -content } else { content };
-        let reduced = poly.exact_quotient(&divisor).unwrap_or(poly);
+        let reduced = if divisor.is_one() { poly } else { poly.exact_quotient(&divisor).unwrap_or(poly) };
         let reduced = self.from_poly(&reduced);
         self.intern_call(Func::IsZero, &[reduced])
     }
@@ -77,8 +77,8 @@ impl Pool {
                 None => self.compare_floats(Func::FloatLt, a, b),
             };
         }
-        let difference = self.scaled_difference(a, b);
-        let next = self.add(difference, Expr::ONE);
+        let mut next = self.scaled_difference(a, b);
+        next.constant = &next.constant + &Int::ONE;
         self.not_positive(next)
     }
 
@@ -93,26 +93,30 @@ impl Pool {
     }
 
     /// A positive integer multiple of `a - b`: ratios are cleared of their denominators.
-    fn scaled_difference(&mut self, a: Expr, b: Expr) -> Expr {
+    fn scaled_difference(&mut self, a: Expr, b: Expr) -> Poly {
         let (a, b) = (self.as_integer(a), self.as_integer(b));
+        if !self.is_inexact(a) && !self.is_inexact(b) {
+            return self.difference(a, b);
+        }
         let difference = self.sub(a, b);
         match self.common_denominator(&[difference]) {
-            Some((scaled, _)) => scaled[0],
-            None => difference,
+            Some((scaled, _)) => self.poly(scaled[0]),
+            None => self.poly(difference),
         }
     }
 
-    /// `p <= 0` of an integer expression.
-    fn not_positive(&mut self, p: Expr) -> Expr {
-        let mut poly = self.poly(p);
+    /// `p <= 0` of an integer polynomial.
+    fn not_positive(&mut self, mut poly: Poly) -> Expr {
         let content = poly.content();
         if content.is_zero() {
             return self.bool(!poly.constant.is_positive());
         }
         // g*q + c <= 0 is q <= floor(-c/g).
-        poly.constant = -(-&poly.constant).floor_div(&content).unwrap_or_default();
-        for (_, c) in &mut poly.terms {
-            *c = c.floor_div(&content).unwrap_or_default();
+        if !content.is_one() {
+            poly.constant = -(-&poly.constant).floor_div(&content).unwrap_or_default();
+            for (_, c) in &mut poly.terms {
+                *c = c.floor_div(&content).unwrap_or_default();
+            }
         }
         let reduced = self.from_poly(&poly);
         self.intern_call(Func::NotPositive, &[reduced])
@@ -184,8 +188,7 @@ impl Pool {
             Some((Func::Not, args)) => args[0],
             Some((Func::NotPositive, args)) => {
                 // not p <= 0 is 1 - p <= 0.
-                let p = args[0];
-                let complement = self.sub(Expr::ONE, p);
+                let complement = self.difference(Expr::ONE, args[0]);
                 self.not_positive(complement)
             }
             _ => self.intern_call(Func::Not, &[a]),

@@ -56,17 +56,15 @@ impl Pool {
                 return self.from_poly(&total);
             }
             let mut rest = Poly::constant(poly.constant.modulo(&d).unwrap_or_default());
-            quotient.constant = &quotient.constant + &poly.constant.floor_div(&d).unwrap_or_default();
+            let mut whole = Poly::constant(poly.constant.floor_div(&d).unwrap_or_default());
             for (monomial, c) in &poly.terms {
                 if c.is_multiple_of(&d) {
-                    let term =
-                        Poly { constant: Int::ZERO, terms: [(*monomial, c.clone())].into_iter().collect() };
-                    let part = term.exact_quotient(&d).unwrap_or_default();
-                    quotient = quotient.add_scaled(&part, &Int::ONE);
+                    whole.terms.push((*monomial, c.floor_div(&d).unwrap_or_default()));
                 } else {
                     rest.terms.push((*monomial, c.clone()));
                 }
             }
+            quotient = quotient.add_scaled(&whole, &Int::ONE);
             if rest.terms.is_empty() {
                 return self.from_poly(&quotient);
             }

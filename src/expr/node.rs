@@ -1,6 +1,7 @@
 //! What an expression is made of.
 use super::int::Int;
 use super::pool::{Expr, Symbol};
+use indexmap::Equivalent;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
@@ -35,7 +36,7 @@ impl Hash for F64 {
 }
 
 /// One expression node. Children are handles into the same pool and always older than their parent.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Node {
     /// An integer constant (small ones live in the handle and are never stored).
     Int(Int),
@@ -57,6 +58,59 @@ pub enum Node {
     Product(Box<[(Expr, u32)]>),
     /// Any other operation.
     Call(Func, Args),
+}
+
+/// A node whose operands are borrowed: what a pool is asked for before anything is copied into it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum NodeRef<'a> {
+    Int(&'a Int),
+    Float(F64),
+    Bool(bool),
+    Symbol(Symbol),
+    Sum { constant: &'a Int, terms: &'a [(Expr, Int)] },
+    Product(&'a [(Expr, u32)]),
+    Call(Func, &'a [Expr]),
+}
+
+impl Node {
+    pub(super) fn borrowed(&self) -> NodeRef<'_> {
+        match self {
+            Node::Int(value) => NodeRef::Int(value),
+            Node::Float(value) => NodeRef::Float(*value),
+            Node::Bool(value) => NodeRef::Bool(*value),
+            Node::Symbol(symbol) => NodeRef::Symbol(*symbol),
+            Node::Sum { constant, terms } => NodeRef::Sum { constant, terms },
+            Node::Product(factors) => NodeRef::Product(factors),
+            Node::Call(func, args) => NodeRef::Call(*func, args),
+        }
+    }
+}
+
+impl NodeRef<'_> {
+    pub(super) fn to_node(self) -> Node {
+        match self {
+            NodeRef::Int(value) => Node::Int(value.clone()),
+            NodeRef::Float(value) => Node::Float(value),
+            NodeRef::Bool(value) => Node::Bool(value),
+            NodeRef::Symbol(symbol) => Node::Symbol(symbol),
+            NodeRef::Sum { constant, terms } => Node::Sum { constant: constant.clone(), terms: terms.into() },
+            NodeRef::Product(factors) => Node::Product(factors.into()),
+            NodeRef::Call(func, args) => Node::Call(func, Args::from_slice(args)),
+        }
+    }
+}
+
+/// A node hashes as what is borrowed of it.
+impl Hash for Node {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.borrowed().hash(state);
+    }
+}
+
+impl Equivalent<Node> for NodeRef<'_> {
+    fn equivalent(&self, node: &Node) -> bool {
+        *self == node.borrowed()
+    }
 }
 
 /// The operations beside sums and products.

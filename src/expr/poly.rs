@@ -1,12 +1,15 @@
 //! Polynomials with integer coefficients over atoms: the working form of integer expressions.
 use super::int::Int;
-use super::node::{Node, Sort};
+use super::node::{Node, NodeRef, Sort};
 use super::pool::{Expr, Pool};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
 
 /// The most terms a product is multiplied out to; beyond it, the factors stay sums.
 const MAX_TERMS: usize = 400;
+
+/// A place for the term that a polynomial consists of which is no stored sum.
+const NOWHERE: (Expr, Int) = (Expr::ZERO, Int::ZERO);
 
 /// `atom^power · …`, sorted by atom; empty for the monomial 1.
 pub type Monomial = SmallVec<[(Expr, u32); 4]>;
@@ -44,33 +47,21 @@ impl Poly {
 
     /// `self + factor · other`.
     pub fn add_scaled(&self, other: &Poly, factor: &Int) -> Poly {
-        let mut sum = Poly::constant(&self.constant + &(&other.constant * factor));
-        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
-        loop {
-            let (term, coefficient) = match (left.peek(), right.peek()) {
-                (None, None) => return sum,
-                (Some(l), None) => (l.0, left.next().map(|l| l.1.clone())),
-                (None, Some(r)) => (r.0, right.next().map(|r| &r.1 * factor)),
-                (Some(l), Some(r)) => match l.0.cmp(&r.0) {
-                    Ordering::Less => (l.0, left.next().map(|l| l.1.clone())),
-                    Ordering::Greater => (r.0, right.next().map(|r| &r.1 * factor)),
-                    Ordering::Equal => {
-                        (l.0, left.next().zip(right.next()).map(|(l, r)| &l.1 + &(&r.1 * factor)))
-                    }
-                },
-            };
-            sum.terms.extend(coefficient.filter(|c| !c.is_zero()).map(|c| (term, c)));
-        }
+        self.borrowed().plus(other.borrowed(), |c| c * factor)
     }
 
     /// `factor · self`.
     pub fn scaled(&self, factor: &Int) -> Poly {
-        Poly::default().add_scaled(self, factor)
+        self.borrowed().scaled(factor)
     }
 
     /// The greatest common divisor of the coefficients of the terms, 0 for a constant polynomial.
     pub fn content(&self) -> Int {
         self.terms.iter().fold(Int::ZERO, |gcd, (_, c)| if gcd.is_one() { gcd } else { gcd.gcd(c) })
+    }
+
+    pub(super) fn borrowed(&self) -> PolyRef<'_> {
+        PolyRef { constant: &self.constant, terms: &self.terms }
     }
 
     /// Divides each coefficient and the constant; `None` if one is no multiple of `divisor`.
@@ -81,6 +72,65 @@ impl Poly {
             quotient.terms.push((*monomial, divide(coefficient)?));
         }
         Some(quotient)
+    }
+}
+
+/// A polynomial that is looked at where it is stored.
+#[derive(Clone, Copy)]
+pub(super) struct PolyRef<'a> {
+    pub(super) constant: &'a Int,
+    pub(super) terms: &'a [(Expr, Int)],
+}
+
+impl PolyRef<'_> {
+    /// `self + factor · other`, where `times` multiplies an integer by the factor.
+    fn plus(self, other: PolyRef<'_>, times: impl Fn(&Int) -> Int) -> Poly {
+        let (left, right) = (self.terms, other.terms);
+        let mut sum = Poly {
+            constant: self.constant + &times(other.constant),
+            terms: SmallVec::with_capacity(left.len() + right.len()),
+        };
+        let (mut i, mut j) = (0, 0);
+        while let (Some(l), Some(r)) = (left.get(i), right.get(j)) {
+            let order = l.0.cmp(&r.0);
+            let (monomial, coefficient) = match order {
+                Ordering::Less => (l.0, l.1.clone()),
+                Ordering::Greater => (r.0, times(&r.1)),
+                Ordering::Equal => (l.0, &l.1 + &times(&r.1)),
+            };
+            i += usize::from(order.is_le());
+            j += usize::from(order.is_ge());
+            if !coefficient.is_zero() {
+                sum.terms.push((monomial, coefficient));
+            }
+        }
+        for (monomial, c) in &left[i..] {
+            sum.terms.push((*monomial, c.clone()));
+        }
+        for (monomial, c) in &right[j..] {
+            let coefficient = times(c);
+            if !coefficient.is_zero() {
+                sum.terms.push((*monomial, coefficient));
+            }
+        }
+        sum
+    }
+
+    /// `self - other`.
+    pub(super) fn minus(self, other: PolyRef<'_>) -> Poly {
+        self.plus(other, |c| -c)
+    }
+
+    /// `factor · self`.
+    fn scaled(self, factor: &Int) -> Poly {
+        if factor.is_zero() {
+            return Poly::default();
+        }
+        let times = |c: &Int| c * factor;
+        Poly {
+            constant: times(self.constant),
+            terms: self.terms.iter().map(|(monomial, c)| (*monomial, times(c))).collect(),
+        }
     }
 }
 
@@ -99,15 +149,37 @@ impl Pool {
         }
     }
 
+    /// The polynomial that an integer expression is, where it is stored; what stores none is put into `place`.
+    pub(super) fn poly_ref<'a>(&'a self, e: Expr, place: &'a mut (Expr, Int)) -> PolyRef<'a> {
+        match (e.as_inline(), self.node(e)) {
+            (Some(value), _) => {
+                *place = (e, Int::Small(value));
+                PolyRef { constant: &place.1, terms: &[] }
+            }
+            (None, Some(Node::Int(value))) => PolyRef { constant: value, terms: &[] },
+            (None, Some(Node::Sum { constant, terms })) => {
+                self.charge(terms.len());
+                PolyRef { constant, terms }
+            }
+            _ => {
+                *place = (e, Int::ONE);
+                PolyRef { constant: &Int::ZERO, terms: std::slice::from_ref(place) }
+            }
+        }
+    }
+
+    /// `a - b` of integer expressions as a polynomial.
+    pub(super) fn difference(&self, a: Expr, b: Expr) -> Poly {
+        let (mut p, mut q) = (NOWHERE, NOWHERE);
+        self.poly_ref(a, &mut p).minus(self.poly_ref(b, &mut q))
+    }
+
     /// The expression of a polynomial.
     pub fn from_poly(&mut self, poly: &Poly) -> Expr {
         match poly.terms.as_slice() {
             [] => self.int(poly.constant.clone()),
             [(monomial, coefficient)] if coefficient.is_one() && poly.constant.is_zero() => *monomial,
-            terms => {
-                let node = Node::Sum { constant: poly.constant.clone(), terms: terms.into() };
-                self.intern(node)
-            }
+            terms => self.intern(NodeRef::Sum { constant: &poly.constant, terms }),
         }
     }
 
@@ -124,7 +196,7 @@ impl Pool {
         match factors {
             [] => Expr::ONE,
             [(atom, 1)] => *atom,
-            _ => self.intern(Node::Product(factors.into())),
+            _ => self.intern(NodeRef::Product(factors)),
         }
     }
 
@@ -136,7 +208,11 @@ impl Pool {
         if let Some(sum) = self.inexact_add(a, b) {
             return sum;
         }
-        let sum = self.poly(a).add_scaled(&self.poly(b), &Int::ONE);
+        if a == Expr::ZERO || b == Expr::ZERO {
+            return if a == Expr::ZERO { b } else { a };
+        }
+        let (mut p, mut q) = (NOWHERE, NOWHERE);
+        let sum = self.poly_ref(a, &mut p).plus(self.poly_ref(b, &mut q), Int::clone);
         self.from_poly(&sum)
     }
 
@@ -152,7 +228,7 @@ impl Pool {
             let negated = self.neg(b);
             return self.add(a, negated);
         }
-        let difference = self.poly(a).add_scaled(&self.poly(b), &Int::from(-1));
+        let difference = self.difference(a, b);
         self.from_poly(&difference)
     }
 
@@ -169,8 +245,21 @@ impl Pool {
         if let Some(product) = self.inexact_mul(a, b) {
             return product;
         }
-        let product = self.mul_poly(&self.poly(a), &self.poly(b));
+        let mut place = NOWHERE;
+        let product = match (self.as_int(a), self.as_int(b)) {
+            (Some(factor), _) => self.poly_ref(b, &mut place).scaled(&factor),
+            (_, Some(factor)) => self.poly_ref(a, &mut place).scaled(&factor),
+            _ if self.is_sum(a) || self.is_sum(b) => self.mul_poly(&self.poly(a), &self.poly(b)),
+            _ => {
+                let product = merge_monomials(&self.monomial(a), &self.monomial(b));
+                return self.from_monomial(&product);
+            }
+        };
         self.from_poly(&product)
+    }
+
+    fn is_sum(&self, e: Expr) -> bool {
+        matches!(self.node(e), Some(Node::Sum { .. }))
     }
 
     /// The product of two polynomials, multiplied out unless that would be too large.
@@ -222,8 +311,9 @@ impl Pool {
     ) -> Expr {
         let (mut total, mut all) = (constant, Vec::new());
         for (e, factor) in parts {
-            let poly = self.poly(e);
-            total = &total + &(&poly.constant * factor);
+            let mut place = NOWHERE;
+            let poly = self.poly_ref(e, &mut place);
+            total = &total + &(poly.constant * factor);
             all.extend(poly.terms.iter().map(|(monomial, c)| (*monomial, c * factor)));
         }
         let sum = collect_terms(total, all);
@@ -232,7 +322,11 @@ impl Pool {
 
     /// The sum of expressions.
     pub fn sum(&mut self, items: impl IntoIterator<Item = Expr>) -> Expr {
-        items.into_iter().fold(Expr::ZERO, |total, e| self.add(total, e))
+        let items: SmallVec<[Expr; 8]> = items.into_iter().collect();
+        if items.iter().any(|&e| self.is_inexact(e)) {
+            return items.into_iter().fold(Expr::ZERO, |total, e| self.add(total, e));
+        }
+        self.combination(Int::ZERO, items.into_iter().map(|e| (e, &Int::ONE)))
     }
 
     /// The product of expressions.

@@ -1,7 +1,7 @@
 //! The arena in which every distinct expression is stored once.
 use super::int::Int;
 use super::meter::Meter;
-use super::node::{Args, F64, Func, Node, Sort};
+use super::node::{F64, Func, Node, NodeRef, Sort};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -93,7 +93,8 @@ struct Stored {
     nodes: IndexSet<Node, FxBuildHasher>,
     /// The sort of each node.
     sorts: Vec<Sort>,
-    symbols: indexmap::IndexMap<Box<str>, Sort, FxBuildHasher>,
+    /// Names with the sorts and expressions of what they name.
+    symbols: indexmap::IndexMap<Box<str>, (Sort, Expr), FxBuildHasher>,
     /// Whether any node is a double.
     floats: bool,
 }
@@ -112,8 +113,8 @@ impl Pool {
     /// A pool that holds only the truth values.
     pub fn new() -> Pool {
         let mut pool = Pool { stored: Arc::default(), meter: Meter::default() };
-        pool.intern(Node::Bool(false));
-        pool.intern(Node::Bool(true));
+        pool.intern(NodeRef::Bool(false));
+        pool.intern(NodeRef::Bool(true));
         pool
     }
 
@@ -132,30 +133,28 @@ impl Pool {
         self.stored.floats
     }
 
-    pub(super) fn intern(&mut self, node: Node) -> Expr {
-        self.charge(operands(&node));
-        if Arc::strong_count(&self.stored) > 1
-            && let Some(index) = self.stored.nodes.get_index_of(&node)
-        {
-            return Expr((index as u64) << 1);
-        }
-        let stored = Arc::make_mut(&mut self.stored);
-        let (index, new) = stored.nodes.insert_full(node);
-        if new {
-            let sort = stored.sort_of_node(index);
-            stored.sorts.push(sort);
-            stored.floats |= sort == Sort::Float;
-        }
+    pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Expr {
+        self.charge(operands(node));
+        let index = match self.stored.nodes.get_index_of(&node) {
+            Some(index) => index,
+            None => {
+                let sort = self.sort_of_node(node);
+                let stored = Arc::make_mut(&mut self.stored);
+                stored.sorts.push(sort);
+                stored.floats |= sort == Sort::Float;
+                stored.nodes.insert_full(node.to_node()).0
+            }
+        };
         Expr((index as u64) << 1)
     }
 
     pub(super) fn intern_call(&mut self, func: Func, args: &[Expr]) -> Expr {
-        self.intern(Node::Call(func, Args::from_slice(args)))
+        self.intern(NodeRef::Call(func, args))
     }
 
     /// The number of terms (long coefficients counting more), factors or operands of an expression; 1 where it has none.
     pub fn operands(&self, e: Expr) -> usize {
-        self.node(e).map_or(1, operands)
+        self.node(e).map_or(1, |node| operands(node.borrowed()))
     }
 
     /// The node behind a handle, or `None` when the handle itself carries the integer ([`Expr::as_inline`]).
@@ -181,13 +180,13 @@ impl Pool {
         let value = value.into();
         match value.to_i64().and_then(Expr::inline) {
             Some(e) => e,
-            None => self.intern(Node::Int(value)),
+            None => self.intern(NodeRef::Int(&value)),
         }
     }
 
     /// A double constant; all NaNs are one.
     pub fn float(&mut self, value: f64) -> Expr {
-        self.intern(Node::Float(F64(if value.is_nan() { f64::NAN } else { value })))
+        self.intern(NodeRef::Float(F64(if value.is_nan() { f64::NAN } else { value })))
     }
 
     /// A truth value.
@@ -204,16 +203,26 @@ impl Pool {
 
     /// The symbol of a name; one new to the pool gets `sort`, a known one keeps its own.
     pub fn symbol_of_sort(&mut self, name: &str, sort: Sort) -> Expr {
-        let index = match self.stored.symbols.get_index_of(name) {
-            Some(index) => index,
-            None => Arc::make_mut(&mut self.stored).symbols.insert_full(name.into(), sort).0,
-        };
-        self.intern(Node::Symbol(Symbol(index as u32)))
+        if let Some(&(_, e)) = self.stored.symbols.get(name) {
+            self.charge(1);
+            return e;
+        }
+        let symbols = &mut Arc::make_mut(&mut self.stored).symbols;
+        let index = symbols.insert_full(name.into(), (sort, Expr::ZERO)).0;
+        let e = self.intern(NodeRef::Symbol(Symbol(index as u32)));
+        Arc::make_mut(&mut self.stored).symbols[index].1 = e;
+        e
     }
 
     /// The expression of a symbol.
     pub fn symbol_expr(&mut self, symbol: Symbol) -> Expr {
-        self.intern(Node::Symbol(symbol))
+        match self.stored.symbols.get_index(symbol.0 as usize) {
+            Some((_, &(_, e))) => {
+                self.charge(1);
+                e
+            }
+            None => self.intern(NodeRef::Symbol(symbol)),
+        }
     }
 
     /// The symbol of a name, if the pool has one.
@@ -277,6 +286,21 @@ impl Pool {
         e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
     }
 
+    fn sort_of_node(&self, node: NodeRef<'_>) -> Sort {
+        match node {
+            NodeRef::Int(_) | NodeRef::Sum { .. } | NodeRef::Product(_) => Sort::Int,
+            NodeRef::Float(_) => Sort::Float,
+            NodeRef::Bool(_) => Sort::Bool,
+            NodeRef::Symbol(s) => {
+                self.stored.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
+            }
+            NodeRef::Call(func, args) => {
+                let operand = if func == Func::Ite { args.get(1) } else { args.first() };
+                func.sort(operand.map_or(Sort::Int, |&a| self.sort(a)))
+            }
+        }
+    }
+
     /// Calls `visit` with each direct operand of `e`.
     pub fn for_each_child(&self, e: Expr, mut visit: impl FnMut(Expr)) {
         match self.node(e) {
@@ -290,9 +314,18 @@ impl Pool {
     /// Every stored expression that `roots` are built of, themselves included, children before parents. Integers
     /// carried by their handle are left out.
     pub fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
+        self.closure(roots, |e, visit| self.for_each_child(e, visit)).into_vec()
+    }
+
+    /// As [`Pool::reachable`], where `for_each_part` calls its second argument with what an expression is taken to be built of.
+    pub(super) fn closure(
+        &self,
+        roots: &[Expr],
+        for_each_part: impl Fn(Expr, &mut dyn FnMut(Expr)),
+    ) -> SmallVec<[Expr; 8]> {
         let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack: SmallVec<[Expr; 16]> = roots.into();
-        let mut found: Vec<Expr> = Vec::new();
+        let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
+        let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
         while let Some(e) = stack.pop() {
             if e.index().is_none() {
                 continue;
@@ -308,7 +341,7 @@ impl Pool {
             };
             if new {
                 found.push(e);
-                self.for_each_child(e, |child| stack.push(child));
+                for_each_part(e, &mut |part| stack.push(part));
             }
         }
         self.charge(found.len());
@@ -323,29 +356,12 @@ impl Pool {
     }
 }
 
-impl Stored {
-    fn sort_of_node(&self, index: usize) -> Sort {
-        match &self.nodes[index] {
-            Node::Int(_) | Node::Sum { .. } | Node::Product(_) => Sort::Int,
-            Node::Float(_) => Sort::Float,
-            Node::Bool(_) => Sort::Bool,
-            Node::Symbol(s) => self.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, sort)| *sort),
-            Node::Call(func, args) => {
-                let operand = if *func == Func::Ite { args.get(1) } else { args.first() };
-                func.sort(
-                    operand.map_or(Sort::Int, |&a| a.index().map_or(Sort::Int, |index| self.sorts[index])),
-                )
-            }
-        }
-    }
-}
-
-fn operands(node: &Node) -> usize {
+fn operands(node: NodeRef<'_>) -> usize {
     match node {
         // Long coefficients count by their length in machine words.
-        Node::Sum { terms, .. } => terms.iter().map(|(_, c)| c.words()).sum(),
-        Node::Product(factors) => factors.len(),
-        Node::Call(_, args) => args.len(),
+        NodeRef::Sum { terms, .. } => terms.iter().map(|(_, c)| c.words()).sum(),
+        NodeRef::Product(factors) => factors.len(),
+        NodeRef::Call(_, args) => args.len(),
         _ => 1,
     }
 }

@@ -9,7 +9,7 @@ use crate::expr::{Expr, Int, Symbol};
 impl ShapeEnv {
     /// An expression as Python, in symbol names.
     pub fn text(&self, e: Expr) -> String {
-        print::python(&self.pool, e, &|s| self.pool.symbol_name(s).to_string())
+        print::python(&self.pool, e, &|s| self.pool.symbol_name(s))
     }
 
     /// The unbacked symbols of an expression.

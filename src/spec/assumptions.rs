@@ -101,9 +101,8 @@ impl<'p> Assumptions<'p> {
 
     /// An expression in the user's own names.
     pub fn shown(&self, e: Expr) -> String {
-        let name = |s: Symbol| {
-            self.names.get(&s).cloned().unwrap_or_else(|| self.env.pool.symbol_name(s).to_string())
-        };
+        let name =
+            |s: Symbol| self.names.get(&s).map_or_else(|| self.env.pool.symbol_name(s), String::as_str);
         text::print::python(&self.env.pool, e, &name)
     }
 }

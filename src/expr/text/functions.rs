@@ -1,4 +1,5 @@
 //! The functions that expression text names.
+use super::lexer::Op;
 use crate::expr::node::Func;
 
 /// What a name in front of `(` means.
@@ -23,7 +24,7 @@ pub(super) enum Function {
     /// A pair of value and condition.
     Pair,
     /// A comparison by its Python operator.
-    Compare(&'static str),
+    Compare(Op),
     /// All operands hold.
     And,
     /// Any operand holds.
@@ -100,6 +101,8 @@ pub(super) fn lookup(name: &str) -> Option<(Function, usize, usize)> {
         Some(_) => return None,
     };
     Some(match bare {
+        "Symbol" => (Symbol, 1, 1),
+        "Integer" => (Integer, 1, 1),
         "FloorDiv" | "CleanDiv" | "floordiv" => (FloorDiv, 2, 2),
         "CeilDiv" => (CeilDiv, 2, 2),
         "Mod" | "PythonMod" | "mod" => (Mod, 2, 2),
@@ -110,12 +113,12 @@ pub(super) fn lookup(name: &str) -> Option<(Function, usize, usize)> {
         "Where" | "ITE" | "sym_ite" => (Where, 3, 3),
         "Piecewise" => (Piecewise, 1, MANY),
         "ExprCondPair" => (Pair, 2, 2),
-        "Eq" | "Equality" | "eq" => (Compare("=="), 2, 2),
-        "Ne" | "Unequality" | "ne" => (Compare("!="), 2, 2),
-        "Lt" | "StrictLessThan" | "lt" => (Compare("<"), 2, MANY),
-        "Le" | "LessThan" | "le" => (Compare("<="), 2, MANY),
-        "Gt" | "StrictGreaterThan" | "gt" => (Compare(">"), 2, MANY),
-        "Ge" | "GreaterThan" | "ge" => (Compare(">="), 2, MANY),
+        "Eq" | "Equality" | "eq" => (Compare(Op::Equal), 2, 2),
+        "Ne" | "Unequality" | "ne" => (Compare(Op::NotEqual), 2, 2),
+        "Lt" | "StrictLessThan" | "lt" => (Compare(Op::Less), 2, MANY),
+        "Le" | "LessThan" | "le" => (Compare(Op::LessEqual), 2, MANY),
+        "Gt" | "StrictGreaterThan" | "gt" => (Compare(Op::Greater), 2, MANY),
+        "Ge" | "GreaterThan" | "ge" => (Compare(Op::GreaterEqual), 2, MANY),
         "And" => (And, 0, MANY),
         "Or" => (Or, 0, MANY),
         "Not" | "sym_not" | "not_" => (Not, 1, 1),
@@ -143,8 +146,6 @@ pub(super) fn lookup(name: &str) -> Option<(Function, usize, usize)> {
         "IsNonOverlappingAndDenseIndicator" => (DenseIndicator, 0, MANY),
         "Identity" => (Identity, 1, 1),
         "bool" => (Truth, 1, 1),
-        "Symbol" => (Symbol, 1, 1),
-        "Integer" => (Integer, 1, 1),
         "Rational" => (Rational, 1, 2),
         "Float" | "float" => (Float, 1, 1),
         "IntInfinity" | "Infinity" => (Infinity { negative: false }, 0, 0),

@@ -1,5 +1,6 @@
 //! Calls that were read before. Programs build long expressions of shorter ones that they write out again: the size behind fifty
 //! layers has that behind forty-nine in it.
+use super::lexer::Brackets;
 use super::read::{Dialect, ReadError, Reader, read};
 use crate::expr::{Expr, Pool};
 use rustc_hash::FxHashMap;
@@ -24,11 +25,14 @@ fn lone_symbol(text: &str) -> Option<&str> {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// The text of the call that begins at an offset, and what it was read as before; nothing where that is not remembered.
-    pub(super) fn known_call(&self, at: usize) -> Option<(&'a str, Option<Expr>)> {
+    /// The text of the call that begins at an offset and whose bracket comes next, and what it was read as before; nothing where that is not
+    /// remembered.
+    pub(super) fn known_call(&mut self, at: usize) -> Option<(&'a str, Option<Expr>)> {
         let known = self.known.as_ref()?;
-        let text = &self.lexer.text()[at..self.lexer.closed(at)?];
-        Some((text, known.0.get(text).copied()))
+        let text = self.lexer.text();
+        let brackets = self.brackets.get_or_insert_with(|| Brackets::of(text));
+        let call = &text[at..brackets.end_of_call(at, self.at)?];
+        Some((call, known.0.get(call).copied()))
     }
 
     /// Goes on behind a part of the text.

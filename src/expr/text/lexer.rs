@@ -1,5 +1,23 @@
 //! Splits expression text into tokens, one at a time.
 use super::read::ReadError;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// Declares the operators with their texts.
+macro_rules! operators {
+    ($($name:ident $text:literal),* $(,)?) => {
+        /// An operator or a bracket.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(super) enum Op { $($name),* }
+
+        impl Op {
+            /// The operator as it is written.
+            pub(super) fn text(self) -> &'static str {
+                match self { $(Op::$name => $text),* }
+            }
+        }
+    };
+}
 
 /// One token; names, numbers and string contents are slices of the text.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -13,7 +31,7 @@ pub(super) enum Token<'a> {
     /// What stands between quotes, escapes as written.
     Text(&'a str),
     /// An operator or a bracket.
-    Op(&'static str),
+    Op(Op),
     /// The end of the text.
     End,
 }
@@ -24,7 +42,7 @@ impl Token<'_> {
         match self {
             Token::Int(t) | Token::Float(t) | Token::Name(t) => format!("`{}`", clipped(t)),
             Token::Text(t) => format!("the string '{}'", clipped(t)),
-            Token::Op(t) => format!("`{t}`"),
+            Token::Op(op) => format!("`{}`", op.text()),
             Token::End => "the end".to_owned(),
         }
     }
@@ -38,42 +56,49 @@ pub(super) fn clipped(text: &str) -> String {
     }
 }
 
-/// Calls longer than this many bytes are not looked through, so that deep nesting costs a bounded amount for each byte.
-const MAX_CALL: usize = 1 << 12;
+operators! {
+    Power "**", FloorDiv "//", LeftShift "<<", RightShift ">>",
+    LessEqual "<=", GreaterEqual ">=", Equal "==", NotEqual "!=", Differs "<>",
+    Less "<", Greater ">", Assign "=",
+    Plus "+", Minus "-", Times "*", Divide "/", Percent "%",
+    Ampersand "&", Bar "|", Caret "^", Tilde "~", Bang "!",
+    Open "(", Close ")", OpenIndex "[", CloseIndex "]",
+    Comma ",", Point ".", Colon ":",
+}
 
 /// The operator that a text begins with.
-fn operator(text: &[u8]) -> Option<&'static str> {
+fn operator(text: &[u8]) -> Option<Op> {
     let second = text.get(1).copied().unwrap_or(0);
     Some(match (*text.first()?, second) {
-        (b'*', b'*') => "**",
-        (b'/', b'/') => "//",
-        (b'<', b'<') => "<<",
-        (b'>', b'>') => ">>",
-        (b'<', b'=') => "<=",
-        (b'>', b'=') => ">=",
-        (b'=', b'=') => "==",
-        (b'!', b'=') => "!=",
-        (b'<', b'>') => "<>",
-        (b'<', _) => "<",
-        (b'>', _) => ">",
-        (b'=', _) => "=",
-        (b'+', _) => "+",
-        (b'-', _) => "-",
-        (b'*', _) => "*",
-        (b'/', _) => "/",
-        (b'%', _) => "%",
-        (b'&', _) => "&",
-        (b'|', _) => "|",
-        (b'^', _) => "^",
-        (b'~', _) => "~",
-        (b'(', _) => "(",
-        (b')', _) => ")",
-        (b'[', _) => "[",
-        (b']', _) => "]",
-        (b',', _) => ",",
-        (b'.', _) => ".",
-        (b':', _) => ":",
-        (b'!', _) => "!",
+        (b'*', b'*') => Op::Power,
+        (b'/', b'/') => Op::FloorDiv,
+        (b'<', b'<') => Op::LeftShift,
+        (b'>', b'>') => Op::RightShift,
+        (b'<', b'=') => Op::LessEqual,
+        (b'>', b'=') => Op::GreaterEqual,
+        (b'=', b'=') => Op::Equal,
+        (b'!', b'=') => Op::NotEqual,
+        (b'<', b'>') => Op::Differs,
+        (b'<', _) => Op::Less,
+        (b'>', _) => Op::Greater,
+        (b'=', _) => Op::Assign,
+        (b'+', _) => Op::Plus,
+        (b'-', _) => Op::Minus,
+        (b'*', _) => Op::Times,
+        (b'/', _) => Op::Divide,
+        (b'%', _) => Op::Percent,
+        (b'&', _) => Op::Ampersand,
+        (b'|', _) => Op::Bar,
+        (b'^', _) => Op::Caret,
+        (b'~', _) => Op::Tilde,
+        (b'(', _) => Op::Open,
+        (b')', _) => Op::Close,
+        (b'[', _) => Op::OpenIndex,
+        (b']', _) => Op::CloseIndex,
+        (b',', _) => Op::Comma,
+        (b'.', _) => Op::Point,
+        (b':', _) => Op::Colon,
+        (b'!', _) => Op::Bang,
         _ => return None,
     })
 }
@@ -97,53 +122,42 @@ impl<'a> Lexer<'a> {
 
     /// The next token and its offset in bytes.
     pub(super) fn next(&mut self) -> Result<(Token<'a>, usize), ReadError> {
-        let blank = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
-        let blanks = self.text.as_bytes()[self.offset..].iter().take_while(|b| blank(b)).count();
-        let mut start = self.offset + blanks;
-        if self.text.as_bytes().get(start).is_some_and(|b| !b.is_ascii()) {
-            start = self.text.len() - self.text[start..].trim_start().len();
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        let mut start = self.offset;
+        while bytes.get(start).is_some_and(|b| matches!(b, b' ' | b'\t'..=b'\r')) {
+            start += 1;
         }
-        let rest = &self.text[start..];
-        let Some(&first) = rest.as_bytes().first() else {
+        if bytes.get(start).is_some_and(|b| !b.is_ascii()) {
+            start = text.len() - text[start..].trim_start().len();
+        }
+        let Some(&first) = bytes.get(start) else {
             self.offset = start;
             return Ok((Token::End, start));
         };
-        let after_point = rest.as_bytes().get(1);
-        let (token, length) =
-            if first.is_ascii_digit() || (first == b'.' && after_point.is_some_and(u8::is_ascii_digit)) {
-                self.number(rest, start)?
-            } else if let Some(end) = name_length(rest) {
-                (Token::Name(&rest[..end]), end)
-            } else if first == b'\'' || first == b'"' {
-                self.quoted(rest, char::from(first), start)?
-            } else if let Some(op) = operator(rest.as_bytes()) {
-                (Token::Op(op), op.len())
-            } else {
-                let first = rest.chars().next().unwrap_or_default();
-                return Err(self.error(start, format!("unexpected character {first:?}")));
-            };
-        self.offset = start + length;
-        Ok((token, start))
-    }
-
-    /// Where the bracket is closed that opens at `from`, or behind it after a name: the offset after the closing one. Not looked for
-    /// further than [`MAX_CALL`].
-    pub(super) fn closed(&self, from: usize) -> Option<usize> {
-        let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
-        for (i, &b) in self.text.as_bytes().iter().enumerate().skip(from).take(MAX_CALL) {
-            match (quote, b) {
-                _ if escaped => escaped = false,
-                (Some(_), b'\\') => escaped = true,
-                (Some(q), b) if b == q => quote = None,
-                (Some(_), _) => {}
-                (None, b'\'' | b'"') => quote = Some(b),
-                (None, b'(') => depth += 1,
-                (None, b')') if depth <= 1 => return (depth == 1).then_some(i + 1),
-                (None, b')') => depth -= 1,
-                _ => {}
+        let (token, end) = match CLASSES[usize::from(first)] {
+            Class::Letter => {
+                let end = name_end(text, start);
+                (Token::Name(&text[start..end]), end)
             }
-        }
-        None
+            Class::Digit => self.number(start)?,
+            Class::Other if first == b'.' && bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
+                self.number(start)?
+            }
+            Class::Other if matches!(first, b'\'' | b'"') => self.quoted(start)?,
+            Class::Other => match operator(&bytes[start..]) {
+                Some(op) => (Token::Op(op), start + op.text().len()),
+                None => {
+                    let first = text[start..].chars().next().unwrap_or_default();
+                    if !first.is_alphabetic() {
+                        return Err(self.error(start, format!("unexpected character {first:?}")));
+                    }
+                    let end = name_end(text, start);
+                    (Token::Name(&text[start..end]), end)
+                }
+            },
+        };
+        self.offset = end;
+        Ok((token, start))
     }
 
     /// Goes on at an offset.
@@ -151,7 +165,9 @@ impl<'a> Lexer<'a> {
         self.offset = offset;
     }
 
-    fn number(&self, rest: &'a str, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+    /// The number that begins at `start`, and where it ends.
+    fn number(&self, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+        let rest = &self.text[start..];
         let bytes = rest.as_bytes();
         let digits = |mut i: usize| {
             while bytes.get(i).is_some_and(u8::is_ascii_digit) {
@@ -175,18 +191,13 @@ impl<'a> Lexer<'a> {
             return Err(self.error(start, format!("{}: a number runs into a name", clipped(rest))));
         }
         let text = &rest[..end];
-        Ok((if end == whole { Token::Int(text) } else { Token::Float(text) }, end))
+        Ok((if end == whole { Token::Int(text) } else { Token::Float(text) }, start + end))
     }
 
-    fn quoted(&self, rest: &'a str, quote: char, start: usize) -> Result<(Token<'a>, usize), ReadError> {
-        let mut escaped = false;
-        for (i, c) in rest.char_indices().skip(1) {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                c if c == quote => return Ok((Token::Text(&rest[1..i]), i + 1)),
-                _ => {}
-            }
+    /// The string whose opening quote is at `start`, and where it ends.
+    fn quoted(&self, start: usize) -> Result<(Token<'a>, usize), ReadError> {
+        if let Some(end) = closing_quote(self.text.as_bytes(), start) {
+            return Ok((Token::Text(&self.text[start + 1..end]), end + 1));
         }
         Err(self.error(start, "expected a closing quote".to_owned()))
     }
@@ -204,21 +215,102 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The length of the name that a text begins with, if it begins with one.
-fn name_length(text: &str) -> Option<usize> {
+/// What a byte can be in a name or number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Digit,
+    Other,
+}
+
+/// The classes of all bytes.
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_digit() {
+            classes[byte as usize] = Class::Digit;
+        } else if byte.is_ascii_alphabetic() || byte == b'_' {
+            classes[byte as usize] = Class::Letter;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+/// Where the quote is closed that opens at `start`.
+fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes.get(start)?;
+    let mut i = start + 1;
+    loop {
+        match bytes.get(i)? {
+            b'\\' => i += 2,
+            b if b == quote => return Some(i),
+            _ => i += 1,
+        }
+    }
+}
+
+/// Where the name ends that begins at `start`.
+fn name_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
-    let first = bytes.first()?;
-    let plain = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-    if bytes.get(plain).is_none_or(u8::is_ascii) {
-        return (first.is_ascii_alphabetic() || *first == b'_').then_some(plain);
+    let mut end = start;
+    while bytes.get(end).is_some_and(|&b| CLASSES[usize::from(b)] != Class::Other) {
+        end += 1;
+    }
+    if bytes.get(end).is_none_or(u8::is_ascii) {
+        return end;
     }
     let named = |c: char| c.is_alphanumeric() || c == '_';
-    let begins = text.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
-    begins.then(|| text.find(|c| !named(c)).unwrap_or(text.len()))
+    text[start..].find(|c| !named(c)).map_or(text.len(), |length| start + length)
+}
+
+/// Longer calls than this many bytes are not looked up by their texts, so that deep nesting costs a bounded amount for each byte.
+const MAX_CALL: usize = 1 << 12;
+
+/// The round brackets of a text, in the order in which they open, with the offsets behind the closing ones.
+pub(super) struct Brackets(SmallVec<[(usize, Option<usize>); 8]>);
+
+impl Brackets {
+    pub(super) fn of(text: &str) -> Brackets {
+        let mut found: SmallVec<[(usize, Option<usize>); 8]> = SmallVec::new();
+        let mut open: SmallVec<[usize; 8]> = SmallVec::new();
+        let bytes = text.as_bytes();
+        let mut i = 0;
+        while let Some(&b) = bytes.get(i) {
+            match b {
+                b'(' => {
+                    open.push(found.len());
+                    found.push((i, None));
+                }
+                b')' => {
+                    if let Some(last) = open.pop() {
+                        found[last].1 = Some(i + 1);
+                    }
+                }
+                b'\'' | b'"' => match closing_quote(bytes, i) {
+                    Some(end) => i = end,
+                    None => break,
+                },
+                _ => {}
+            }
+            i += 1;
+        }
+        Brackets(found)
+    }
+
+    /// The offset behind a call that begins at `start` with a name and has its opening bracket at `open`; nothing of a long one.
+    pub(super) fn end_of_call(&self, start: usize, open: usize) -> Option<usize> {
+        let found = self.0.binary_search_by_key(&open, |(open, _)| *open).ok()?;
+        self.0[found].1.filter(|end| end - start <= MAX_CALL)
+    }
 }
 
 /// The string that quoted contents stand for.
-pub(super) fn unescaped(contents: &str) -> String {
+pub(super) fn unescaped(contents: &str) -> Cow<'_, str> {
+    if !contents.as_bytes().contains(&b'\\') {
+        return Cow::Borrowed(contents);
+    }
     let mut out = String::with_capacity(contents.len());
     let mut chars = contents.chars();
     while let Some(c) = chars.next() {
@@ -233,7 +325,7 @@ pub(super) fn unescaped(contents: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -243,21 +335,27 @@ mod tests {
     #[test]
     fn names_begin_with_a_letter_or_underscore() {
         let table = [
-            ("abc + 1", Some(3)),
-            ("_a1(2)", Some(3)),
-            ("_", Some(1)),
-            ("1a", None),
+            ("abc + 1", Some("abc")),
+            ("_a1(2)", Some("_a1")),
+            ("_", Some("_")),
             ("(a)", None),
             ("-a", None),
             ("", None),
-            ("größe2 + 1", Some("größe2".len())),
-            ("_größe", Some("_größe".len())),
-            ("2größe", None),
-            ("größe", Some("größe".len())),
-            ("a€", Some(1)),
+            ("größe2 + 1", Some("größe2")),
+            ("_größe", Some("_größe")),
+            ("größe", Some("größe")),
+            ("öl", Some("öl")),
+            ("a€", Some("a")),
         ];
-        for (text, length) in table {
-            assert_eq!(name_length(text), length, "{text}");
+        for (text, name) in table {
+            let first = match Lexer::new(text).next() {
+                Ok((Token::Name(name), 0)) => Some(name),
+                _ => None,
+            };
+            assert_eq!(first, name, "{text}");
+        }
+        for text in ["1a", "2größe", "€"] {
+            assert!(Lexer::new(text).next().is_err(), "{text}");
         }
     }
 
@@ -272,11 +370,11 @@ mod tests {
             ("f('\")')", Some(7)),
             ("f(a", None),
             ("f(')", None),
-            (")", None),
+            ("f)", None),
             ("a + b", None),
         ];
         for (text, end) in table {
-            assert_eq!(Lexer::new(text).closed(0), end, "{text}");
+            assert_eq!(Brackets::of(text).end_of_call(0, 1), end, "{text}");
         }
     }
 }

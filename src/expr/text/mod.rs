@@ -7,6 +7,8 @@ mod functions;
 pub mod known;
 mod lexer;
 pub mod print;
+mod print_compare;
+mod print_order;
 mod print_parts;
 pub mod read;
 mod read_calls;

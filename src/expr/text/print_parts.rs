@@ -1,9 +1,12 @@
 //! The text of one node, given the texts of its operands.
 use super::functions::REAL_FUNCTIONS;
-use super::print::Printer;
+use super::print::{Piece, Printer};
+use super::print_order::{degree, natural_order, reading_class, reading_order, subject};
 use crate::expr::node::Node;
-use crate::expr::{Expr, Func, Int, Pool};
-use std::cmp::Ordering;
+use crate::expr::{Expr, Func, Int};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// Whose manner an expression is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,421 +37,358 @@ pub(super) enum Binding {
     Atom,
 }
 
-/// A text with what is to be known to put it into another.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub(super) text: String,
-    pub(super) binding: Binding,
+/// The magnitude of `coefficient` times `monomial`, negated or not.
+#[derive(Clone, Copy)]
+pub(super) struct Term<'a> {
+    pub(super) monomial: Expr,
+    pub(super) coefficient: &'a Int,
+    pub(super) negative: bool,
 }
 
-impl Piece {
-    pub(super) fn atom(text: String) -> Piece {
-        Piece { text, binding: Binding::Atom }
-    }
+/// The terms of a sum, or of one side of a comparison.
+pub(super) type Terms<'a> = SmallVec<[Term<'a>; 4]>;
 
-    /// A number, which a minus sign makes looser.
-    pub(super) fn number(text: String) -> Piece {
-        let binding = if text.starts_with('-') { Binding::Unary } else { Binding::Atom };
-        Piece { text, binding }
-    }
-
-    pub(super) fn at_least(self, least: Binding) -> String {
-        if self.binding >= least { self.text } else { format!("({})", self.text) }
-    }
-}
-
-/// Terms with their coefficients, and a constant.
-struct Linear {
-    terms: Vec<(Expr, Int)>,
-    constant: Int,
-}
-
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     /// The text of a node whose operands have been written.
-    pub(super) fn node_piece(&self, e: Expr) -> Piece {
-        match self.pool.node(e) {
+    pub(super) fn node(&mut self, e: Expr) -> Piece {
+        let pool = self.pool;
+        match pool.node(e) {
             None => self.piece(e),
-            Some(Node::Int(value)) => Piece::number(value.to_string()),
-            Some(Node::Float(value)) => Piece::number(float_text(value.0)),
-            Some(Node::Bool(true)) => Piece::atom("True".to_owned()),
-            Some(Node::Bool(false)) => Piece::atom("False".to_owned()),
-            Some(Node::Symbol(symbol)) => Piece::atom((self.names)(*symbol)),
+            Some(Node::Int(value)) => self.piece_of(|p| p.integer(value, value.is_negative())),
+            Some(Node::Float(value)) => self.piece_of(|p| p.float(value.0)),
+            Some(Node::Bool(true)) => self.piece_of(|p| p.atom("True")),
+            Some(Node::Bool(false)) => self.piece_of(|p| p.atom("False")),
+            Some(Node::Symbol(symbol)) => self.piece_of(|p| {
+                (p.names)(*symbol, &mut p.text);
+                Binding::Atom
+            }),
             Some(Node::Sum { constant, terms }) => {
-                self.linear(Linear { terms: terms.to_vec(), constant: constant.clone() })
+                let signed = terms.iter().map(|(monomial, coefficient)| Term {
+                    monomial: *monomial,
+                    coefficient,
+                    negative: coefficient.is_negative(),
+                });
+                let terms: Terms<'_> = signed.collect();
+                self.piece_of(|p| p.linear(&terms, constant, constant.is_negative()))
             }
             Some(Node::Product(factors)) => self.product(factors),
             Some(Node::Call(func, args)) => self.call(*func, args),
         }
     }
 
-    fn product(&self, factors: &[(Expr, u32)]) -> Piece {
-        let mut texts: Vec<String> = factors
-            .iter()
-            .map(|&(atom, power)| match power {
-                1 => self.at_least(Binding::Unary, atom),
-                _ => format!("{}**{power}", self.at_least(Binding::Atom, atom)),
-            })
-            .collect();
-        texts.sort_by(|a, b| reading_order(a, b));
+    /// Appends something that needs no brackets anywhere.
+    pub(super) fn atom(&mut self, text: &str) -> Binding {
+        self.text.push_str(text);
+        Binding::Atom
+    }
+
+    /// Appends a number, which a minus sign makes looser.
+    pub(super) fn number(&mut self, value: i64) -> Binding {
+        self.text.push_str(itoa::Buffer::new().format(value));
+        if value < 0 { Binding::Unary } else { Binding::Atom }
+    }
+
+    /// Appends the magnitude of an integer, with a minus sign in front if it is to be `negative`.
+    pub(super) fn integer(&mut self, value: &Int, negative: bool) -> Binding {
+        if negative {
+            self.text.push('-');
+        }
+        match value {
+            Int::Small(v) => self.text.push_str(itoa::Buffer::new().format(v.unsigned_abs())),
+            Int::Big(_) => self.text.push_str(&value.abs().to_string()),
+        }
+        if negative { Binding::Unary } else { Binding::Atom }
+    }
+
+    /// Appends a double as a literal that reads back to the same bits; infinity as one beyond the range of doubles.
+    pub(super) fn float(&mut self, value: f64) -> Binding {
+        let start = self.text.len();
+        match value {
+            f64::INFINITY => self.text.push_str("1e999"),
+            f64::NEG_INFINITY => self.text.push_str("-1e999"),
+            v if v.is_nan() => self.text.push_str("nan"),
+            v => self.text.push_str(&format!("{v:?}")),
+        }
+        if self.text[start..].starts_with('-') { Binding::Unary } else { Binding::Atom }
+    }
+
+    fn product(&mut self, factors: &[(Expr, u32)]) -> Piece {
+        let mut pieces: SmallVec<[Piece; 4]> = SmallVec::with_capacity(factors.len());
+        for &(atom, power) in factors {
+            let base = self.piece(atom);
+            pieces.push(match power {
+                1 => self.enclosed(Binding::Unary, base),
+                _ => self.piece_of(|p| {
+                    p.push_at_least(Binding::Atom, base);
+                    p.text.push_str("**");
+                    p.number(i64::from(power));
+                    Binding::Power
+                }),
+            });
+        }
+        self.sort(&mut pieces);
         // A single factor has a power: else it would be no product.
         let binding = if let [_] = factors { Binding::Power } else { Binding::Product };
-        Piece { text: texts.join("*"), binding }
+        self.piece_of(|p| {
+            p.join(&pieces, "*");
+            binding
+        })
     }
 
-    /// A sum: by degree, then by name; a positive term first where there is one; the constant last.
-    fn linear(&self, sum: Linear) -> Piece {
-        let mut terms: Vec<(u64, Piece, Int)> =
-            sum.terms.into_iter().map(|(m, c)| (degree(self.pool, m), self.piece(m), c)).collect();
-        terms.sort_by(|(d, p, _), (e, q, _)| e.cmp(d).then_with(|| reading_order(&p.text, &q.text)));
-        match terms.iter().position(|(_, _, c)| c.is_positive()) {
-            Some(first) => terms[..=first].rotate_right(1),
-            None if sum.constant.is_positive() => {
-                let mut text = sum.constant.to_string();
-                for (_, piece, c) in terms {
-                    push_term(&mut text, piece, &c);
-                }
-                return Piece { text, binding: Binding::Sum };
+    /// Sorts texts of operands whose order is free.
+    fn sort(&self, pieces: &mut [Piece]) {
+        pieces.sort_by(|&a, &b| reading_order(self.shown(a), self.shown(b)));
+    }
+
+    /// The text of a subexpression, in brackets unless it binds at least as tightly as `least`.
+    fn enclosed(&mut self, least: Binding, piece: Piece) -> Piece {
+        match piece.binding >= least {
+            true => piece,
+            false => self.piece_of(|p| {
+                p.push_at_least(least, piece);
+                Binding::Atom
+            }),
+        }
+    }
+
+    fn join(&mut self, pieces: &[Piece], separator: &str) {
+        for (i, &piece) in pieces.iter().enumerate() {
+            if i > 0 {
+                self.text.push_str(separator);
             }
-            None => {}
+            self.push(piece);
         }
+    }
+
+    /// Appends a sum: by degree, then by name; a positive term first where there is one; the constant last. The constant's magnitude is
+    /// written, with a minus sign if it is `negative`.
+    pub(super) fn linear(&mut self, terms: &[Term<'_>], constant: &Int, negative: bool) -> Binding {
         if terms.is_empty() {
-            return Piece::number(sum.constant.to_string());
+            return self.integer(constant, negative);
         }
-        let single = terms.len() == 1 && sum.constant.is_zero();
-        let binding = match (single, terms.first()) {
-            (true, Some((_, piece, c))) if c.is_one() => piece.binding,
-            (true, _) => Binding::Product,
+        let mut terms: SmallVec<[(Reverse<u64>, u8, Piece, Term<'_>); 4]> = terms
+            .iter()
+            .map(|&term| {
+                let piece = self.piece(term.monomial);
+                (Reverse(degree(self.pool, term.monomial)), reading_class(self.shown(piece)), piece, term)
+            })
+            .collect();
+        terms.sort_by(|(d, c, p, _), (e, b, q, _)| {
+            (d, c).cmp(&(e, b)).then_with(|| natural_order(self.shown(*p), self.shown(*q)))
+        });
+        let first = terms.iter().position(|(.., term)| !term.negative);
+        if let Some(first) = first {
+            terms[..=first].rotate_right(1);
+        }
+        let constant_first = first.is_none() && !constant.is_zero() && !negative;
+        if constant_first {
+            self.integer(constant, false);
+        }
+        let single = terms.len() == 1 && constant.is_zero();
+        let binding = match terms.first() {
+            Some((.., piece, term)) if single && !term.negative && is_unit(term.coefficient) => piece.binding,
+            _ if single => Binding::Product,
             _ => Binding::Sum,
         };
-        let mut text = String::new();
-        for (_, piece, c) in terms {
-            push_term(&mut text, piece, &c);
+        for (i, (.., piece, term)) in terms.iter().enumerate() {
+            self.push_term(*piece, term, i == 0 && !constant_first);
         }
-        if !sum.constant.is_zero() {
-            text.push_str(if sum.constant.is_negative() { " - " } else { " + " });
-            text.push_str(&sum.constant.abs().to_string());
+        if !constant_first && !constant.is_zero() {
+            self.text.push_str(if negative { " - " } else { " + " });
+            self.integer(constant, false);
         }
-        Piece { text, binding }
+        binding
     }
 
-    fn call(&self, func: Func, args: &[Expr]) -> Piece {
+    /// Appends a term to a sum.
+    fn push_term(&mut self, piece: Piece, term: &Term<'_>, first: bool) {
+        self.text.push_str(match (first, term.negative) {
+            (true, true) => "-",
+            (true, false) => "",
+            (false, true) => " - ",
+            (false, false) => " + ",
+        });
+        if is_unit(term.coefficient) {
+            // A leading minus binds more tightly than a quotient does.
+            let least = if first && term.negative { Binding::Product } else { Binding::Quotient };
+            self.push_at_least(least, piece);
+        } else {
+            self.integer(term.coefficient, false);
+            self.text.push('*');
+            self.push_at_least(Binding::Product, piece);
+        }
+    }
+
+    fn call(&mut self, func: Func, args: &[Expr]) -> Piece {
         let sympy = self.style == Style::Sympy;
-        let named = |name: &str| Piece::atom(format!("{name}({})", self.list(args)));
         match (func, args) {
-            (Func::IsZero, &[p]) => self.equation(p, true),
-            (Func::NotPositive, &[p]) => self.inequality(p),
-            (Func::Not, &[a]) => self.negation(a),
-            (Func::And | Func::Or, _) => self.connective(func, args),
-            (Func::FloorDiv, &[a, b]) if sympy => Piece::atom(format!(
-                "({}//{})",
-                self.at_least(Binding::Atom, a),
-                self.at_least(Binding::Atom, b)
-            )),
+            (Func::IsZero, &[p]) => return self.equation(p, true),
+            (Func::NotPositive, &[p]) => return self.inequality(p),
+            (Func::Not, &[a]) => return self.negation(a),
+            _ => {}
+        }
+        let mut pieces: SmallVec<[Piece; 4]> = args.iter().map(|&a| self.piece(a)).collect();
+        match (func, pieces.as_slice()) {
+            (Func::And | Func::Or, _) => self.connective(func, &pieces),
+            (Func::FloorDiv, &[a, b]) if sympy => self.piece_of(|p| {
+                p.text.push('(');
+                p.push_at_least(Binding::Atom, a);
+                p.text.push_str("//");
+                p.push_at_least(Binding::Atom, b);
+                p.atom(")")
+            }),
             (Func::FloorDiv, &[a, b]) => self.quotient(" // ", a, b),
             (Func::Mod, &[a, b]) if !sympy => self.quotient(" % ", a, b),
             (Func::Ratio, &[a, b]) => self.quotient("/", a, b),
             (Func::IntTrueDiv | Func::FloatTrueDiv, &[a, b]) if !sympy => self.quotient(" / ", a, b),
             (Func::Min | Func::Max, _) => {
-                let mut texts: Vec<String> = args.iter().map(|&a| self.piece(a).text).collect();
-                texts.sort_by(|a, b| reading_order(a, b));
+                self.sort(&mut pieces);
                 let name = match (func, sympy) {
                     (Func::Min, true) => "Min",
                     (Func::Min, false) => "min",
                     (_, true) => "Max",
                     (_, false) => "max",
                 };
-                Piece::atom(format!("{name}({})", texts.join(", ")))
+                self.named("", name, &pieces)
             }
-            (Func::Pow, &[_, n]) if self.pool.as_int(n).is_some_and(|k| k.is_negative()) => {
-                named("PowByNatural")
+            (Func::Pow, _)
+                if args.get(1).and_then(|&n| self.pool.as_int(n)).is_some_and(|k| k.is_negative()) =>
+            {
+                self.named("", "PowByNatural", &pieces)
             }
             (Func::Pow, &[a, n]) => self.power(a, n),
             (Func::FloatPow, &[a, n]) if !sympy => self.power(a, n),
-            (Func::Ite, &[c, p, q]) if !sympy => Piece {
-                text: format!(
-                    "{} if {} else {}",
-                    self.at_least(Binding::Or, p),
-                    self.at_least(Binding::Or, c),
-                    self.at_least(Binding::Conditional, q)
-                ),
-                binding: Binding::Conditional,
-            },
+            (Func::Ite, &[c, p, q]) if !sympy => self.piece_of(|printer| {
+                printer.push_at_least(Binding::Or, p);
+                printer.text.push_str(" if ");
+                printer.push_at_least(Binding::Or, c);
+                printer.text.push_str(" else ");
+                printer.push_at_least(Binding::Conditional, q);
+                Binding::Conditional
+            }),
             (Func::BitAnd | Func::BitOr | Func::BitXor, &[a, b]) => {
-                let (a, b) = self.number_last(a, b);
+                let (a, b) = self.number_last(args, a, b);
                 match func {
-                    _ if sympy => Piece::atom(format!("{}({})", call_name(func, true), self.list(&[a, b]))),
+                    _ if sympy => self.named("", &call_name(func, true).1, &[a, b]),
                     Func::BitAnd => self.infix(" & ", Binding::BitAnd, a, b),
                     Func::BitOr => self.infix(" | ", Binding::BitOr, a, b),
                     _ => self.infix(" ^ ", Binding::BitXor, a, b),
                 }
             }
             (Func::FloatAdd, &[a, b]) => {
-                let (a, b) = self.number_last(a, b);
-                match self.pool.as_float(b) {
-                    Some(v) if v.is_sign_negative() && !v.is_nan() => Piece {
-                        text: format!("{} - {}", self.at_least(Binding::Sum, a), float_text(-v)),
-                        binding: Binding::Sum,
-                    },
+                let (a, b) = self.number_last(args, a, b);
+                // A constant stands last.
+                match args.iter().find_map(|&e| self.pool.as_float(e)) {
+                    Some(v) if v.is_sign_negative() && !v.is_nan() => self.piece_of(|p| {
+                        p.push_at_least(Binding::Sum, a);
+                        p.text.push_str(" - ");
+                        p.float(-v);
+                        Binding::Sum
+                    }),
                     _ => self.infix(" + ", Binding::Sum, a, b),
                 }
             }
             (Func::FloatMul, &[a, b]) => {
-                let (a, b) = self.number_last(a, b);
-                let (a, b) = if self.pool.is_constant(b) { (b, a) } else { (a, b) };
+                let (a, b) = self.number_last(args, a, b);
+                let constant = args.iter().any(|&e| self.pool.is_constant(e));
+                let (a, b) = if constant { (b, a) } else { (a, b) };
                 self.infix("*", Binding::Product, a, b)
             }
             (Func::FloatEq, &[a, b]) => {
-                let (a, b) = self.number_last(a, b);
-                self.comparison("==", self.piece(a), self.piece(b))
+                let (a, b) = self.number_last(args, a, b);
+                self.float_equation("Eq(", " == ", a, b)
             }
             (Func::FloatLt, &[a, b]) => self.infix(" < ", Binding::Comparison, a, b),
             (Func::FloatLe, &[a, b]) => self.infix(" <= ", Binding::Comparison, a, b),
-            (Func::TruncToFloat, _) if !sympy => {
-                Piece::atom(format!("float(math.trunc({}))", self.list(args)))
+            (Func::TruncToFloat, _) if !sympy => self.piece_of(|p| {
+                p.text.push_str("float(math.trunc(");
+                p.join(&pieces, ", ");
+                p.atom("))")
+            }),
+            _ => {
+                let (prefix, name) = call_name(func, sympy);
+                self.named(prefix, &name, &pieces)
             }
-            _ => named(&call_name(func, sympy)),
         }
     }
 
-    fn list(&self, args: &[Expr]) -> String {
-        args.iter().map(|&a| self.piece(a).text).collect::<Vec<_>>().join(", ")
+    /// A call of a function by its name.
+    fn named(&mut self, prefix: &str, name: &str, args: &[Piece]) -> Piece {
+        self.piece_of(|p| {
+            p.text.push_str(prefix);
+            p.text.push_str(name);
+            p.text.push('(');
+            p.join(args, ", ");
+            p.atom(")")
+        })
     }
 
-    /// Two operands whose order is free, a constant last.
-    fn number_last(&self, a: Expr, b: Expr) -> (Expr, Expr) {
-        let key = |e: Expr| (self.pool.is_constant(e), self.piece(e).text);
-        let ((p, x), (q, y)) = (key(a), key(b));
-        if p.cmp(&q).then_with(|| reading_order(&x, &y)).is_gt() { (b, a) } else { (a, b) }
+    /// The texts of two operands whose order is free, a constant last.
+    pub(super) fn number_last(&self, args: &[Expr], a: Piece, b: Piece) -> (Piece, Piece) {
+        let constant = |i: usize| args.get(i).is_some_and(|&e| self.pool.is_constant(e));
+        let order = constant(0).cmp(&constant(1));
+        let order = order.then_with(|| reading_order(self.shown(a), self.shown(b)));
+        if order.is_gt() { (b, a) } else { (a, b) }
     }
 
     /// A binary operator that associates to the left.
-    fn infix(&self, op: &str, binding: Binding, a: Expr, b: Expr) -> Piece {
+    fn infix(&mut self, op: &str, binding: Binding, a: Piece, b: Piece) -> Piece {
         let left = if binding == Binding::Comparison { Binding::BitOr } else { binding };
-        let (left, right) = (self.piece(a).at_least(left), self.piece(b));
-        let right = if right.binding > binding { right.text } else { format!("({})", right.text) };
-        Piece { text: format!("{left}{op}{right}"), binding }
+        self.piece_of(|p| {
+            p.push_at_least(left, a);
+            p.text.push_str(op);
+            p.push_bare(b.binding > binding, b);
+            binding
+        })
     }
 
     /// A quotient or remainder; what is divided stands in brackets when it is a sum, product or quotient.
-    fn quotient(&self, op: &str, a: Expr, b: Expr) -> Piece {
-        let text = format!("{}{op}{}", self.at_least(Binding::Unary, a), self.at_least(Binding::Unary, b));
-        Piece { text, binding: Binding::Quotient }
+    fn quotient(&mut self, op: &str, a: Piece, b: Piece) -> Piece {
+        self.piece_of(|p| {
+            p.push_at_least(Binding::Unary, a);
+            p.text.push_str(op);
+            p.push_at_least(Binding::Unary, b);
+            Binding::Quotient
+        })
     }
 
-    fn power(&self, a: Expr, n: Expr) -> Piece {
-        let text = format!("{}**{}", self.at_least(Binding::Atom, a), self.at_least(Binding::Unary, n));
-        Piece { text, binding: Binding::Power }
+    fn power(&mut self, a: Piece, n: Piece) -> Piece {
+        self.piece_of(|p| {
+            p.push_at_least(Binding::Atom, a);
+            p.text.push_str("**");
+            p.push_at_least(Binding::Unary, n);
+            Binding::Power
+        })
     }
 
-    fn connective(&self, func: Func, args: &[Expr]) -> Piece {
+    fn connective(&mut self, func: Func, args: &[Piece]) -> Piece {
         let (op, binding, least) = match (self.style, func) {
             (Style::Sympy, Func::And) => (" & ", Binding::BitAnd, Binding::Unary),
             (Style::Sympy, _) => (" | ", Binding::BitOr, Binding::Unary),
             (Style::Python, Func::And) => (" and ", Binding::And, Binding::Not),
             (Style::Python, _) => (" or ", Binding::Or, Binding::Not),
         };
-        let mut texts: Vec<String> = args.iter().map(|&a| self.at_least(least, a)).collect();
-        texts.sort_by(|a, b| natural_order(subject(a), subject(b)).then_with(|| a.cmp(b)));
-        Piece { text: texts.join(op), binding }
-    }
-
-    fn negation(&self, a: Expr) -> Piece {
-        match (self.pool.as_call(a), self.style) {
-            (Some((Func::IsZero, &[p])), _) => self.equation(p, false),
-            (Some((Func::FloatEq, &[a, b])), _) => {
-                let (a, b) = self.number_last(a, b);
-                self.comparison("!=", self.piece(a), self.piece(b))
-            }
-            (_, Style::Sympy) => {
-                Piece { text: format!("~{}", self.at_least(Binding::Atom, a)), binding: Binding::Unary }
-            }
-            (_, Style::Python) => {
-                Piece { text: format!("not {}", self.at_least(Binding::Not, a)), binding: Binding::Not }
-            }
-        }
-    }
-
-    fn comparison(&self, op: &str, a: Piece, b: Piece) -> Piece {
-        let function = match op {
-            "==" => "Eq",
-            "!=" => "Ne",
-            _ => "",
-        };
-        if self.style == Style::Sympy && !function.is_empty() {
-            return Piece::atom(format!("{function}({}, {})", a.text, b.text));
-        }
-        let text = format!("{} {op} {}", a.at_least(Binding::BitOr), b.at_least(Binding::BitOr));
-        Piece { text, binding: Binding::Comparison }
-    }
-
-    /// `p == 0` or `p != 0`.
-    fn equation(&self, p: Expr, equal: bool) -> Piece {
-        let Sides { left, right, constant, .. } = self.sides(p, true);
-        let left = self.linear(Linear { terms: left, constant: Int::ZERO });
-        let right = self.linear(Linear { terms: right, constant });
-        self.comparison(if equal { "==" } else { "!=" }, left, right)
-    }
-
-    /// `p <= 0`.
-    fn inequality(&self, p: Expr) -> Piece {
-        let Sides { left, right, constant, swapped } = self.sides(p, false);
-        // One constant step between variable sides is what a strict comparison says.
-        let step = Int::from(if swapped { 1 } else { -1 });
-        let strict = !right.is_empty() && constant == step;
-        let constant = if strict { Int::ZERO } else { constant };
-        let op = match (swapped, strict) {
-            (false, false) => "<=",
-            (false, true) => "<",
-            (true, false) => ">=",
-            (true, true) => ">",
-        };
-        let left = self.linear(Linear { terms: left, constant: Int::ZERO });
-        let right = self.linear(Linear { terms: right, constant });
-        self.comparison(op, left, right)
-    }
-
-    /// The sides on which the terms of a comparison of `p` with zero are written; an equation is rather solved for a symbol, an
-    /// inequality rather without a negative constant.
-    fn sides(&self, p: Expr, solved: bool) -> Sides {
-        let poly = self.pool.poly(p);
-        let (mut positive, mut negative) = (Vec::new(), Vec::new());
-        for (monomial, c) in poly.terms {
-            if c.is_positive() { positive.push((monomial, c)) } else { negative.push((monomial, -c)) }
-        }
-        let straight = Sides { left: positive, right: negative, constant: -&poly.constant, swapped: false };
-        let swapped = Sides {
-            left: straight.right.clone(),
-            right: straight.left.clone(),
-            constant: poly.constant,
-            swapped: true,
-        };
-        match (straight.left.is_empty(), straight.right.is_empty()) {
-            (true, _) => swapped,
-            (_, true) => straight,
-            _ if self.compare_sides(&swapped, &straight, solved).is_lt() => swapped,
-            _ => straight,
-        }
-    }
-
-    /// Which of two ways to write a comparison is the better (lesser) one: a plain symbol on the left and no negative constant on the
-    /// right (which of them first, `solved` says), else the longer side on the left, else the names in order.
-    fn compare_sides(&self, a: &Sides, b: &Sides, solved: bool) -> Ordering {
-        let rank = |sides: &Sides| {
-            let plain = |side: &[(Expr, Int)]| match side {
-                [(m, c)] => c.is_one() && self.pool.as_symbol(*m).is_some(),
-                _ => false,
-            };
-            let text = self.linear(Linear { terms: sides.left.clone(), constant: Int::ZERO }).text;
-            let length = if plain(&sides.left) { 0 } else { text.len() };
-            // A negative step of one becomes a strict comparison.
-            let negative = sides.constant.is_negative() && sides.constant != Int::from(-1);
-            let compound = !plain(&sides.left);
-            let (first, second) = if solved { (compound, negative) } else { (negative, compound) };
-            (first, second, std::cmp::Reverse(length), text)
-        };
-        let ((p, q, r, text_a), (x, y, z, text_b)) = (rank(a), rank(b));
-        (p, q, r).cmp(&(x, y, z)).then_with(|| reading_order(&text_a, &text_b))
+        let mut pieces: SmallVec<[Piece; 4]> = args.iter().map(|&a| self.enclosed(least, a)).collect();
+        pieces.sort_by(|&a, &b| {
+            let (a, b) = (self.shown(a), self.shown(b));
+            natural_order(subject(a), subject(b)).then_with(|| a.cmp(b))
+        });
+        self.piece_of(|p| {
+            p.join(&pieces, op);
+            binding
+        })
     }
 }
 
-/// A comparison of `left` with `right + constant`, all coefficients positive: `left - right - constant` is the polynomial that is
-/// compared with zero, or its negative when `swapped`.
-struct Sides {
-    left: Vec<(Expr, Int)>,
-    right: Vec<(Expr, Int)>,
-    constant: Int,
-    swapped: bool,
+/// Whether a coefficient is 1 or -1.
+pub(super) fn is_unit(c: &Int) -> bool {
+    matches!(c, Int::Small(1 | -1))
 }
 
-/// Appends `c * piece` to a sum.
-fn push_term(text: &mut String, piece: Piece, c: &Int) {
-    let first = text.is_empty();
-    text.push_str(match (first, c.is_negative()) {
-        (true, true) => "-",
-        (true, false) => "",
-        (false, true) => " - ",
-        (false, false) => " + ",
-    });
-    let magnitude = c.abs();
-    if magnitude.is_one() {
-        // A leading minus binds more tightly than a quotient does.
-        let least = if first && c.is_negative() { Binding::Product } else { Binding::Quotient };
-        text.push_str(&piece.at_least(least));
-    } else {
-        text.push_str(&format!("{magnitude}*{}", piece.at_least(Binding::Product)));
-    }
-}
-
-/// The number of factors of a monomial.
-fn degree(pool: &Pool, monomial: Expr) -> u64 {
-    match pool.node(monomial) {
-        Some(Node::Product(factors)) => factors.iter().map(|(_, power)| u64::from(*power)).sum(),
-        _ => 1,
-    }
-}
-
-/// The order of operands of an operation that has none: numbers, names, calls, what begins with a bracket; each by
-/// name.
-fn reading_order(a: &str, b: &str) -> Ordering {
-    let class = |text: &str| match text.as_bytes().first() {
-        Some(b'0'..=b'9' | b'-') => 0,
-        Some(b'(') => 3,
-        _ if text.contains('(') => 2,
-        _ => 1,
-    };
-    class(a).cmp(&class(b)).then_with(|| natural_order(a, b))
-}
-
-/// What a condition begins to speak of: `s0 >= 2` of `(s0 >= 2)`, `s0, 2)` of `Ne(s0, 2)`. Conditions on one symbol stand
-/// together when they are sorted by it.
-fn subject(condition: &str) -> &str {
-    let mut rest = condition;
-    while let Some(shorter) =
-        ["(", "~", "not ", "Eq(", "Ne(", "Mod("].iter().find_map(|p| rest.strip_prefix(p))
-    {
-        rest = shorter;
-    }
-    rest
-}
-
-/// The order of texts in which runs of digits compare as numbers, so that `s2` comes before `s10`.
-fn natural_order(a: &str, b: &str) -> Ordering {
-    let (a_bytes, b_bytes) = (a.as_bytes(), b.as_bytes());
-    let (mut i, mut j) = (0, 0);
-    while i < a_bytes.len() && j < b_bytes.len() {
-        let (x, y) = (digits_at(a_bytes, i), digits_at(b_bytes, j));
-        if x > i && y > j {
-            let (p, q) = (a[i..x].trim_start_matches('0'), b[j..y].trim_start_matches('0'));
-            match p.len().cmp(&q.len()).then_with(|| p.cmp(q)) {
-                Ordering::Equal => (i, j) = (x, y),
-                order => return order,
-            }
-        } else if a_bytes[i] == b_bytes[j] {
-            (i, j) = (i + 1, j + 1);
-        } else {
-            return a_bytes[i].cmp(&b_bytes[j]);
-        }
-    }
-    (a_bytes.len() - i).cmp(&(b_bytes.len() - j)).then_with(|| a.cmp(b))
-}
-
-/// The end of the run of digits that begins at `start`.
-fn digits_at(bytes: &[u8], start: usize) -> usize {
-    bytes[start..].iter().position(|b| !b.is_ascii_digit()).map_or(bytes.len(), |n| start + n)
-}
-
-/// A double as a literal that reads back to the same bits; infinity as one beyond the range of doubles.
-fn float_text(value: f64) -> String {
-    if value.is_infinite() {
-        return if value > 0.0 { "1e999" } else { "-1e999" }.to_owned();
-    }
-    if value.is_nan() { "nan".to_owned() } else { format!("{value:?}") }
-}
-
-/// The name of a function that is written as a call.
-fn call_name(func: Func, sympy: bool) -> String {
+/// The name of a function that is written as a call, and what stands before it.
+fn call_name(func: Func, sympy: bool) -> (&'static str, Cow<'static, str>) {
     if let Some((name, _)) = REAL_FUNCTIONS.iter().find(|(_, f)| *f == func) {
-        return if sympy { format!("OpaqueUnaryFn_{name}") } else { format!("math.{name}") };
+        return (if sympy { "OpaqueUnaryFn_" } else { "math." }, Cow::Borrowed(name));
     }
     let (in_sympy, in_python) = match func {
         Func::Mod => ("Mod", "Mod"),
@@ -469,7 +409,7 @@ fn call_name(func: Func, sympy: bool) -> String {
         Func::RoundDecimal => ("RoundDecimal", "round"),
         Func::TruncToFloat => ("TruncToFloat", "TruncToFloat"),
         // What remains is written by operators.
-        _ => return format!("{func:?}"),
+        _ => return ("", Cow::Owned(format!("{func:?}"))),
     };
-    if sympy { in_sympy } else { in_python }.to_owned()
+    ("", Cow::Borrowed(if sympy { in_sympy } else { in_python }))
 }

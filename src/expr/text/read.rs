@@ -3,12 +3,14 @@
 //! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<` `>>`, `+` `-`,
 //! `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
 use super::known::KnownCalls;
-use super::lexer::{Lexer, Token, clipped};
+use super::lexer::{Brackets, Lexer, Op, Token, clipped};
+use super::read_operators::infix;
 use super::source::SourcePath;
 use crate::expr::node::{Node, Sort};
 use crate::expr::{Expr, Int, Pool, Symbol};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 
 /// Texts longer than this many bytes are refused.
 const MAX_TEXT: usize = 1 << 18;
@@ -99,7 +101,8 @@ pub fn expression_in(
     read(pool, text, dialect, sources, None)
 }
 
-/// Reads an expression; `known` has the calls read before.
+/// Reads an expression; `known` has the calls read before. What those said of divisors and symbols is not known: with them, nothing is
+/// remarked.
 pub(super) fn read<'a>(
     pool: &mut Pool,
     text: &'a str,
@@ -117,6 +120,7 @@ pub(super) fn read<'a>(
     };
     let (token, at) = lexer.next()?;
     let max_nodes = pool.len() + MAX_NEW_NODES;
+    let remarks = known.is_none();
     let mut reader = Reader {
         lexer,
         token,
@@ -127,6 +131,8 @@ pub(super) fn read<'a>(
         // What a call means is not said by its text alone where `/` is Python's.
         known: known.filter(|_| !python),
         names_are_sources: dialect == Dialect::Formula,
+        brackets: None,
+        remarks,
         depth: 0,
         max_nodes,
         divisors: IndexSet::default(),
@@ -148,7 +154,8 @@ pub(super) fn read<'a>(
 fn names_python(text: &str) -> bool {
     const MARKS: [&str; 7] =
         ["L[", ".size()", ".shape[", ".stride()", ".storage_offset()", "math.", "torch."];
-    text.contains(['[', '.']) && MARKS.iter().any(|mark| text.contains(mark))
+    let has = |b| text.as_bytes().contains(&b);
+    (has(b'[') || has(b'.')) && MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// How tightly an operator binds.
@@ -192,7 +199,7 @@ impl Level {
 
 /// What a part of the text stands for.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Operand {
+pub(super) enum Operand<'a> {
     /// An expression.
     Expr(Expr),
     /// `oo`, `int_oo` or `math.inf`, which only comparisons, minima and maxima know.
@@ -200,10 +207,10 @@ pub(super) enum Operand {
         /// `-oo`.
         negative: bool,
     },
-    /// A string, as an argument.
-    Text(String),
+    /// A string as an argument, escapes as written.
+    Text(&'a str),
     /// Several operands in brackets.
-    Tuple(Vec<Operand>),
+    Tuple(Vec<Operand<'a>>),
 }
 
 /// The state of reading one text.
@@ -216,6 +223,10 @@ pub(super) struct Reader<'a, 's> {
     pub(super) python: bool,
     pub(super) names_are_sources: bool,
     pub(super) known: Option<&'s mut KnownCalls<'a>>,
+    /// Where the brackets of the text close, once that has been asked.
+    pub(super) brackets: Option<Brackets>,
+    /// Whether divisors and assumptions are asked for.
+    pub(super) remarks: bool,
     depth: u32,
     max_nodes: usize,
     divisors: IndexSet<Expr, FxBuildHasher>,
@@ -230,7 +241,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Takes the operator `op` if it comes next.
-    pub(super) fn take(&mut self, op: &'static str) -> Result<bool, ReadError> {
+    pub(super) fn take(&mut self, op: Op) -> Result<bool, ReadError> {
         let found = self.token == Token::Op(op);
         if found {
             self.advance()?;
@@ -239,8 +250,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Takes the operator `op`, which must come next.
-    pub(super) fn require(&mut self, op: &'static str) -> Result<(), ReadError> {
-        if self.take(op)? { Ok(()) } else { Err(self.expected(&format!("`{op}`"))) }
+    pub(super) fn require(&mut self, op: Op) -> Result<(), ReadError> {
+        if self.take(op)? { Ok(()) } else { Err(self.expected(&format!("`{}`", op.text()))) }
     }
 
     /// The error of a token that is not what was expected.
@@ -254,6 +265,9 @@ impl<'a> Reader<'a, '_> {
 
     /// Remembers a divisor that may be zero.
     pub(super) fn divisor(&mut self, divisor: Expr) {
+        if !self.remarks {
+            return;
+        }
         let nonzero = self.pool.is_constant(divisor)
             && self.pool.constant_value(divisor).is_some_and(|value| value.as_bool());
         if !nonzero {
@@ -262,7 +276,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// The expression an operand is.
-    pub(super) fn number(&mut self, operand: Operand, at: usize) -> Result<Expr, ReadError> {
+    pub(super) fn number(&mut self, operand: Operand<'_>, at: usize) -> Result<Expr, ReadError> {
         match operand {
             Operand::Expr(e) => Ok(e),
             Operand::Infinity { .. } => {
@@ -274,7 +288,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reads an operand that takes in operators of `least` level and above.
-    pub(super) fn operand(&mut self, least: Level) -> Result<Operand, ReadError> {
+    pub(super) fn operand(&mut self, least: Level) -> Result<Operand<'a>, ReadError> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(self.at, format!("nested deeper than {MAX_DEPTH} levels")));
         }
@@ -284,7 +298,7 @@ impl<'a> Reader<'a, '_> {
         result
     }
 
-    fn operators(&mut self, least: Level) -> Result<Operand, ReadError> {
+    fn operators(&mut self, least: Level) -> Result<Operand<'a>, ReadError> {
         let start = self.at;
         let mut left = self.prefixed(least)?;
         while let Some((level, op)) = infix(self.token) {
@@ -311,7 +325,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// An operand with the prefix operators before it.
-    fn prefixed(&mut self, least: Level) -> Result<Operand, ReadError> {
+    fn prefixed(&mut self, least: Level) -> Result<Operand<'a>, ReadError> {
         let at = self.at;
         match self.token {
             Token::Name("not") if least <= Level::Not => {
@@ -320,17 +334,17 @@ impl<'a> Reader<'a, '_> {
                 let operand = self.number(operand, at)?;
                 Ok(Operand::Expr(self.pool.not(operand)))
             }
-            Token::Op(op @ ("-" | "+" | "~")) if least <= Level::Unary => {
+            Token::Op(op @ (Op::Minus | Op::Plus | Op::Tilde)) if least <= Level::Unary => {
                 self.advance()?;
                 let operand = self.operand(Level::Unary)?;
-                if let (Operand::Infinity { negative }, "-" | "+") = (&operand, op) {
-                    return Ok(Operand::Infinity { negative: *negative != (op == "-") });
+                if let (Operand::Infinity { negative }, Op::Minus | Op::Plus) = (&operand, op) {
+                    return Ok(Operand::Infinity { negative: *negative != (op == Op::Minus) });
                 }
                 let operand = self.number(operand, at)?;
                 Ok(Operand::Expr(match op {
-                    "-" => self.pool.neg(operand),
-                    "~" if self.pool.sort(operand) == Sort::Bool => self.pool.not(operand),
-                    "~" => {
+                    Op::Minus => self.pool.neg(operand),
+                    Op::Tilde if self.pool.sort(operand) == Sort::Bool => self.pool.not(operand),
+                    Op::Tilde => {
                         // In two's complement ~n is -n - 1.
                         let negated = self.pool.neg(operand);
                         self.pool.sub(negated, Expr::ONE)
@@ -343,7 +357,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// A number, name, call, source, or something in brackets.
-    fn atom(&mut self) -> Result<Operand, ReadError> {
+    fn atom(&mut self) -> Result<Operand<'a>, ReadError> {
         let at = self.at;
         match self.token {
             Token::Int(digits) => {
@@ -359,25 +373,25 @@ impl<'a> Reader<'a, '_> {
             }
             Token::Text(_) => Err(self.expected("an operand")),
             Token::Name(name) => self.name(name),
-            Token::Op("(") => {
+            Token::Op(Op::Open) => {
                 self.advance()?;
-                self.bracketed(")")
+                self.bracketed(Op::Close)
             }
-            Token::Op("[") => {
+            Token::Op(Op::OpenIndex) => {
                 self.advance()?;
-                self.bracketed("]")
+                self.bracketed(Op::CloseIndex)
             }
             _ => Err(self.expected("an operand")),
         }
     }
 
     /// What stands between brackets of which the first has been taken: one operand, or a list.
-    fn bracketed(&mut self, close: &'static str) -> Result<Operand, ReadError> {
+    fn bracketed(&mut self, close: Op) -> Result<Operand<'a>, ReadError> {
         let mut items = Vec::new();
-        let mut list = close == "]";
+        let mut list = close == Op::CloseIndex;
         while self.token != Token::Op(close) {
             items.push(self.operand(Level::Conditional)?);
-            if !self.take(",")? {
+            if !self.take(Op::Comma)? {
                 break;
             }
             list = true;
@@ -407,27 +421,28 @@ impl<'a> Reader<'a, '_> {
     fn run(
         &mut self,
         level: Level,
-        op: &'static str,
+        op: Option<Op>,
         first: Expr,
         start: usize,
-    ) -> Result<Operand, ReadError> {
+    ) -> Result<Operand<'a>, ReadError> {
         // Runs of one associative operator are combined together, which keeps long ones from taking quadratic time.
-        let (mut op, mut operands) = (op, vec![first]);
+        let (mut op, mut operands) = (op, SmallVec::<[Expr; 4]>::from_slice(&[first]));
         loop {
             self.advance()?;
             let at = self.at;
             let right = self.operand(level.tighter())?;
             let right = self.number(right, at)?;
             match op {
-                "-" => {
+                Some(Op::Minus) => {
                     let negated = self.pool.neg(right);
                     operands.push(negated);
                 }
-                "+" | "*" | "&" | "|" | "^" | "and" | "or" => operands.push(right),
-                _ => {
+                Some(op @ (Op::Divide | Op::FloorDiv | Op::Percent | Op::LeftShift | Op::RightShift)) => {
                     let left = self.combined(level, &operands, start)?;
-                    operands = vec![self.divide_or_shift(op, left, right, at)?];
+                    operands.clear();
+                    operands.push(self.divide_or_shift(op, left, right, at)?);
                 }
+                _ => operands.push(right),
             }
             match infix(self.token) {
                 Some((next, name)) if next == level => op = name,
@@ -455,22 +470,4 @@ impl<'a> Reader<'a, '_> {
     pub(super) fn text(&self) -> &'a str {
         self.lexer.text()
     }
-}
-
-/// The level of an infix operator.
-pub(super) fn infix(token: Token<'_>) -> Option<(Level, &'static str)> {
-    Some(match token {
-        Token::Name("if") => (Level::Conditional, "if"),
-        Token::Name("or") => (Level::Or, "or"),
-        Token::Name("and") => (Level::And, "and"),
-        Token::Op(op @ ("==" | "!=" | "<>" | "<" | "<=" | ">" | ">=")) => (Level::Comparison, op),
-        Token::Op(op @ "|") => (Level::BitOr, op),
-        Token::Op(op @ "^") => (Level::BitXor, op),
-        Token::Op(op @ "&") => (Level::BitAnd, op),
-        Token::Op(op @ ("<<" | ">>")) => (Level::Shift, op),
-        Token::Op(op @ ("+" | "-")) => (Level::Sum, op),
-        Token::Op(op @ ("*" | "/" | "//" | "%")) => (Level::Product, op),
-        Token::Op(op @ "**") => (Level::Power, op),
-        _ => return None,
-    })
 }

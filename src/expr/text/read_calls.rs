@@ -1,32 +1,39 @@
 //! Reading names: constants, symbols, function calls and sources.
 use super::functions::{Function, lookup};
-use super::lexer::{Token, clipped, unescaped};
+use super::lexer::{Op, Token, clipped, unescaped};
 use super::read::{Assumption, Level, Operand, ReadError, Reader};
 use super::source::{Property, SourcePath, Step};
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
+use smallvec::SmallVec;
 
-/// Words that are no symbols.
-const RESERVED: [&str; 9] = ["and", "or", "not", "if", "else", "in", "is", "lambda", "None"];
+/// The positional arguments of a call.
+type Args<'a> = SmallVec<[Operand<'a>; 2]>;
 
 /// The arguments of a call.
 struct Arguments<'a> {
-    positional: Vec<Operand>,
-    keywords: Vec<(&'a str, Operand)>,
+    positional: Args<'a>,
+    /// Keywords, and whether `True` is what they are given.
+    keywords: SmallVec<[(&'a str, bool); 3]>,
+}
+
+/// Whether a word is no symbol.
+fn is_reserved(word: &str) -> bool {
+    matches!(word, "and" | "or" | "not" | "if" | "else" | "in" | "is" | "lambda" | "None")
 }
 
 impl<'a> Reader<'a, '_> {
     /// What begins with a name.
-    pub(super) fn name(&mut self, name: &str) -> Result<Operand, ReadError> {
+    pub(super) fn name(&mut self, name: &str) -> Result<Operand<'a>, ReadError> {
         let at = self.at;
-        if RESERVED.contains(&name) {
+        if is_reserved(name) {
             return Err(self.expected("an operand"));
         }
         self.advance()?;
-        if self.token == Token::Op("[") || self.token == Token::Op(".") {
+        if self.token == Token::Op(Op::OpenIndex) || self.token == Token::Op(Op::Point) {
             return self.dotted(name, at);
         }
-        if self.token == Token::Op("(") {
+        if self.token == Token::Op(Op::Open) {
             return self.call(name, at);
         }
         Ok(match name {
@@ -44,16 +51,16 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `math.floor(...)`, `math.inf`, or a source.
-    fn dotted(&mut self, root: &str, at: usize) -> Result<Operand, ReadError> {
-        let mut path = SourcePath { root: root.to_owned(), steps: Vec::new(), property: None };
-        if matches!(root, "L" | "G") && self.token == Token::Op("[") {
+    fn dotted(&mut self, root: &str, at: usize) -> Result<Operand<'a>, ReadError> {
+        let mut path = SourcePath { root: String::new(), steps: Vec::new(), property: None };
+        if matches!(root, "L" | "G") && self.token == Token::Op(Op::OpenIndex) {
             match self.subscript()? {
                 Step::Key(key) => path.root = key,
                 _ => return Err(self.error(at, format!("expected the name of an input, as in {root}['x']"))),
             }
         } else if let "math" | "torch" | "operator" | "_operator" | "builtins" | "sympy" = root {
             let mut full = root.to_owned();
-            while self.take(".")? {
+            while self.take(Op::Point)? {
                 let Token::Name(part) = self.token else { return Err(self.expected("a name")) };
                 full = format!("{full}.{part}");
                 self.advance()?;
@@ -61,16 +68,18 @@ impl<'a> Reader<'a, '_> {
             return match full.as_str() {
                 "math.inf" | "torch.inf" => Ok(Operand::Infinity { negative: false }),
                 "math.nan" => Ok(Operand::Expr(self.pool.float(f64::NAN))),
-                _ if self.token == Token::Op("(") => self.call(&full, at),
+                _ if self.token == Token::Op(Op::Open) => self.call(&full, at),
                 _ => Err(self.error(at, format!("{} is neither a number nor called", clipped(&full)))),
             };
+        } else {
+            path.root = root.to_owned();
         }
         self.source_steps(&mut path)?;
         self.source(&path, at)
     }
 
     /// What a source is.
-    fn source(&mut self, path: &SourcePath, at: usize) -> Result<Operand, ReadError> {
+    fn source(&mut self, path: &SourcePath, at: usize) -> Result<Operand<'a>, ReadError> {
         match (self.sources)(path) {
             Some(e) => Ok(Operand::Expr(e)),
             None => {
@@ -81,15 +90,15 @@ impl<'a> Reader<'a, '_> {
 
     fn source_steps(&mut self, path: &mut SourcePath) -> Result<(), ReadError> {
         loop {
-            if self.token == Token::Op("[") {
+            if self.token == Token::Op(Op::OpenIndex) {
                 let step = self.subscript()?;
                 path.steps.push(step);
-            } else if self.take(".")? {
+            } else if self.take(Op::Point)? {
                 let Token::Name(name) = self.token else { return Err(self.expected("a name")) };
                 self.advance()?;
-                let called = self.take("(")?;
+                let called = self.take(Op::Open)?;
                 if called {
-                    self.require(")")?;
+                    self.require(Op::Close)?;
                 }
                 let dimension = match name {
                     "storage_offset" if called => {
@@ -119,10 +128,10 @@ impl<'a> Reader<'a, '_> {
 
     /// `['key']` or `[3]`.
     fn subscript(&mut self) -> Result<Step, ReadError> {
-        self.require("[")?;
-        let negative = self.take("-")?;
+        self.require(Op::OpenIndex)?;
+        let negative = self.take(Op::Minus)?;
         let step = match self.token {
-            Token::Text(key) if !negative => Step::Key(unescaped(key)),
+            Token::Text(key) if !negative => Step::Key(unescaped(key).into_owned()),
             Token::Int(digits) => match digits.parse::<i64>() {
                 Ok(index) => Step::Index(if negative { -index } else { index }),
                 Err(_) => return Err(self.expected("an index")),
@@ -130,12 +139,12 @@ impl<'a> Reader<'a, '_> {
             _ => return Err(self.expected("a key or an index")),
         };
         self.advance()?;
-        self.require("]")?;
+        self.require(Op::CloseIndex)?;
         Ok(step)
     }
 
     /// A call of `name`, whose bracket comes next.
-    fn call(&mut self, name: &str, at: usize) -> Result<Operand, ReadError> {
+    fn call(&mut self, name: &str, at: usize) -> Result<Operand<'a>, ReadError> {
         let text = match self.known_call(at) {
             Some((text, Some(e))) => {
                 self.skip(at, text)?;
@@ -154,14 +163,14 @@ impl<'a> Reader<'a, '_> {
     /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)
     fn arguments(&mut self) -> Result<Arguments<'a>, ReadError> {
         self.advance()?;
-        let mut arguments = Arguments { positional: Vec::new(), keywords: Vec::new() };
-        while self.token != Token::Op(")") {
+        let mut arguments = Arguments { positional: Args::new(), keywords: SmallVec::new() };
+        while self.token != Token::Op(Op::Close) {
             self.argument(&mut arguments)?;
-            if !self.take(",")? {
+            if !self.take(Op::Comma)? {
                 break;
             }
         }
-        self.require(")")?;
+        self.require(Op::Close)?;
         Ok(arguments)
     }
 
@@ -169,13 +178,13 @@ impl<'a> Reader<'a, '_> {
         match self.token {
             Token::Text(text) => {
                 self.advance()?;
-                arguments.positional.push(Operand::Text(unescaped(text)));
+                arguments.positional.push(Operand::Text(text));
             }
             Token::Name(keyword) if self.keyword_follows(keyword) => {
                 self.advance()?;
                 self.advance()?;
                 let value = self.operand(Level::Conditional)?;
-                arguments.keywords.push((keyword, value));
+                arguments.keywords.push((keyword, value == Operand::Expr(self.pool.bool(true))));
             }
             _ => {
                 let value = self.operand(Level::Conditional)?;
@@ -185,7 +194,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn called(&mut self, name: &str, arguments: Arguments<'a>, at: usize) -> Result<Operand, ReadError> {
+    fn called(&mut self, name: &str, arguments: Arguments<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         let Some((function, least, most)) = lookup(name) else {
             return Err(self.error(at, format!("unknown function {}", clipped(name))));
         };
@@ -226,20 +235,20 @@ impl<'a> Reader<'a, '_> {
 
     fn declared_symbol(
         &mut self,
-        args: Vec<Operand>,
-        keywords: &[(&str, Operand)],
+        args: Args<'a>,
+        keywords: &[(&str, bool)],
         at: usize,
-    ) -> Result<Operand, ReadError> {
+    ) -> Result<Operand<'a>, ReadError> {
         let Some(Operand::Text(name)) = args.first() else {
             return Err(self.error(at, "expected the symbol's name in quotes".to_owned()));
         };
+        let name = &unescaped(name);
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(self.error(at, format!("'{}' cannot name a symbol", clipped(name))));
         }
         let e = self.pool.symbol(name);
-        let truth = self.pool.bool(true);
-        let said = |keyword: &str| keywords.iter().any(|(k, v)| *k == keyword && *v == Operand::Expr(truth));
-        if let Some(symbol) = self.pool.as_symbol(e) {
+        let said = |keyword: &str| keywords.iter().any(|&(k, holds)| k == keyword && holds);
+        if let (true, Some(symbol)) = (self.remarks, self.pool.as_symbol(e)) {
             let entry = self.assumptions.entry(symbol).or_insert(Assumption {
                 symbol,
                 integer: false,
@@ -253,12 +262,12 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(e))
     }
 
-    fn apply(&mut self, function: Function, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+    fn apply(&mut self, function: Function, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         match function {
             Function::Compare(op) => return self.chain(op, args, at),
             Function::Extremum(func) => return self.extremum(func, args, at),
             Function::Piecewise => return self.piecewise(args, at),
-            Function::Pair => return Ok(Operand::Tuple(args)),
+            Function::Pair => return Ok(Operand::Tuple(args.into_vec())),
             Function::Infinity { negative } => return Ok(Operand::Infinity { negative }),
             Function::Float => return self.float_call(args, at),
             Function::Identity => return args.into_iter().next().ok_or_else(|| self.expected("an operand")),
@@ -295,7 +304,7 @@ impl<'a> Reader<'a, '_> {
             }
             (Function::Add, []) => Expr::ZERO,
             (Function::Mul, []) => Expr::ONE,
-            (Function::Add, all) => self.folded(all, at, Pool::add)?,
+            (Function::Add, all) => self.sum(all, at)?,
             (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
             (Function::Pow, &[a, n]) => return self.power(a, n, at),
             (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
@@ -346,9 +355,9 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// The expressions of operands; a single list stands for its members.
-    fn numbers(&mut self, args: Vec<Operand>, at: usize) -> Result<Vec<Expr>, ReadError> {
+    fn numbers(&mut self, args: Args<'a>, at: usize) -> Result<SmallVec<[Expr; 4]>, ReadError> {
         let args = spread(args);
-        let mut numbers = Vec::with_capacity(args.len());
+        let mut numbers = SmallVec::with_capacity(args.len());
         for operand in args {
             numbers.push(self.number(operand, at)?);
         }
@@ -356,9 +365,9 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `Float('2.5')` or `float(s0)`.
-    fn float_call(&mut self, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+    fn float_call(&mut self, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         match args.into_iter().next() {
-            Some(Operand::Text(text)) => match text.trim() {
+            Some(Operand::Text(text)) => match unescaped(text).trim() {
                 "inf" | "+inf" | "oo" => Ok(Operand::Infinity { negative: false }),
                 "-inf" | "-oo" => Ok(Operand::Infinity { negative: true }),
                 digits => Ok(Operand::Expr(self.float(digits, at)?)),
@@ -373,8 +382,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `Lt(a, b, c)`: each operand compared with the next.
-    fn chain(&mut self, op: &'static str, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
-        let mut links = Vec::with_capacity(args.len());
+    fn chain(&mut self, op: Op, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
+        let mut links: SmallVec<[Expr; 2]> = SmallVec::new();
         for pair in args.windows(2) {
             links.push(self.compare(op, pair[0].clone(), at, pair[1].clone(), at)?);
         }
@@ -387,25 +396,25 @@ impl<'a> Reader<'a, '_> {
     /// `a op b`, either of which may be infinite: construction knows that no integer is.
     pub(super) fn compare(
         &mut self,
-        op: &str,
-        a: Operand,
+        op: Op,
+        a: Operand<'_>,
         a_at: usize,
-        b: Operand,
+        b: Operand<'_>,
         b_at: usize,
     ) -> Result<Expr, ReadError> {
         let (a, b) = (self.extended(a, a_at)?, self.extended(b, b_at)?);
         Ok(match op {
-            "==" => self.pool.eq(a, b),
-            "<" => self.pool.lt(a, b),
-            "<=" => self.pool.le(a, b),
-            ">" => self.pool.gt(a, b),
-            ">=" => self.pool.ge(a, b),
+            Op::Equal => self.pool.eq(a, b),
+            Op::Less => self.pool.lt(a, b),
+            Op::LessEqual => self.pool.le(a, b),
+            Op::Greater => self.pool.gt(a, b),
+            Op::GreaterEqual => self.pool.ge(a, b),
             _ => self.pool.ne(a, b),
         })
     }
 
     /// The expression of an operand that meets a double, for which infinity is a number.
-    fn extended(&mut self, operand: Operand, at: usize) -> Result<Expr, ReadError> {
+    fn extended(&mut self, operand: Operand<'_>, at: usize) -> Result<Expr, ReadError> {
         match operand {
             Operand::Infinity { negative } => {
                 Ok(self.pool.float(if negative { f64::NEG_INFINITY } else { f64::INFINITY }))
@@ -415,7 +424,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// A minimum or maximum; infinite operands win or fall away.
-    fn extremum(&mut self, func: Func, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+    fn extremum(&mut self, func: Func, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         let args = spread(args);
         let float = args.iter().any(|a| matches!(a, Operand::Expr(e) if self.pool.sort(*e) == Sort::Float));
         let winner = Operand::Infinity { negative: func == Func::Min };
@@ -438,12 +447,12 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `Piecewise((p, c), ..., (q, True))`: the value of the first condition that holds.
-    fn piecewise(&mut self, args: Vec<Operand>, at: usize) -> Result<Operand, ReadError> {
+    fn piecewise(&mut self, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         let mut branches = Vec::with_capacity(args.len());
         for branch in args {
             match branch {
                 Operand::Tuple(pair) if pair.len() == 2 => {
-                    let pair = self.numbers(pair, at)?;
+                    let pair = self.numbers(pair.into(), at)?;
                     let condition = self.pool.truth(pair[1]);
                     branches.push((pair[0], condition));
                 }
@@ -460,9 +469,9 @@ impl<'a> Reader<'a, '_> {
 }
 
 /// The members of a single list, or the operands themselves.
-fn spread(args: Vec<Operand>) -> Vec<Operand> {
-    match args.as_slice() {
-        [Operand::Tuple(members)] => members.clone(),
+fn spread(mut args: Args<'_>) -> Args<'_> {
+    match args.as_mut_slice() {
+        [Operand::Tuple(members)] => std::mem::take(members).into(),
         _ => args,
     }
 }

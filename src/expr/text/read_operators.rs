@@ -1,12 +1,13 @@
 //! What the operators of expression text do.
-use super::lexer::Token;
-use super::read::{Level, Operand, ReadError, Reader, infix};
+use super::lexer::{Op, Token};
+use super::read::{Level, Operand, ReadError, Reader};
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
+use smallvec::SmallVec;
 
-impl Reader<'_, '_> {
+impl<'a> Reader<'a, '_> {
     /// `left if c else q`.
-    pub(super) fn conditional(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+    pub(super) fn conditional(&mut self, left: Operand<'a>, start: usize) -> Result<Operand<'a>, ReadError> {
         self.advance()?;
         let at = self.at;
         let condition = self.operand(Level::Or)?;
@@ -28,10 +29,10 @@ impl Reader<'_, '_> {
     }
 
     /// A chain `a < b <= c`, which holds when each of its links does.
-    pub(super) fn comparisons(&mut self, left: Operand, start: usize) -> Result<Operand, ReadError> {
+    pub(super) fn comparisons(&mut self, left: Operand<'a>, start: usize) -> Result<Operand<'a>, ReadError> {
         let (mut left, mut at) = (left, start);
-        let mut links = Vec::new();
-        while let Some((Level::Comparison, op)) = infix(self.token) {
+        let mut links = SmallVec::<[Expr; 2]>::new();
+        while let Some((Level::Comparison, Some(op))) = infix(self.token) {
             self.advance()?;
             let right_at = self.at;
             let right = self.operand(Level::Comparison.tighter())?;
@@ -53,7 +54,7 @@ impl Reader<'_, '_> {
         let combined = match level {
             Level::Or => self.pool.or(operands),
             Level::And => self.pool.and(operands),
-            Level::Sum => return self.folded(operands, at, Pool::add),
+            Level::Sum => return self.sum(operands, at),
             Level::Product => return self.folded(operands, at, Pool::mul),
             Level::BitOr => self.bitwise(Func::BitOr, operands, at)?,
             Level::BitXor => self.bitwise(Func::BitXor, operands, at)?,
@@ -90,6 +91,15 @@ impl Reader<'_, '_> {
         })
     }
 
+    /// The sum of operands: of integers at once, else as [`Self::folded`].
+    pub(super) fn sum(&mut self, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
+        if operands.iter().any(|&e| self.pool.is_inexact(e)) {
+            return self.folded(operands, at, Pool::add);
+        }
+        let sum = self.pool.sum(operands.iter().copied());
+        self.checked(sum, at)
+    }
+
     /// Sum or product: of integers in a balanced tree, of doubles from left to right, as they do not associate.
     pub(super) fn folded(
         &mut self,
@@ -102,9 +112,9 @@ impl Reader<'_, '_> {
             let rest = operands.get(1..).unwrap_or_default();
             return Ok(rest.iter().fold(first, |left, &right| combine(self.pool, left, right)));
         }
-        let mut round = operands.to_vec();
+        let mut round: SmallVec<[Expr; 4]> = operands.into();
         while round.len() > 1 {
-            let mut next = Vec::with_capacity(round.len().div_ceil(2));
+            let mut next = SmallVec::with_capacity(round.len().div_ceil(2));
             for pair in round.chunks(2) {
                 next.push(match *pair {
                     [a, b] => {
@@ -122,22 +132,22 @@ impl Reader<'_, '_> {
     /// `left op right` of the operators that do not associate.
     pub(super) fn divide_or_shift(
         &mut self,
-        op: &str,
+        op: Op,
         left: Expr,
         right: Expr,
         at: usize,
     ) -> Result<Expr, ReadError> {
         let result = match op {
-            "//" => {
+            Op::FloorDiv => {
                 self.divisor(right);
                 self.pool.floor_div(left, right)
             }
-            "%" => self.remainder(left, right, at)?,
-            "<<" => {
+            Op::Percent => self.remainder(left, right, at)?,
+            Op::LeftShift => {
                 let factor = self.pool.pow(Expr::from(2), right);
                 self.pool.mul(left, factor)
             }
-            ">>" => {
+            Op::RightShift => {
                 let divisor = self.pool.pow(Expr::from(2), right);
                 self.pool.floor_div(left, divisor)
             }
@@ -164,7 +174,7 @@ impl Reader<'_, '_> {
     }
 
     /// `base ** exponent`.
-    pub(super) fn power(&mut self, base: Expr, exponent: Expr, at: usize) -> Result<Operand, ReadError> {
+    pub(super) fn power(&mut self, base: Expr, exponent: Expr, at: usize) -> Result<Operand<'a>, ReadError> {
         let float = self.pool.is_inexact(exponent) || self.pool.sort(base) == Sort::Float;
         if let (false, Some(k)) = (float, self.pool.as_int(exponent))
             && k.is_negative()
@@ -177,4 +187,28 @@ impl Reader<'_, '_> {
         let power = self.pool.pow(base, exponent);
         Ok(Operand::Expr(self.checked(power, at)?))
     }
+}
+
+/// The level of an infix operator, and the operator where it is no word.
+pub(super) fn infix(token: Token<'_>) -> Option<(Level, Option<Op>)> {
+    let op = match token {
+        Token::Op(op) => op,
+        Token::Name("if") => return Some((Level::Conditional, None)),
+        Token::Name("or") => return Some((Level::Or, None)),
+        Token::Name("and") => return Some((Level::And, None)),
+        _ => return None,
+    };
+    let level = match op {
+        Op::Equal | Op::NotEqual | Op::Differs => Level::Comparison,
+        Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => Level::Comparison,
+        Op::Bar => Level::BitOr,
+        Op::Caret => Level::BitXor,
+        Op::Ampersand => Level::BitAnd,
+        Op::LeftShift | Op::RightShift => Level::Shift,
+        Op::Plus | Op::Minus => Level::Sum,
+        Op::Times | Op::Divide | Op::FloorDiv | Op::Percent => Level::Product,
+        Op::Power => Level::Power,
+        _ => return None,
+    };
+    Some((level, Some(op)))
 }
