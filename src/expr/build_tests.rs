@@ -317,3 +317,44 @@ fn products_of_up_to_400_terms_are_multiplied_out() {
     let mut terms = |x: Expr, y: Expr| pool.mul_poly(&pool.poly(x), &pool.poly(y)).terms.len();
     assert_eq!((terms(twenty, other), terms(more, other)), (400, 1));
 }
+
+#[test]
+fn a_sum_of_many_is_that_of_one_after_the_other() {
+    let mut pool = Pool::new();
+    let table: [&[&str]; 6] = [
+        &[],
+        &["s0", "2*s1 + 3", "-s0", "s0*s1", "-3"],
+        &["s0", "-s0"],
+        &["s0/2", "s0/2", "s1"],
+        &["s0", "zf0", "0.5", "s1/3"],
+        &["s0 > 3", "s0", "1"],
+    ];
+    for texts in table {
+        let items: Vec<Expr> = texts.iter().map(|text| of(&mut pool, text)).collect();
+        let one_by_one = items.iter().fold(Expr::ZERO, |total, &e| pool.add(total, e));
+        assert_eq!(pool.sum(items), one_by_one, "{texts:?}");
+    }
+}
+
+#[test]
+fn products_of_monomials_and_constants_are_those_of_their_polynomials() {
+    let mut pool = Pool::new();
+    let texts = [
+        "0",
+        "1",
+        "-3",
+        "170141183460469231731687303715884105728",
+        "s0",
+        "s0**2*s1",
+        "s1*(s0//3)",
+        "2*s0",
+        "s0 - s1 + 4",
+    ];
+    for a in texts {
+        for b in texts {
+            let (x, y) = (of(&mut pool, a), of(&mut pool, b));
+            let product = pool.mul_poly(&pool.poly(x), &pool.poly(y));
+            assert_eq!(pool.mul(x, y), pool.from_poly(&product), "{a} times {b}");
+        }
+    }
+}

@@ -323,23 +323,28 @@ impl Pool {
         roots: &[Expr],
         for_each_part: impl Fn(Expr, &mut dyn FnMut(Expr)),
     ) -> SmallVec<[Expr; 8]> {
-        let mut seen = rustc_hash::FxHashSet::default();
         let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
         let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
+        // The least of what is found, and how much of it has been put into the set that is asked once it is long.
+        let (mut least, mut noted) = (u64::MAX, 0);
+        let mut seen = rustc_hash::FxHashSet::default();
         while let Some(e) = stack.pop() {
             if e.index().is_none() {
                 continue;
             }
-            // Most expressions are small, and looking through a few handles costs less than hashing them.
-            let new = if found.len() < MAX_SCANNED {
+            // Operands come from the stack greatest first, and what is less than all that was found is new. Else, most expressions are small,
+            // and looking through a few handles costs less than hashing them.
+            let new = if e.0 < least {
+                true
+            } else if found.len() < MAX_SCANNED {
                 !found.contains(&e)
             } else {
-                if seen.is_empty() {
-                    seen.extend(found.iter().copied());
-                }
-                seen.insert(e)
+                seen.extend(found[noted..].iter().copied());
+                noted = found.len();
+                !seen.contains(&e)
             };
             if new {
+                least = least.min(e.0);
                 found.push(e);
                 for_each_part(e, &mut |part| stack.push(part));
             }

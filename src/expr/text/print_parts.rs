@@ -45,6 +45,9 @@ pub(super) struct Term<'a> {
     pub(super) negative: bool,
 }
 
+/// A term with what it is sorted by: its degree, the class of its text ([`reading_class`]), and its text.
+type Ranked<'a> = (Reverse<u64>, u8, Piece, Term<'a>);
+
 /// The terms of a sum, or of one side of a comparison.
 pub(super) type Terms<'a> = SmallVec<[Term<'a>; 4]>;
 
@@ -166,7 +169,7 @@ impl<'a> Printer<'a> {
         if terms.is_empty() {
             return self.integer(constant, negative);
         }
-        let mut terms: SmallVec<[(Reverse<u64>, u8, Piece, Term<'_>); 4]> = terms
+        let mut terms: SmallVec<[Ranked<'_>; 4]> = terms
             .iter()
             .map(|&term| {
                 let piece = self.piece(term.monomial);
