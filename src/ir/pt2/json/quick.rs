@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use memchr::memchr2;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::escaped::unescape;
@@ -17,7 +18,7 @@ const MAX_DEPTH: u8 = 127;
 
 /// Reads a whole document.
 pub(in crate::ir::pt2) fn read<'a, T: DeserializeSeed<'a>>(text: &'a str, seed: T) -> Option<T::Value> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = Reader { text, at: 0, depth: 0, controls: has_controls(text.as_bytes()) };
     let value = seed.deserialize(&mut reader).ok()?;
     reader.space();
     (reader.at == text.len()).then_some(value)
@@ -53,6 +54,8 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u8,
+    /// Whether there are control characters, which may stand between values but not in strings.
+    controls: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -99,7 +102,13 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut escapes = false;
         loop {
-            self.at += plain(&self.text.as_bytes()[self.at..]);
+            let rest = &self.text.as_bytes()[self.at..];
+            // What torch writes has no control characters anywhere.
+            self.at += if self.controls {
+                plain(rest)
+            } else {
+                memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
+            };
             match self.peek() {
                 Some(b'"') => {
                     let text = &self.text[start..self.at];
@@ -226,47 +235,18 @@ impl<'a> Reader<'a> {
 }
 
 /// How many bytes from the beginning are neither a quote nor a backslash nor a control character.
-#[inline]
 fn plain(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    // Most strings are short; of a long one, chunks are looked at that fill the registers of the processor.
-    while let Some(word) = bytes.get(at..at + 8) {
-        if let Some(place) = first_stop(word) {
-            return at + place;
-        }
-        at += 8;
-        if at >= 16 {
-            while bytes
-                .get(at..at + CHUNK)
-                .is_some_and(|chunk| !chunk.iter().fold(false, |any, b| any | is_stop(*b)))
-            {
-                at += CHUNK;
-            }
-        }
-    }
-    bytes[at..].iter().position(|byte| is_stop(*byte)).map_or(bytes.len(), |place| at + place)
+    bytes.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20).unwrap_or(bytes.len())
+}
+
+/// Whether there is a control character.
+fn has_controls(bytes: &[u8]) -> bool {
+    // Chunks are looked at as a whole, which fills the registers of the processor.
+    bytes.chunks(CHUNK).any(|chunk| chunk.iter().fold(false, |any, &byte| any | (byte < 0x20)))
 }
 
 /// Bytes that are looked at together.
-const CHUNK: usize = 32;
-
-fn is_stop(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
-}
-
-/// The place of the first byte of eight that ends plain text.
-fn first_stop(word: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    let word = u64::from_le_bytes(word.try_into().ok()?);
-    let equal = |byte: u8| {
-        let differing = word ^ (ONES * u64::from(byte));
-        differing.wrapping_sub(ONES) & !differing
-    };
-    // The lowest byte that is marked is right; those above it may not be.
-    let marked = (equal(b'"') | equal(b'\\') | (word.wrapping_sub(ONES * 0x20) & !word)) & HIGH;
-    (marked != 0).then(|| (marked.trailing_zeros() / 8) as usize)
-}
+const CHUNK: usize = 256;
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = GivenUp;
