@@ -118,6 +118,13 @@ impl Pool {
         pool
     }
 
+    /// Makes room for so many more expressions.
+    pub fn reserve(&mut self, more: usize) {
+        let stored = Arc::make_mut(&mut self.stored);
+        stored.nodes.reserve(more);
+        stored.sorts.reserve(more);
+    }
+
     /// The number of stored nodes.
     pub fn len(&self) -> usize {
         self.stored.nodes.len()

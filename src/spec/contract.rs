@@ -54,6 +54,7 @@ impl<'p> Contract<'p> {
     /// When the inputs' structure or sizes cannot be read. Guards and ranges that cannot be read are listed instead.
     pub fn load(program: &'p Program) -> Result<Contract<'p>, ContractError> {
         let mut env = ShapeEnv::new();
+        env.pool.reserve(2 * program.exprs.len());
         let mut records = Records::new(program);
         let inputs = inputs::load(program, &mut env, &mut records)?;
         let hints = hints(program, &mut env, &mut records)?;

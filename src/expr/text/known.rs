@@ -2,6 +2,7 @@
 //! layers has that behind forty-nine in it.
 use super::lexer::Brackets;
 use super::read::{Dialect, ReadError, Reader, read};
+use super::srepr;
 use crate::expr::{Expr, Pool};
 use rustc_hash::FxHashMap;
 
@@ -12,16 +13,14 @@ pub struct KnownCalls<'a>(FxHashMap<&'a str, Expr>);
 /// Reads an expression that names no sources; calls read before are known by their texts, which may take in deeper
 /// nesting than a text that is read from scratch.
 pub fn knowing<'a>(pool: &mut Pool, text: &'a str, known: &mut KnownCalls<'a>) -> Result<Expr, ReadError> {
-    if let Some(name) = lone_symbol(text) {
+    // A size that is one symbol occurs in many longer ones.
+    if let Some((name, "")) = srepr::symbol(text) {
         return Ok(*known.0.entry(text).or_insert_with(|| pool.symbol(name)));
     }
+    if let Some(e) = srepr::read(pool, text) {
+        return Ok(e);
+    }
     read(pool, text, Dialect::Auto, &mut |_| None, Some(known)).map(|read| read.expr)
-}
-
-/// The name of a symbol that is all of a text, as torch writes one of a size: most texts of a program are such.
-fn lone_symbol(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("Symbol('")?.strip_suffix("', positive=True, integer=True)")?;
-    (!name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')).then_some(name)
 }
 
 impl<'a> Reader<'a, '_> {

@@ -14,6 +14,7 @@ pub mod read;
 mod read_calls;
 mod read_operators;
 mod source;
+mod srepr;
 
 pub use source::{Property, SourcePath, Step};
 

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use memchr::memchr2;
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::escaped::unescape;
 
@@ -102,13 +102,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut escapes = false;
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
-            // What torch writes has no control characters anywhere.
-            self.at += if self.controls {
-                plain(rest)
-            } else {
-                memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
-            };
+            self.at += plain(&self.text.as_bytes()[self.at..], self.controls);
             match self.peek() {
                 Some(b'"') => {
                     let text = &self.text[start..self.at];
@@ -234,9 +228,43 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes from the beginning are neither a quote nor a backslash nor a control character.
-fn plain(bytes: &[u8]) -> usize {
-    bytes.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20).unwrap_or(bytes.len())
+/// How many bytes from the beginning are neither a quote nor a backslash nor a control character, if there may be such.
+#[inline]
+fn plain(bytes: &[u8], controls: bool) -> usize {
+    // Most strings are short.
+    let mut at = 0;
+    while at < SHORT {
+        match bytes.get(at..at + 8).map(first_stop) {
+            Some(Some(place)) => return at + place,
+            Some(None) => at += 8,
+            None => break,
+        }
+    }
+    let rest = &bytes[at..];
+    let stop = if controls {
+        rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)
+    } else {
+        memchr2(b'"', b'\\', rest)
+    };
+    at + stop.unwrap_or(rest.len())
+}
+
+/// How many bytes of a string are looked at in words of the processor before it is taken for a long one.
+const SHORT: usize = 24;
+
+/// The place of the first byte of eight that is a quote, a backslash or a control character.
+#[inline]
+fn first_stop(word: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(word.try_into().ok()?);
+    let equal = |byte: u8| {
+        let differing = word ^ (ONES * u64::from(byte));
+        differing.wrapping_sub(ONES) & !differing
+    };
+    // The lowest byte that is marked is right; those above it may not be.
+    let marked = (equal(b'"') | equal(b'\\') | (word.wrapping_sub(ONES * 0x20) & !word)) & HIGH;
+    (marked != 0).then(|| (marked.trailing_zeros() / 8) as usize)
 }
 
 /// Whether there is a control character.
@@ -316,7 +344,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
         self.enter(b'[')?;
-        let value = visitor.visit_seq(Entries { reader: self, first: true })?;
+        let value = visitor.visit_seq(Entries { reader: self, first: true, fields: &[], next: 0 })?;
         self.leave(b']')?;
         Ok(value)
     }
@@ -326,19 +354,19 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
-        self.enter(b'{')?;
-        let value = visitor.visit_map(Entries { reader: self, first: true })?;
-        self.leave(b'}')?;
-        Ok(value)
+        self.deserialize_struct("", &[], visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Read<V::Value> {
-        self.deserialize_map(visitor)
+        self.enter(b'{')?;
+        let value = visitor.visit_map(Entries { reader: self, first: true, fields, next: 0 })?;
+        self.leave(b'}')?;
+        Ok(value)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
@@ -355,6 +383,24 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 struct Entries<'r, 'a> {
     reader: &'r mut Reader<'a>,
     first: bool,
+    /// The fields of a struct, in the order in which they are mostly written.
+    fields: &'static [&'static str],
+    /// The place of the one that is expected next.
+    next: usize,
+}
+
+impl Entries<'_, '_> {
+    /// The place of the expected field, or of the one after it, if that is what follows.
+    fn expected_field(&mut self) -> Option<usize> {
+        let rest = self.reader.text.as_bytes().get(self.reader.at + 1..)?;
+        let follows =
+            |field: &str| rest.starts_with(field.as_bytes()) && rest.get(field.len()) == Some(&b'"');
+        let ahead = self.fields.get(self.next..)?.iter().take(2).position(|field| follows(field))?;
+        let place = self.next + ahead;
+        self.reader.at += self.fields[place].len() + 2;
+        self.next = place + 1;
+        Some(place)
+    }
 }
 
 impl<'de> SeqAccess<'de> for Entries<'_, 'de> {
@@ -377,6 +423,9 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
         }
         if self.reader.next()? != b'"' {
             return Err(GivenUp);
+        }
+        if let Some(field) = self.expected_field() {
+            return seed.deserialize((field as u64).into_deserializer()).map(Some);
         }
         seed.deserialize(&mut *self.reader).map(Some)
     }
