@@ -92,21 +92,23 @@ def beside_recorded(measured, timings):
 
 def whole_checks(tools, programs):
     typed = {line["path"]: line for line in lines(run(tools["typed_json"], *programs))}
+    alike = {line["path"]: line for line in lines(run(tools["typed_json_mimalloc"], *programs))}
     rows, propagated = [], []
     measured = lines(run(tools["phases"], *programs))
     for line in measured:
         times, other = line["median_s"], typed[line["path"]]["median_s"]
+        same = alike[line["path"]]["median_s"]
         propagated.append(times["propagate"] / max(line["nodes"], 1))
         rows.append([
-            short(line["path"]), str(line["nodes"]), ms(other), ms(times["read"]), ms(times["propagate"]),
+            short(line["path"]), str(line["nodes"]), ms(other), ms(same), ms(times["read"]), ms(times["propagate"]),
             ms(times["decide"]), ms(times["whole"]), f"{times['read'] / other:.2f}", f"{times['whole'] / other:.2f}",
-            f"{propagated[-1] * 1e6:.2f}",
+            f"{times['whole'] / same:.2f}", f"{propagated[-1] * 1e6:.2f}",
         ])
-    heads = ["program", "nodes", "serde_json ms", "read ms", "propagate ms", "decide ms", "whole ms", "read / serde_json",
-             "whole / serde_json", "propagate us a node"]
+    heads = ["program", "nodes", "serde_json ms", "with mimalloc ms", "read ms", "propagate ms", "decide ms", "whole ms",
+             "read / serde_json", "whole / serde_json", "whole / serde_json with mimalloc", "propagate us a node"]
     table("Whole checks beside parsing alone", heads, rows,
           "Bytes of the archive in, JSON report out, in process; serde_json parses the unpacked JSON into typed structs "
-          "(`benches/beside`). Medians.")
+          "(`benches/beside`), with the system's allocator and with that of the `sizewise` program. Medians.")
     if propagated:
         print(f"\nPropagation, median over these programs: {statistics.median(propagated) * 1e6:.2f} us a node.")
     return measured

@@ -3,6 +3,7 @@ use super::functions::{Function, lookup};
 use super::lexer::{Op, Token, clipped, unescaped};
 use super::read::{Assumption, Level, Operand, ReadError, Reader};
 use super::source::{Property, SourcePath, Step};
+use super::srepr;
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
 use smallvec::SmallVec;
@@ -28,6 +29,12 @@ impl<'a> Reader<'a, '_> {
         let at = self.at;
         if is_reserved(name) {
             return Err(self.expected("an operand"));
+        }
+        let text = self.text();
+        if let (false, Some((symbol, rest))) = (self.remarks, srepr::symbol(&text[at..])) {
+            self.lexer.jump(text.len() - rest.len());
+            self.advance()?;
+            return Ok(Operand::Expr(self.pool.symbol(symbol)));
         }
         self.advance()?;
         if self.token == Token::Op(Op::OpenIndex) || self.token == Token::Op(Op::Point) {

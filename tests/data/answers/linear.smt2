@@ -12,8 +12,8 @@
 (assert e18!)
 (define-fun e20! () Int (+ 0 (* 2 b)))
 (define-fun m22_1! () Int (ite (>= a e20!) a e20!))
-(define-fun e30! () Int (+ 7 (* (- 1) m22_1!)))
-(define-fun e32! () Bool (<= e30! 0))
+(define-fun e28! () Int (+ 7 (* (- 1) m22_1!)))
+(define-fun e30! () Bool (<= e28! 0))
 ; the goal is false
-(assert e32!)
+(assert e30!)
 (check-sat)
