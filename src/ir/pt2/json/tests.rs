@@ -156,3 +156,60 @@ fn text_that_is_no_json_is_a_syntax_error() {
     let error = parse::<Int>(b"\"\xff\"").expect_err("not UTF-8");
     assert_eq!(error.message, "not UTF-8 at byte 1; expected JSON text");
 }
+
+/// What the quick reader and serde_json make of a text.
+fn both<'a, T: serde::Deserialize<'a> + std::fmt::Debug>(text: &'a str) -> (Option<String>, Option<String>) {
+    let quick = read_quickly::<PhantomData<T>>(text, PhantomData).map(|value| format!("{value:?}"));
+    (quick, serde_json::from_str::<T>(text).ok().map(|value| format!("{value:?}")))
+}
+
+#[test]
+fn fields_are_read_in_any_order() {
+    for text in [
+        r#"{"name": "x", "arg": {"as_int": 1}, "kind": 1}"#,
+        r#"{"kind": 1, "arg": {"as_int": 1}, "name": "x"}"#,
+        r#"{"arg":{"as_int":1},"name":"x"}"#,
+        r#"{"name": "x", "names": [{"name": 2}], "arg": {"as_int": 1}}"#,
+        r#"{"nam": 0, "name": "x", "argument": 1, "arg": {"as_int": 1}, "kin": {}, "kind": 2, "more": null}"#,
+        "{\n  \"name\" : \"x\",\n\t\"arg\" : {\"as_int\" : 1}\r\n}",
+    ] {
+        let (quick, plain) = both::<NamedArgument<'_>>(text);
+        assert!(quick.is_some(), "{text}");
+        assert_eq!(quick, plain, "{text}");
+    }
+    for text in [
+        r#"{"name": "x", "name": "y", "arg": {"as_int": 1}}"#,
+        r#"{"name": "x", "arg": {"as_int": 1}, "arg": {"as_int": 1}}"#,
+        r#"{"arg": {"as_int": 1}}"#,
+        r#"{"name": "x" "arg": {"as_int": 1}}"#,
+        r#"{"name": "x", "arg: {"as_int": 1}}"#,
+        r#"{"name": "x", "arg"}"#,
+        r#"{"name": "x", "#,
+        r#"{"name": "x", ""#,
+        r#"{"name": "x", "arg"#,
+    ] {
+        assert_eq!(both::<NamedArgument<'_>>(text), (None, None), "{text}");
+    }
+}
+
+#[test]
+fn strings_end_at_their_quotes_wherever_these_are() {
+    for length in 0..80 {
+        let plain = "é".repeat(length / 2) + &"a".repeat(length % 2);
+        for text in [
+            format!(r#""{plain}""#),
+            format!(r#"["{plain}", "b"]"#),
+            format!(r#""{plain}\"{plain}""#),
+            format!(r#""{plain}\\""#),
+            format!("\n\"{plain}\\n{plain}\""),
+            format!("\"{plain}\u{7f}\""),
+            format!("\"{plain}\n\""),
+            format!("\"{plain}\u{1}{plain}\""),
+            format!(r#""{plain}"#),
+            format!(r#""{plain}\"#),
+        ] {
+            let (quick, exact) = both::<serde_json::Value>(&text);
+            assert_eq!(quick, exact, "{text}");
+        }
+    }
+}
