@@ -3,7 +3,7 @@
 //! An input that exists has a count that fits; only what the program makes of it is in question.
 use super::run::Run;
 use crate::decide::Facts;
-use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
+use crate::expr::{Evaluator, Expr, Int, Node, Pool, Symbol, Value as Number};
 use crate::propagate::most_elements;
 use crate::shape_env::{Origin, ShapeEnv};
 use crate::spec::Assumptions;
@@ -31,7 +31,9 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
         if symbols.iter().any(|&s| env.symbol(s).is_none()) {
             continue;
         }
-        match env.bounds(count).1 {
+        let bound =
+            if is_unbounded(&env.pool, env.known_facts(), count) { None } else { env.upper_bound(count) };
+        match bound {
             Some(bound) if bound <= most_elements() => {}
             Some(_) => {
                 let most = env.pool.int(most_elements());
@@ -58,6 +60,39 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
         found.unbounded = reached.map(|(symbols, from)| (origin, symbols, from));
     }
     found
+}
+
+/// Whether a count is a sum of products of sizes that nothing but their ranges is known of, one of which grows without bound. Most counts are,
+/// and there is nothing else to find out about those.
+fn is_unbounded(pool: &Pool, facts: &Facts, count: Expr) -> bool {
+    let range = |e: Expr| {
+        let symbol = pool.as_symbol(e).filter(|&symbol| !facts.mentions(symbol))?;
+        facts.range(symbol).filter(|range| range.lo.finite().is_some_and(|low| !low.is_negative()))
+    };
+    // Whether a product grows; none where it is another one.
+    let grows = |factors: &[(Expr, u32)]| {
+        let (mut grows, mut vanishes) = (false, false);
+        for &(factor, _) in factors {
+            let upper = range(factor)?.hi.finite();
+            grows |= upper.is_none();
+            vanishes |= upper.is_some_and(Int::is_zero);
+        }
+        Some(grows && !vanishes)
+    };
+    let product = |e: Expr| match pool.node(e) {
+        Some(Node::Product(factors)) => grows(factors),
+        _ => grows(&[(e, 1)]),
+    };
+    match pool.node(count) {
+        Some(Node::Sum { terms, .. }) => {
+            let mut any = Some(false);
+            for (monomial, coefficient) in terms {
+                any = any.zip(product(*monomial).filter(|_| coefficient.is_positive())).map(|(a, b)| a || b);
+            }
+            any == Some(true)
+        }
+        _ => product(count) == Some(true),
+    }
 }
 
 /// Assumes that the inputs exist.
@@ -162,4 +197,51 @@ fn threshold(
     }
     let symbols = env.pool.free_symbols(&[count]);
     Some((symbols.into_iter().filter(|&s| greatest.is_unbounded(s)).collect(), exceeds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::text::read::closed;
+    use crate::range::ValueRange;
+    use crate::shape_env::SymbolInfo;
+
+    #[test]
+    fn what_grows_without_bound_has_no_upper_bound() {
+        let mut env = ShapeEnv::new();
+        let at_least = |low: i64| ValueRange::at_least(low.into());
+        let between = |low: i64, high: i64| ValueRange::between(low.into(), high.into());
+        for (name, range) in [
+            ("s", at_least(0)),
+            ("t", at_least(2)),
+            ("five", between(0, 5)),
+            ("none", between(0, 0)),
+            ("any", ValueRange::all()),
+            ("held", at_least(0)),
+        ] {
+            env.declare(name, range, SymbolInfo::default());
+        }
+        let condition = closed(&mut env.pool, "held*s <= 100").expect("a condition").expr;
+        for (text, unbounded) in [
+            ("s", true),
+            ("3*s*t", true),
+            ("s*five", true),
+            ("five", false),
+            ("s*none", false),
+            ("s*none + t", true),
+            ("five + 2*t - 7", true),
+            ("t - five", false),
+            ("s*any", false),
+            ("t//2", false),
+            ("t**2 + s*t", true),
+        ] {
+            let count = closed(&mut env.pool, text).expect(text).expr;
+            assert_eq!(is_unbounded(&env.pool, env.known_facts(), count), unbounded, "{text}");
+            assert!(!unbounded || env.upper_bound(count).is_none(), "{text}");
+        }
+        env.assume(condition);
+        let count = closed(&mut env.pool, "held*s").expect("a count").expr;
+        assert!(!is_unbounded(&env.pool, env.known_facts(), count));
+        assert_eq!(env.upper_bound(count), Some(100.into()));
+    }
 }

@@ -150,7 +150,7 @@ impl Facts {
     }
 
     /// Whether an assumption mentions a symbol.
-    pub(super) fn mentions(&self, symbol: Symbol) -> bool {
+    pub fn mentions(&self, symbol: Symbol) -> bool {
         self.assumed_of.contains(&symbol)
     }
 

@@ -31,7 +31,8 @@ impl<'a> Reader<'a, '_> {
         let text = self.lexer.text();
         let brackets = self.brackets.get_or_insert_with(|| Brackets::of(text));
         let call = &text[at..brackets.end_of_call(at, self.at)?];
-        Some((call, known.0.get(call).copied()))
+        // What is read quickly costs no more than to look it up.
+        Some((call, srepr::read(self.pool, call).or_else(|| known.0.get(call).copied())))
     }
 
     /// Goes on behind a part of the text.
