@@ -18,6 +18,7 @@ pub fn knowing<'a>(pool: &mut Pool, text: &'a str, known: &mut KnownCalls<'a>) -
         return Ok(*known.0.entry(text).or_insert_with(|| pool.symbol(name)));
     }
     if let Some(e) = srepr::read(pool, text) {
+        known.0.insert(text, e);
         return Ok(e);
     }
     read(pool, text, Dialect::Auto, &mut |_| None, Some(known)).map(|read| read.expr)
@@ -31,8 +32,14 @@ impl<'a> Reader<'a, '_> {
         let text = self.lexer.text();
         let brackets = self.brackets.get_or_insert_with(|| Brackets::of(text));
         let call = &text[at..brackets.end_of_call(at, self.at)?];
-        // What is read quickly costs no more than to look it up.
-        Some((call, srepr::read(self.pool, call).or_else(|| known.0.get(call).copied())))
+        if let Some(&e) = known.0.get(call) {
+            return Some((call, Some(e)));
+        }
+        let quick = srepr::read(self.pool, call);
+        if let Some(e) = quick {
+            self.remember(call, e);
+        }
+        Some((call, quick))
     }
 
     /// Goes on behind a part of the text.
