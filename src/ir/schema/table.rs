@@ -3,6 +3,7 @@
 //! The table is text, one overload a line, sorted; loading it finds the lines and nothing more. A schema is parsed
 //! when it is first asked for, and kept.
 use super::{OperatorName, Schema, SchemaError};
+use memchr::{memchr, memchr_iter};
 use std::sync::OnceLock;
 
 /// The version of torch whose operators the table holds.
@@ -133,10 +134,11 @@ impl Overload {
 
     /// Reads `LETTERS NAMESPACE::NAME[.OVERLOAD](…`; `None` for comments.
     fn from_line(line: &'static str) -> Option<Overload> {
-        let (letters, text) = line.split_once(' ').filter(|(letters, _)| *letters != "#")?;
-        let full_name = text.split_once('(').map_or(text, |(name, _)| name);
-        let (namespace, rest) = full_name.split_once("::")?;
-        let (name, overload) = rest.split_once('.').unwrap_or((rest, "default"));
+        let (letters, text) = split(line, b' ').filter(|(letters, _)| *letters != "#")?;
+        let full_name = split(text, b'(').map_or(text, |(name, _)| name);
+        let (namespace, rest) = split(full_name, b':')?;
+        let rest = rest.strip_prefix(':')?;
+        let (name, overload) = split(rest, b'.').unwrap_or((rest, "default"));
         let name = OperatorName { namespace, name, overload };
         Some(Overload { name, letters, text, schema: OnceLock::new() })
     }
@@ -145,6 +147,29 @@ impl Overload {
     fn key(name: OperatorName<'_>) -> (&str, &str, &str) {
         let overload = if name.overload == "default" { "" } else { name.overload };
         (name.namespace, name.name, overload)
+    }
+}
+
+/// What stands before and behind the first of a byte. The whole table is searched at the start of every run, for which the methods of
+/// strings take three times as long.
+fn split(text: &'static str, at: u8) -> Option<(&'static str, &'static str)> {
+    let place = memchr(at, text.as_bytes())?;
+    Some((&text[..place], &text[place + 1..]))
+}
+
+/// The lines of a text.
+struct Lines(&'static str);
+
+impl Iterator for Lines {
+    type Item = &'static str;
+
+    fn next(&mut self) -> Option<&'static str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let (line, rest) = split(self.0, b'\n').unwrap_or((self.0, ""));
+        self.0 = rest;
+        Some(line)
     }
 }
 
@@ -157,8 +182,11 @@ pub struct SchemaTable {
 impl SchemaTable {
     /// The table that comes with the crate, indexed on first use.
     pub fn global() -> &'static SchemaTable {
-        TABLE
-            .get_or_init(|| SchemaTable { overloads: TEXT.lines().filter_map(Overload::from_line).collect() })
+        TABLE.get_or_init(|| {
+            let mut overloads = Vec::with_capacity(memchr_iter(b'\n', TEXT.as_bytes()).count());
+            overloads.extend(Lines(TEXT).filter_map(Overload::from_line));
+            SchemaTable { overloads }
+        })
     }
 
     /// The overload called `target`: `torch.ops.aten.add.Tensor`, `aten.add.Tensor` or `aten::add.Tensor`. Without an
