@@ -21,9 +21,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
         std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     } else {
         let file = std::fs::File::open(path).map_err(failed)?;
-        if file.metadata().is_ok_and(|m| m.is_dir()) {
+        let known = file.metadata().ok();
+        if known.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(format!("{}: a folder; expected a file", name(path)));
         }
+        // Room for all of it at once, with a byte more to see the end in: what grows is copied. Where there is no such room, it grows.
+        let room = known.map_or(0, |m| m.len().min(MAX_BYTES) + 1);
+        let _ = bytes.try_reserve_exact(usize::try_from(room).unwrap_or(0));
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     }
     Ok(bytes)
