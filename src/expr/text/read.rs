@@ -300,7 +300,18 @@ impl<'a> Reader<'a, '_> {
 
     fn operators(&mut self, least: Level) -> Result<Operand<'a>, ReadError> {
         let start = self.at;
-        let mut left = self.prefixed(least)?;
+        let left = self.prefixed(least)?;
+        if infix(self.token).is_none() { Ok(left) } else { self.joined(left, least, start) }
+    }
+
+    /// What the operators behind an operand make of it. (Apart from [`Self::operators`], as are the other parts of reading an operand from each
+    /// other, to keep what recursion puts on the stack small.)
+    fn joined(
+        &mut self,
+        mut left: Operand<'a>,
+        least: Level,
+        start: usize,
+    ) -> Result<Operand<'a>, ReadError> {
         while let Some((level, op)) = infix(self.token) {
             if level < least {
                 break;
@@ -326,47 +337,48 @@ impl<'a> Reader<'a, '_> {
 
     /// An operand with the prefix operators before it.
     fn prefixed(&mut self, least: Level) -> Result<Operand<'a>, ReadError> {
-        let at = self.at;
         match self.token {
-            Token::Name("not") if least <= Level::Not => {
-                self.advance()?;
-                let operand = self.operand(Level::Not)?;
-                let operand = self.number(operand, at)?;
-                Ok(Operand::Expr(self.pool.not(operand)))
-            }
-            Token::Op(op @ (Op::Minus | Op::Plus | Op::Tilde)) if least <= Level::Unary => {
-                self.advance()?;
-                let operand = self.operand(Level::Unary)?;
-                if let (Operand::Infinity { negative }, Op::Minus | Op::Plus) = (&operand, op) {
-                    return Ok(Operand::Infinity { negative: *negative != (op == Op::Minus) });
-                }
-                let operand = self.number(operand, at)?;
-                Ok(Operand::Expr(match op {
-                    Op::Minus => self.pool.neg(operand),
-                    Op::Tilde if self.pool.sort(operand) == Sort::Bool => self.pool.not(operand),
-                    Op::Tilde => {
-                        // In two's complement ~n is -n - 1.
-                        let negated = self.pool.neg(operand);
-                        self.pool.sub(negated, Expr::ONE)
-                    }
-                    _ => operand,
-                }))
-            }
+            Token::Name("not") if least <= Level::Not => self.negated(),
+            Token::Op(op @ (Op::Minus | Op::Plus | Op::Tilde)) if least <= Level::Unary => self.signed(op),
             _ => self.atom(),
         }
+    }
+
+    /// `not` with its operand.
+    fn negated(&mut self) -> Result<Operand<'a>, ReadError> {
+        let at = self.at;
+        self.advance()?;
+        let operand = self.operand(Level::Not)?;
+        let operand = self.number(operand, at)?;
+        Ok(Operand::Expr(self.pool.not(operand)))
+    }
+
+    /// `-`, `+` or `~` with its operand.
+    fn signed(&mut self, op: Op) -> Result<Operand<'a>, ReadError> {
+        let at = self.at;
+        self.advance()?;
+        let operand = self.operand(Level::Unary)?;
+        if let (Operand::Infinity { negative }, Op::Minus | Op::Plus) = (&operand, op) {
+            return Ok(Operand::Infinity { negative: *negative != (op == Op::Minus) });
+        }
+        let operand = self.number(operand, at)?;
+        Ok(Operand::Expr(match op {
+            Op::Minus => self.pool.neg(operand),
+            Op::Tilde if self.pool.sort(operand) == Sort::Bool => self.pool.not(operand),
+            Op::Tilde => {
+                // In two's complement ~n is -n - 1.
+                let negated = self.pool.neg(operand);
+                self.pool.sub(negated, Expr::ONE)
+            }
+            _ => operand,
+        }))
     }
 
     /// A number, name, call, source, or something in brackets.
     fn atom(&mut self) -> Result<Operand<'a>, ReadError> {
         let at = self.at;
         match self.token {
-            Token::Int(digits) => {
-                self.advance()?;
-                let value =
-                    if digits.len() as u64 > MAX_BITS / 4 { None } else { digits.parse::<Int>().ok() };
-                let value = value.ok_or_else(|| self.error(at, "number too large".to_owned()))?;
-                Ok(Operand::Expr(self.pool.int(value)))
-            }
+            Token::Int(digits) => self.integer(digits),
             Token::Float(digits) => {
                 self.advance()?;
                 Ok(Operand::Expr(self.float(digits, at)?))
@@ -383,6 +395,15 @@ impl<'a> Reader<'a, '_> {
             }
             _ => Err(self.expected("an operand")),
         }
+    }
+
+    /// The integer that comes next.
+    fn integer(&mut self, digits: &str) -> Result<Operand<'a>, ReadError> {
+        let at = self.at;
+        self.advance()?;
+        let value = if digits.len() as u64 > MAX_BITS / 4 { None } else { digits.parse::<Int>().ok() };
+        let value = value.ok_or_else(|| self.error(at, "number too large".to_owned()))?;
+        Ok(Operand::Expr(self.pool.int(value)))
     }
 
     /// What stands between brackets of which the first has been taken: one operand, or a list.

@@ -30,11 +30,8 @@ impl<'a> Reader<'a, '_> {
         if is_reserved(name) {
             return Err(self.expected("an operand"));
         }
-        let text = self.text();
-        if let (false, Some((symbol, rest))) = (self.remarks, srepr::symbol(&text[at..])) {
-            self.lexer.jump(text.len() - rest.len());
-            self.advance()?;
-            return Ok(Operand::Expr(self.pool.symbol(symbol)));
+        if let Some(symbol) = self.quick_symbol(at)? {
+            return Ok(Operand::Expr(symbol));
         }
         self.advance()?;
         if self.token == Token::Op(Op::OpenIndex) || self.token == Token::Op(Op::Point) {
@@ -55,6 +52,17 @@ impl<'a> Reader<'a, '_> {
             }
             _ => Operand::Expr(self.pool.symbol(name)),
         })
+    }
+
+    /// The symbol that begins here, as torch writes one of a size, where nothing is to be remarked of it.
+    #[inline(never)]
+    fn quick_symbol(&mut self, at: usize) -> Result<Option<Expr>, ReadError> {
+        let text = self.text();
+        let found = if self.remarks { None } else { srepr::symbol(&text[at..]) };
+        let Some((symbol, rest)) = found else { return Ok(None) };
+        self.lexer.jump(text.len() - rest.len());
+        self.advance()?;
+        Ok(Some(self.pool.symbol(symbol)))
     }
 
     /// `math.floor(...)`, `math.inf`, or a source.
