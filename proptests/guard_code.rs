@@ -44,12 +44,16 @@ fn through_doubles() -> impl Strategy<Value = String> {
         prop::sample::select(SYMBOLS.to_vec()).prop_map(str::to_owned),
         (prop::sample::select(SYMBOLS.to_vec()), 1i64..9).prop_map(|(s, k)| format!("{k}*{s} + {}", k - 3)),
     ];
-    let double = (number.clone(), number.clone(), 0..5).prop_map(|(a, b, form)| match form {
+    let double = (number.clone(), number.clone(), 0..8).prop_map(|(a, b, form)| match form {
         0 => format!("IntTrueDiv({a}, {b})"),
         1 => format!("ToFloat({a})"),
         2 => format!("FloatTrueDiv(ToFloat({a}), 1.5)"),
         3 => format!("OpaqueUnaryFn_sqrt(ToFloat({a}))"),
-        _ => format!("ToFloat({a})*0.3 + ToFloat({b})"),
+        4 => format!("ToFloat({a})*0.3 + ToFloat({b})"),
+        5 => format!("ToFloat({a})*1e-300"),
+        6 => format!("FloatTrueDiv(ToFloat({a}), 1e300)"),
+        // An integer beside a double.
+        _ => format!("({a})"),
     });
     let rounding = prop::sample::select(vec!["TruncToInt", "FloorToInt", "CeilToInt", "RoundToInt"]);
     let relation = prop::sample::select(vec!["<", "<=", "=="]);

@@ -1,4 +1,5 @@
 //! Strides that the example decided: what needs them is promised only where they are the same.
+use serde_json::Value as Json;
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
 use sizewise::expr::{Int, Value};
@@ -6,6 +7,7 @@ use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, Operand, pt2};
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::report::{GuardVerdict, Outcome};
+use sizewise::spec::{Contract, Spec, Width};
 
 /// What becomes of `x.transpose(0, 2).reshape(8, -1)`, which is copied unless the first size is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +84,46 @@ fn what_needs_strides_of_the_example_is_promised_where_they_are_those() {
             // A minimum of 2 is not checked by the exported module, so neither is it by the set.
             assert_eq!(takes(1), !needs, "from {least}, then {then:?}");
             assert!(takes(2) && takes(100));
+        }
+    }
+}
+
+/// The spec of a program's own contract, every named or inferred dimension from 1 on.
+fn from_one(spec: Json) -> Json {
+    match spec {
+        Json::Array(items) => items.into_iter().map(from_one).collect(),
+        Json::Object(mut fields) if fields.get("dim").is_some_and(Json::is_string) => {
+            fields.insert("min".to_string(), 1.into());
+            fields.into()
+        }
+        Json::Object(fields) => {
+            Json::Object(fields.into_iter().map(|(name, spec)| (name, from_one(spec))).collect())
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn programs_that_run_at_a_batch_of_1_are_proved_there() {
+    let operators = Operators::new();
+    for name in ["op_transformer_fastpath", "op_sdpa_mask__core", "permute_view"] {
+        let path = format!("{}/tests/data/programs/{name}.pt2", env!("CARGO_MANIFEST_DIR"));
+        let checker = Checker::read(name, &std::fs::read(path).expect("the program")).expect("a program");
+        let session = checker.session(&operators).expect("a session");
+        let contract = Contract::load(checker.program()).expect("a contract");
+        let spec = from_one(Spec::initial(&contract, Width::Recorded).to_json());
+        let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+        for report in [
+            checker.check(Some(&spec), &operators, &Budget::default()).expect("a report"),
+            session.check(Some(&spec), &Budget::default()).expect("a report"),
+        ] {
+            let open: Vec<_> = report
+                .guards
+                .iter()
+                .filter(|g| g.verdict != GuardVerdict::Implied)
+                .map(|g| &g.shown)
+                .collect();
+            assert_eq!(report.verdict, Outcome::Ok, "{name}: {open:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
 //! What happens to inputs of given shapes.
+use crate::decide::{Budget, FactId, Premise, Verdict, decide};
 use crate::expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
 use crate::ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
@@ -122,6 +123,7 @@ impl<'p> Evaluator<'p> {
             }
             Stop::Unreadable(error) => malformed(error.to_string()),
         })?;
+        some_data_passes(&mut interpreter)?;
         let mut outputs = Vec::new();
         let mut expected = Vec::new();
         let program = contract.program;
@@ -261,12 +263,13 @@ impl<'p> Evaluator<'p> {
                 ));
             }
         }
-        for ContractGuard { text: guard, condition, divisors } in &self.contract.guards {
-            // One operand may settle a connective before another one divides.
+        for ContractGuard { text: guard, condition, requirements } in &self.contract.guards {
+            // One operand may settle a connective before another one is evaluated.
             let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
-            let mut divided = divisors.iter().map(|&divisor| pool.eval(divisor, lookup));
-            if !settled && divided.any(|value| value.is_ok_and(|v| !v.as_bool())) {
-                return Err(refused(format!("guard `{guard}`: division by zero"), Some(guard.clone())));
+            let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());
+            if let Some(&broken) = requirements.iter().find(|&e| !settled && broken(e)) {
+                let message = format!("guard `{guard}` has no value: it needs {}", self.shown(broken));
+                return Err(refused(message, Some(guard.clone())));
             }
             match pool.eval(*condition, lookup) {
                 Ok(value) if value.as_bool() => {}
@@ -370,4 +373,26 @@ fn refused(message: String, expr: Option<String>) -> Refused {
 
 fn malformed(message: String) -> Refused {
     Refused { message, node: None, expr: None, malformed: true }
+}
+
+/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other: whatever the data is, one of them fails.
+fn some_data_passes(interpreter: &mut Interpreter) -> Result<(), Refused> {
+    let Some(assert) = interpreter.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
+        return Ok(());
+    };
+    let node = interpreter.steps.get(assert.origin.0 as usize).map(|s| s.node().into());
+    let clause = assert.clause.to_string();
+    let (pool, facts) = interpreter.env.facts();
+    let never = pool.bool(false);
+    let Verdict::Inconsistent { because } = decide(pool, facts, never, &Budget::small()).verdict else {
+        return Ok(());
+    };
+    let conditions = facts.conditions();
+    let shown = because.iter().filter_map(|premise| match premise {
+        Premise::Fact(FactId(i)) => conditions.get(*i as usize),
+        _ => None,
+    });
+    let shown: Vec<String> = shown.map(|&e| text::print::expression(pool, e)).collect();
+    let message = format!("no data passes the assertions: {}", shown.join(", "));
+    Err(Refused { message, node, expr: Some(clause), malformed: false })
 }

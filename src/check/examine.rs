@@ -7,9 +7,10 @@ use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::run::Run;
+use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
-use crate::decide::{Budget, Rung, open_divisors};
+use crate::decide::{Budget, Rung, Verdict, decide, open_requirements};
 use crate::expr::{Expr, Int, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind};
 use crate::range::ValueRange;
@@ -23,9 +24,6 @@ use indexmap::IndexMap;
 
 /// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
 const MAX_HARD: u32 = 5;
-
-/// The clause of conditions under which strides are as at the example.
-const LAYOUT_CHOICE: &str = "strides";
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {
@@ -45,6 +43,8 @@ pub(super) struct Examination<'a, 'p> {
     pub hard: u32,
     /// How many threads decide.
     pub jobs: usize,
+    /// Whether there is a spec; else the program's own contract is assumed.
+    pub has_spec: bool,
 }
 
 /// Whether a condition took the last means, or stays open in spite of them.
@@ -53,7 +53,7 @@ pub(super) fn is_hard(proof: &Proof) -> bool {
 }
 
 impl<'p> Examination<'_, 'p> {
-    fn prover(&self) -> Prover<'_, 'p> {
+    pub(super) fn prover(&self) -> Prover<'_, 'p> {
         let mut budget = self.budget.clone();
         if self.hard >= MAX_HARD {
             budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
@@ -71,6 +71,10 @@ impl<'p> Examination<'_, 'p> {
         // compared under what is asserted of them too.
         let mut base = self.assumptions.env.clone();
         std::mem::swap(&mut base.pool, &mut run.env.pool);
+        if !self.admits_something(&mut base) {
+            std::mem::swap(&mut base.pool, &mut run.env.pool);
+            return;
+        }
         let list = obligations(self.assumptions, run);
         let mut ahead = self.ahead(run, &base, &list);
         for (i, obligation) in list.iter().enumerate() {
@@ -87,11 +91,48 @@ impl<'p> Examination<'_, 'p> {
         self.definedness(run, &mut base);
         self.element_counts(run, &mut base);
         self.layout_choices(run, &mut base);
+        self.run_time(run, &mut base);
         if self.detailed {
             self.minimal(&mut base, &list);
         }
         self.consequences(&mut base);
         std::mem::swap(&mut base.pool, &mut run.env.pool);
+    }
+
+    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that stays open, the report says so.
+    fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
+        let never = base.pool.bool(false);
+        let (kind, clause) = (ConditionKind::Contract, None);
+        let obligation = Obligation { condition: never, kind, origin: None, clause, branch: false };
+        let (pool, facts) = base.facts();
+        let answer = decide(pool, facts, never, self.budget);
+        match answer.verdict {
+            Verdict::Inconsistent { .. } => {
+                let proof = self.prover().prove(pool, facts, &obligation);
+                self.contradiction(&proof);
+                false
+            }
+            Verdict::Unknown { reason } => {
+                let message = format!("no input was found that satisfies all assumptions: {reason}");
+                self.report.diagnostics.push(diagnostic("undecided-assumptions", Level::Warning, message));
+                self.lower(Outcome::Unknown);
+                true
+            }
+            Verdict::Refuted { .. } | Verdict::Implied { .. } => true,
+        }
+    }
+
+    /// Says that no input satisfies the assumptions, once.
+    fn contradiction(&mut self, proof: &Proof) {
+        let because = proof.because.join(", ");
+        let (code, message) = match self.has_spec {
+            true => ("contradictory", format!("no input satisfies all assumptions: {because}")),
+            false => ("contradictory-contract", format!("the program admits no input at all: {because}")),
+        };
+        if !self.report.diagnostics.iter().any(|d| d.code == code) {
+            self.report.diagnostics.push(diagnostic(code, Level::Error, message));
+        }
+        self.lower(Outcome::Invalid);
     }
 
     /// What threads find out about the conditions, if there are to be any.
@@ -110,13 +151,9 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Enters what was found out about one condition.
-    fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
+    pub(super) fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
         if proof.inconsistent {
-            let message = format!("no input satisfies all assumptions: {}", proof.because.join(", "));
-            if !self.report.diagnostics.iter().any(|d| d.code == "contradictory") {
-                self.report.diagnostics.push(diagnostic("contradictory", Level::Error, message));
-            }
-            self.lower(Outcome::Invalid);
+            self.contradiction(&proof);
         }
         match proof.verdict {
             GuardVerdict::Violated => {
@@ -144,15 +181,14 @@ impl<'p> Examination<'_, 'p> {
         self.report.guards.push(report);
     }
 
-    /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero raises instead of refusing.
+    /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero, say, raises an error.
     fn definedness(&mut self, run: &Run, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
-        for (mut before, divisor) in open_divisors(pool, facts) {
-            let condition = base.pool.ne(divisor, Expr::ZERO);
+        for (mut before, condition) in open_requirements(pool, facts) {
             let (kind, clause) = (ConditionKind::Contract, Some(GUARD_DIVISOR));
             let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
             let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
-            // That all is well with a divisor is no news.
+            // That a guard has a value is no news.
             if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
             }
@@ -190,23 +226,17 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. A size at which
-    /// another choice is made is a violation if its inputs are refused; else it is not known what becomes of the view.
+    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. Sizes at which
+    /// another choice is made are looked at case by case.
     fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        // Inputs that are refused for another reason say nothing about strides.
+        if self.report.verdict == Outcome::Violated {
+            return;
+        }
+        let mut open: Vec<(Obligation, Proof)> = Vec::new();
         for (origin, condition) in run.layout_choices.clone() {
-            // Inputs that are refused for another reason say nothing about strides.
-            if self.report.verdict == Outcome::Violated {
-                return;
-            }
             let Some(view) = strides::needs_strides_of(run, origin) else { continue };
-            let clause = Some(LAYOUT_CHOICE);
-            let obligation = Obligation {
-                condition,
-                kind: ConditionKind::Guard,
-                origin: Some(origin),
-                clause,
-                branch: true,
-            };
+            let obligation = choice(condition, Some(origin));
             let mut proof = self.prover().decide(base, &mut run.env, &obligation);
             if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
                 let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
@@ -215,7 +245,21 @@ impl<'p> Examination<'_, 'p> {
                 ));
             }
             if proof.verdict != GuardVerdict::Implied {
-                self.write(run, base, &obligation, proof);
+                open.push((obligation, proof));
+            }
+        }
+        let Some((first, _)) = open.first() else { return };
+        let first = first.clone();
+        let mut root = self.assumptions.clone();
+        root.env.pool = base.pool.clone();
+        let conditions: Vec<Expr> = open.iter().map(|(obligation, _)| obligation.condition).collect();
+        match Cases::new(self.evaluator, self.prover().budget).settle(&root, &conditions) {
+            Settled::Proved => {}
+            Settled::Broken(proof) => self.write(run, base, &first, *proof),
+            Settled::Open => {
+                for (obligation, proof) in open {
+                    self.write(run, base, &obligation, proof);
+                }
             }
         }
     }

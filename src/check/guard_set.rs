@@ -1,10 +1,13 @@
 //! What a checker of input shapes has to check.
 use super::minimal;
-use super::pipeline::{CheckError, Checker};
+use super::pipeline::CheckError;
 use super::run::Run;
+use super::runtime;
 use super::session::Session;
 use super::strides;
+use super::strides::cases::Cases;
 use super::summary;
+use crate::decide::Budget;
 use crate::expr::{Expr, Int, Symbol};
 use crate::range::ValueRange;
 use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
@@ -22,27 +25,27 @@ impl Session<'_> {
             Some(trace) => {
                 let assumptions = self.contract().unconstrained();
                 let run = trace.under(&assumptions);
-                build(self.checker(), self.contract(), assumptions, run, UNCHECKED_MINIMUM)
+                build(self, assumptions, run, UNCHECKED_MINIMUM)
             }
             None => {
                 // What becomes of sizes that data decides was found out for the recorded ranges only.
                 let assumptions = self.contract().assumed();
                 let run = self.checker().propagate(&assumptions, self.evaluator().operators())?;
-                build(self.checker(), self.contract(), assumptions, run, i64::MIN)
+                build(self, assumptions, run, i64::MIN)
             }
         }
     }
 }
 
-fn build(
-    checker: &Checker,
-    contract: &Contract,
-    assumptions: Assumptions,
+fn build<'c>(
+    session: &Session<'c>,
+    assumptions: Assumptions<'c>,
     mut run: Run,
     unchecked: i64,
 ) -> Result<GuardSet, CheckError> {
+    let contract = session.contract();
     let mut set = GuardSet {
-        program: checker.name().to_string(),
+        program: session.checker().name().to_string(),
         pool: Default::default(),
         inputs: Vec::new(),
         variables: Vec::new(),
@@ -67,7 +70,9 @@ fn build(
     }
     determine(&mut set, &run.env, &sizes)?;
     let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
-    let conditions = conditions(contract, &mut run, &symbols, unchecked);
+    let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
+    conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
+    conditions.extend(layout_choices(session, &assumptions, &mut run, &conditions, &symbols));
     let at_least_zero = ValueRange::between_options(Some(Int::ZERO), None).unwrap_or_else(ValueRange::all);
     let ranges: Vec<(Symbol, ValueRange)> = set
         .variables
@@ -134,16 +139,11 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
         }
     }
     for guard in &contract.guards {
-        all.extend(guard.divisors.iter().map(|&divisor| run.env.pool.ne(divisor, Expr::ZERO)));
+        all.extend(&guard.requirements);
         all.push(guard.condition);
     }
     all.extend(run.guards.iter().map(|guard| guard.condition));
     all.extend(run.comparisons.iter().map(|comparison| comparison.condition));
-    // With other strides than at the example it is not known what becomes of a view: such sizes are not let in.
-    let needed = |origin| strides::needs_strides_of(run, origin).is_some();
-    all.extend(
-        run.layout_choices.iter().filter(|(origin, _)| needed(*origin)).map(|&(_, condition)| condition),
-    );
     let mut kept: Vec<Expr> = Vec::new();
     for condition in all {
         let known = run.env.pool.free_symbols(&[condition]).iter().all(|s| symbols.contains(s));
@@ -152,4 +152,43 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
         }
     }
     kept
+}
+
+/// The choices of strides that later views may need: with other strides than at the example it is not known what becomes of a view. Sizes of
+/// 0 and 1 for which the views are proved all the same are let in.
+fn layout_choices<'c>(
+    session: &Session<'c>,
+    assumptions: &Assumptions<'c>,
+    run: &mut Run,
+    conditions: &[Expr],
+    symbols: &[Symbol],
+) -> Vec<Expr> {
+    let is_needed = |origin| strides::needs_strides_of(run, origin).is_some();
+    let choices = run.layout_choices.iter().filter(|(origin, _)| is_needed(*origin));
+    let is_known = |e: &Expr| run.env.pool.free_symbols(&[*e]).iter().all(|s| symbols.contains(s));
+    let choices: Vec<Expr> = choices.map(|&(_, condition)| condition).filter(is_known).collect();
+    let concerned = run.env.pool.free_symbols(&choices);
+    if choices.is_empty() {
+        return Vec::new();
+    }
+    let mut root = assumptions.clone();
+    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
+    conditions.iter().for_each(|&condition| root.env.assume(condition));
+    let mut cases = Cases::new(session.evaluator(), Budget::default());
+    let mut proved = Vec::new();
+    for symbol in concerned {
+        for value in [Int::ZERO, Int::ONE] {
+            if cases.proves(&root, symbol, &value) {
+                let (e, value) = (root.env.pool.symbol_expr(symbol), root.env.pool.int(value));
+                proved.push(root.env.pool.eq(e, value));
+            }
+        }
+    }
+    let mut relaxed = Vec::with_capacity(choices.len());
+    for choice in choices {
+        let alternatives: Vec<Expr> = std::iter::once(choice).chain(proved.iter().copied()).collect();
+        relaxed.push(root.env.pool.or(&alternatives));
+    }
+    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
+    relaxed
 }

@@ -15,6 +15,7 @@ mod pipeline;
 mod prove;
 mod repair;
 mod run;
+mod runtime;
 mod session;
 mod strides;
 mod summary;

@@ -32,6 +32,7 @@ impl Obligation {
         match self.kind {
             ConditionKind::Overflow => Cause::Overflow,
             ConditionKind::Assertion => Cause::Assertion,
+            ConditionKind::Runtime => Cause::Data,
             _ if self.clause == Some(RECORDED_SIZE) => Cause::Record,
             _ if self.clause == Some(GUARD_DIVISOR) => Cause::Divisor,
             ConditionKind::Precondition => Cause::Operator,
@@ -75,6 +76,12 @@ pub(super) fn obligations(assumptions: &Assumptions, run: &Run) -> Vec<Obligatio
             list.push(Obligation { condition, kind, origin, clause, branch: false });
         }
     }
+    list.extend(step_obligations(run).into_iter().filter(|o| seen.insert(o.condition)));
+    list
+}
+
+/// What the steps need, in their order: conditions of operators, assertions, and that sizes are as recorded.
+pub(super) fn step_obligations(run: &Run) -> Vec<Obligation> {
     let mut steps: Vec<Obligation> = Vec::new();
     for guard in &run.guards {
         let branch = guard.kind == GuardKind::Branch;
@@ -93,6 +100,5 @@ pub(super) fn obligations(assumptions: &Assumptions, run: &Run) -> Vec<Obligatio
         steps.push(Obligation { condition, kind, origin, clause: Some(RECORDED_SIZE), branch: false });
     }
     steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
-    list.extend(steps.into_iter().filter(|o| seen.insert(o.condition)));
-    list
+    steps
 }

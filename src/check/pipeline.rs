@@ -1,15 +1,14 @@
 //! Checking a program: from bytes to a report.
 use super::evaluate::Evaluator;
 use super::examine::Examination;
-use super::run::Run;
+use super::run::{Run, propagate};
 use super::session::Session;
 use super::summary;
 use crate::decide::Budget;
 use crate::expr::Expr;
 use crate::fake::Operators;
 use crate::ir::pt2::{self, ReadOptions};
-use crate::ir::{GraphInput, Program, ReadError};
-use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
+use crate::ir::{Program, ReadError};
 use crate::report::{Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
 use crate::spec::{Assumptions, Contract, ContractError, Spec, bind};
 use indexmap::IndexMap;
@@ -254,6 +253,7 @@ impl Checker {
             emit: task.emit,
             hard: 0,
             jobs: self.jobs,
+            has_spec: task.spec.is_some(),
             tell: &|done, total| self.tell("deciding conditions", done, total),
         };
         examination.conditions(&mut run);
@@ -273,23 +273,7 @@ impl Checker {
         assumptions: &Assumptions<'s>,
         operators: &'s Operators,
     ) -> Result<Run<'s>, CheckError> {
-        let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
-        let mut inputs = Vec::with_capacity(self.program.graph.inputs().len());
-        for input in self.program.graph.inputs() {
-            inputs.push(match input {
-                GraphInput::Constant(constant) => constant_value(&mut env, constant),
-                GraphInput::Value(id) => {
-                    recorded::value(&mut records, &mut env, self.program.graph.meta(*id))
-                        .map_err(|error| CheckError::Records(error.to_string()))?
-                }
-            });
-        }
-        let mut interpreter = Interpreter::new(&self.program, env, records, operators, Mode::Verify);
-        match interpreter.run(inputs) {
-            Ok(results) => Ok(Run::new(interpreter, results)),
-            Err(Stop::Unreadable(error)) => Err(CheckError::Records(error.to_string())),
-            Err(Stop::Failed(failure)) => Err(CheckError::Records(failure.message)),
-        }
+        propagate(&self.program, assumptions, operators)
     }
 
     fn blank(&self) -> Report {

@@ -36,7 +36,7 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    fn new(verdict: GuardVerdict, decided_by: &'static str) -> Proof {
+    pub fn new(verdict: GuardVerdict, decided_by: &'static str) -> Proof {
         Proof {
             verdict,
             decided_by,
@@ -146,6 +146,9 @@ impl Prover<'_, '_> {
 
     /// A refutation counts only when the inputs at the witness are refused, or come out in another form than recorded.
     pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
+        if !self.assumptions.admits(&witness) {
+            return Proof::unknown(by, "the program has more guards than are reasoned with");
+        }
         let Some(shapes) = self.shapes_at(&witness) else {
             return Proof::unknown(by, "the counterexample involves sizes that only data decides");
         };

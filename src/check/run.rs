@@ -1,7 +1,11 @@
 //! What a propagation has gathered, apart from the program that it went through.
+use super::pipeline::CheckError;
 use crate::expr::Expr;
-use crate::fake::{Tensor, Value};
-use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Named, Step};
+use crate::fake::{Operators, Tensor, Value};
+use crate::ir::{GraphInput, Program};
+use crate::propagate::{
+    Comparison, Failure, Interpreter, Mismatch, Mode, Named, Step, Stop, constant_value, recorded,
+};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
 use crate::spec::Assumptions;
 use std::sync::Arc;
@@ -36,6 +40,32 @@ pub(super) struct Run<'p> {
     pub named: Vec<Named>,
     /// The values of the graph's outputs.
     pub results: Vec<Value>,
+}
+
+/// Runs a program on its symbolic inputs.
+///
+/// # Errors
+/// When its records cannot be read.
+pub(super) fn propagate<'p>(
+    program: &'p Program,
+    assumptions: &Assumptions<'p>,
+    operators: &'p Operators,
+) -> Result<Run<'p>, CheckError> {
+    let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
+    let mut inputs = Vec::with_capacity(program.graph.inputs().len());
+    for input in program.graph.inputs() {
+        inputs.push(match input {
+            GraphInput::Constant(constant) => constant_value(&mut env, constant),
+            GraphInput::Value(id) => recorded::value(&mut records, &mut env, program.graph.meta(*id))
+                .map_err(|error| CheckError::Records(error.to_string()))?,
+        });
+    }
+    let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
+    match interpreter.run(inputs) {
+        Ok(results) => Ok(Run::new(interpreter, results)),
+        Err(Stop::Unreadable(error)) => Err(CheckError::Records(error.to_string())),
+        Err(Stop::Failed(failure)) => Err(CheckError::Records(failure.message)),
+    }
 }
 
 impl<'p> Run<'p> {

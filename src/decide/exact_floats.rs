@@ -1,9 +1,10 @@
 //! Double arithmetic that happens to be exact, as integer arithmetic.
 //!
-//! A double holds every integer of up to 53 bits and every such integer over a power of two. A sum or product of such numbers that is
-//! again one is computed without rounding, so `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s` has no more than 53 bits. A
-//! correctly rounded quotient `n/d` of integers of fewer than 53 bits is rounded to the integer next to it only if it equals it: it is
-//! `1/d` or more away from every other, which is more than the rounding error `n/d * 2^-53`.
+//! A double is an integer of up to 53 bits times a power of two from `2^-1074` to `2^971`, and every such number is a double. A sum or
+//! product of doubles that is such a number is computed without rounding, so `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s`
+//! has no more than 53 bits. A correctly rounded quotient `n/d` of integers of fewer than 53 bits is rounded to an integer, or to a number
+//! halfway between two, only if it equals it: it is `1/(2*d)` or more away from every other, which is more than the rounding error
+//! `n/d * 2^-53`.
 use super::facts::Facts;
 use crate::expr::{Expr, Func, Int, Node, Pool, Sort};
 use crate::range::{DomainTable, ValueRange};
@@ -11,25 +12,32 @@ use rustc_hash::FxHashMap;
 
 /// Integers of this many bits are doubles, and quotients of smaller ones round as if they were exact.
 const EXACT_BITS: u64 = 53;
-/// The greatest power of two in a denominator: far from where doubles become subnormal.
-const MAX_SHIFT: u32 = 128;
+/// The exponents of doubles: the least positive one is `2^-1074`, the greatest ones are integers of 53 bits times `2^971`.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=971;
 /// How deep roundings may nest.
 const MAX_ROUNDS: usize = 4;
 
-/// A double that is `numerator / denominator` before the last rounding.
-#[derive(Clone, Debug)]
-struct Fraction {
+/// The real number `numerator * 2^exponent`.
+#[derive(Clone, Copy, Debug)]
+struct Dyadic {
     numerator: Expr,
-    denominator: Expr,
-    /// Whether the double is exactly that: then the denominator is `2^shift`.
-    shift: Option<u32>,
+    exponent: i32,
+}
+
+/// What is known of a number.
+#[derive(Clone, Copy, Debug)]
+enum Real {
+    /// It is exactly this.
+    Exact(Dyadic),
+    /// It is the double next to `numerator / denominator`, integers of fewer than 53 bits, the second one positive.
+    Quotient { numerator: Expr, denominator: Expr },
 }
 
 /// `e` with every rounding and comparison of doubles that the ranges prove to be exact replaced by one of integers. Where a divisor is
 /// zero in `e`, it is zero in the result, or the ranges exclude it.
 pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
     for _ in 0..MAX_ROUNDS {
-        let mut reading = Reading { pool, table, fractions: FxHashMap::default() };
+        let mut reading = Reading { pool, table, known: FxHashMap::default() };
         let replaced = reading.replacements(e);
         if replaced.is_empty() {
             break;
@@ -62,8 +70,10 @@ pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
     for &divisor in facts.nonzero() {
         capped.exclude_zero(pool, divisor);
     }
+    for &e in &facts.required().defined {
+        capped.require_value(pool, e);
+    }
     for &condition in facts.conditions() {
-        let condition = exact(pool, capped.table(pool), condition);
         capped.assume(pool, condition);
     }
     capped
@@ -72,7 +82,7 @@ pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
 struct Reading<'a> {
     pool: &'a mut Pool,
     table: &'a mut DomainTable,
-    fractions: FxHashMap<Expr, Fraction>,
+    known: FxHashMap<Expr, Real>,
 }
 
 impl Reading<'_> {
@@ -80,16 +90,16 @@ impl Reading<'_> {
         let mut replaced = FxHashMap::default();
         for part in self.pool.reachable(&[root]) {
             let Some((func, args)) = self.pool.as_call(part).map(|(f, a)| (f, a.to_vec())) else {
-                if let Some(Node::Float(_)) = self.pool.node(part)
-                    && let Some(fraction) = self.constant(part)
+                if let Some(Node::Float(value)) = self.pool.node(part)
+                    && let Some(value) = self.constant(value.0)
                 {
-                    self.fractions.insert(part, fraction);
+                    self.known.insert(part, Real::Exact(value));
                 }
                 continue;
             };
             if self.pool.sort(part) == Sort::Float {
-                if let Some(fraction) = self.fraction(func, &args) {
-                    self.fractions.insert(part, fraction);
+                if let Some(value) = self.number(func, &args) {
+                    self.known.insert(part, value);
                 }
             } else if let Some(integer) = self.integer(func, &args) {
                 replaced.insert(part, integer);
@@ -98,34 +108,25 @@ impl Reading<'_> {
         replaced
     }
 
-    /// A finite constant as an integer over a power of two.
-    fn constant(&mut self, e: Expr) -> Option<Fraction> {
-        let value = self.pool.as_float(e)?;
-        let mut shift = 0;
-        let mut scaled = value;
-        while scaled.fract() != 0.0 && shift < MAX_SHIFT {
-            scaled *= 2.0;
-            shift += 1;
-        }
-        let numerator = self.pool.int(Pool::float_as_int(scaled)?);
-        self.dyadic(numerator, shift)
-    }
-
-    /// `numerator / 2^shift`, if every value of the numerator fits a double.
-    fn dyadic(&mut self, numerator: Expr, shift: u32) -> Option<Fraction> {
-        if shift > MAX_SHIFT || !self.fits(numerator, EXACT_BITS) {
+    /// A finite constant.
+    fn constant(&mut self, value: f64) -> Option<Dyadic> {
+        let (mantissa, exponent, sign) = num_traits::float::FloatCore::integer_decode(value);
+        if !value.is_finite() {
             return None;
         }
-        let denominator = self.power(shift);
-        Some(Fraction { numerator, denominator, shift: Some(shift) })
+        let zeros = if mantissa == 0 { 0 } else { mantissa.trailing_zeros() };
+        let numerator = i64::try_from(mantissa >> zeros).ok()? * i64::from(sign);
+        let exponent = if mantissa == 0 { 0 } else { i32::from(exponent) + i32::try_from(zeros).ok()? };
+        Some(Dyadic { numerator: self.pool.int(numerator), exponent })
     }
 
-    fn power(&mut self, shift: u32) -> Expr {
-        let power = Int::from(2).pow(shift, u64::from(MAX_SHIFT) + 1).unwrap_or_default();
-        self.pool.int(power)
+    /// `numerator * 2^exponent`, if every value of it is a double.
+    fn double(&mut self, numerator: Expr, exponent: i32) -> Option<Real> {
+        let is_double = EXPONENTS.contains(&exponent) && self.fits(numerator, EXACT_BITS);
+        is_double.then_some(Real::Exact(Dyadic { numerator, exponent }))
     }
 
-    /// Whether the magnitude of `e` is known to be at most `2^bits`.
+    /// Whether the magnitude of `e` is known to have at most so many bits.
     fn fits(&mut self, e: Expr, bits: u64) -> bool {
         let domain = self.table.domain(self.pool, e);
         let bound = |v: Option<&Int>| v.is_some_and(|v| v.abs().bits() <= bits);
@@ -137,39 +138,74 @@ impl Reading<'_> {
         self.table.decide(self.pool, condition) == Some(true)
     }
 
-    fn known(&self, e: Expr) -> Option<Fraction> {
-        self.fractions.get(&e).cloned()
+    /// A number by its exact value: an integer always, a double where it is known.
+    fn exactly(&self, e: Expr) -> Option<Dyadic> {
+        match self.known.get(&e) {
+            Some(Real::Exact(value)) => Some(*value),
+            Some(Real::Quotient { .. }) => None,
+            None if self.pool.sort(e) == Sort::Float || self.pool.as_func(e, Func::Ratio).is_some() => None,
+            None => Some(Dyadic { numerator: e, exponent: 0 }),
+        }
     }
 
-    fn known_dyadic(&self, e: Expr) -> Option<(Expr, u32)> {
-        let fraction = self.fractions.get(&e)?;
-        fraction.shift.map(|shift| (fraction.numerator, shift))
+    /// `e * 2^shift`.
+    fn scaled(&mut self, e: Expr, shift: i32) -> Expr {
+        let power = self.pool.int(Int::power_of_two(shift.unsigned_abs()));
+        self.pool.mul(e, power)
     }
 
-    fn scaled(&mut self, numerator: Expr, shift: u32) -> Expr {
-        let power = self.power(shift);
-        self.pool.mul(numerator, power)
+    /// Numerators of numbers for one exponent, which comes with them.
+    fn aligned(&mut self, numbers: &[Dyadic]) -> (Vec<Expr>, i32) {
+        let exponent = numbers.iter().map(|n| n.exponent).min().unwrap_or(0);
+        let numerators = numbers.iter().map(|n| self.scaled(n.numerator, n.exponent - exponent)).collect();
+        (numerators, exponent)
     }
 
-    fn fraction(&mut self, func: Func, args: &[Expr]) -> Option<Fraction> {
+    /// What is known of a call whose value is a double, or one of its operands.
+    fn number(&mut self, func: Func, args: &[Expr]) -> Option<Real> {
         match (func, args) {
-            (Func::ToFloat, &[e]) => self.dyadic(e, 0),
+            (Func::ToFloat, &[e]) => {
+                let Dyadic { numerator, exponent } = self.exactly(e)?;
+                self.double(numerator, exponent)
+            }
             (Func::FloatMul, &[a, b]) => {
-                let ((p, i), (q, j)) = (self.known_dyadic(a)?, self.known_dyadic(b)?);
-                let product = self.pool.mul(p, q);
-                self.dyadic(product, i + j)
+                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let product = self.pool.mul(a.numerator, b.numerator);
+                self.double(product, a.exponent + b.exponent)
             }
             (Func::FloatAdd, &[a, b]) => {
-                let ((p, i), (q, j)) = (self.known_dyadic(a)?, self.known_dyadic(b)?);
-                let shift = i.max(j);
-                let (p, q) = (self.scaled(p, shift - i), self.scaled(q, shift - j));
-                let sum = self.pool.add(p, q);
-                self.dyadic(sum, shift)
+                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let (numerators, exponent) = self.aligned(&numbers);
+                let sum = self.pool.add(numerators[0], numerators[1]);
+                self.double(sum, exponent)
+            }
+            (Func::Min | Func::Max, _) => {
+                let numbers = args.iter().map(|&a| self.exactly(a)).collect::<Option<Vec<Dyadic>>>()?;
+                let (numerators, exponent) = self.aligned(&numbers);
+                let numerator = self.pool.extremum(func, &numerators);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::Abs, &[a]) => {
+                let Dyadic { numerator, exponent } = self.exactly(a)?;
+                let numerator = self.pool.abs(numerator);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::Ite, &[c, p, q]) => {
+                let numbers = [self.exactly(p)?, self.exactly(q)?];
+                let (numerators, exponent) = self.aligned(&numbers);
+                let numerator = self.pool.ite(c, numerators[0], numerators[1]);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::TruncToFloat, &[a]) => {
+                let whole = self.rounded(Func::Trunc, a)?;
+                self.double(whole, 0)
             }
             (Func::IntTrueDiv, &[a, b]) => self.quotient(a, b),
             (Func::FloatTrueDiv, &[a, b]) => {
-                let ((p, i), (q, j)) = (self.known_dyadic(a)?, self.known_dyadic(b)?);
-                let (n, d) = (self.scaled(p, j), self.scaled(q, i));
+                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let shift = a.exponent - b.exponent;
+                let (n, d) =
+                    (self.scaled(a.numerator, shift.max(0)), self.scaled(b.numerator, (-shift).max(0)));
                 self.quotient(n, d)
             }
             _ => None,
@@ -177,51 +213,55 @@ impl Reading<'_> {
     }
 
     /// The double next to `n / d`.
-    fn quotient(&mut self, n: Expr, d: Expr) -> Option<Fraction> {
+    fn quotient(&mut self, mut n: Expr, mut d: Expr) -> Option<Real> {
+        if self.pool.as_int(d).is_some_and(|d| d.is_negative()) {
+            (n, d) = (self.pool.neg(n), self.pool.neg(d));
+        }
         if let Some(divisor) = self.pool.as_int(d).filter(Int::is_positive) {
-            let shift = u32::try_from(divisor.bits().saturating_sub(1)).ok()?;
-            if Int::from(2).pow(shift, EXACT_BITS + MAX_SHIFT as u64) == Some(divisor.clone()) {
-                return self.dyadic(n, shift);
+            let shift = i32::try_from(divisor.bits() - 1).ok()?;
+            if Int::power_of_two(shift.unsigned_abs()) == divisor {
+                return self.double(n, -shift);
             }
             // What is divisible is divided exactly.
             let remainder = self.pool.modulo(n, d);
             if self.pool.as_int(remainder).is_some_and(|r| r.is_zero()) {
                 let whole = self.pool.floor_div(n, d);
-                return self.dyadic(whole, 0);
+                return self.double(whole, 0);
             }
         }
         let fits = self.positive(d) && self.fits(n, EXACT_BITS - 1) && self.fits(d, EXACT_BITS - 1);
-        fits.then_some(Fraction { numerator: n, denominator: d, shift: None })
+        fits.then_some(Real::Quotient { numerator: n, denominator: d })
+    }
+
+    /// A rounding to an integer ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]) in integer arithmetic.
+    fn rounded(&mut self, func: Func, e: Expr) -> Option<Expr> {
+        let (n, d) = match self.known.get(&e).copied() {
+            Some(Real::Quotient { numerator, denominator }) => (numerator, denominator),
+            _ => {
+                let Dyadic { numerator, exponent } = self.exactly(e)?;
+                let denominator = self.pool.int(Int::power_of_two((-exponent).max(0).unsigned_abs()));
+                (self.scaled(numerator, exponent.max(0)), denominator)
+            }
+        };
+        if func == Func::Trunc {
+            let negative = self.pool.lt(n, Expr::ZERO);
+            match self.table.decide(self.pool, negative) {
+                Some(true) => return Some(self.pool.ceil_div(n, d)),
+                Some(false) => return Some(self.pool.floor_div(n, d)),
+                None => {}
+            }
+        }
+        Some(self.pool.round_quotient(func, n, d))
     }
 
     /// A rounding or comparison as one of integers.
     fn integer(&mut self, func: Func, args: &[Expr]) -> Option<Expr> {
         match (func, args) {
-            (Func::Floor | Func::Ceil | Func::Trunc, &[e]) => {
-                let Fraction { numerator: n, denominator: d, .. } = self.known(e)?;
-                let (down, up) = (self.pool.floor_div(n, d), self.pool.ceil_div(n, d));
-                Some(match func {
-                    Func::Floor => down,
-                    Func::Ceil => up,
-                    _ => {
-                        let negative = self.pool.lt(n, Expr::ZERO);
-                        match self.table.decide(self.pool, negative) {
-                            Some(negative) => {
-                                if negative {
-                                    up
-                                } else {
-                                    down
-                                }
-                            }
-                            None => self.pool.ite(negative, up, down),
-                        }
-                    }
-                })
-            }
+            (Func::Floor | Func::Ceil | Func::Trunc | Func::Round, &[e]) => self.rounded(func, e),
             (Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
-                let ((p, i), (q, j)) = (self.known_dyadic(a)?, self.known_dyadic(b)?);
-                let shift = i.max(j);
-                let (p, q) = (self.scaled(p, shift - i), self.scaled(q, shift - j));
+                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let (numerators, _) = self.aligned(&numbers);
+                let (p, q) = (numerators[0], numerators[1]);
                 Some(match func {
                     Func::FloatEq => self.pool.eq(p, q),
                     Func::FloatLt => self.pool.lt(p, q),
@@ -302,16 +342,54 @@ mod tests {
     }
 
     #[test]
-    fn denominators_go_up_to_two_to_the_128th() {
+    fn exponents_are_those_of_doubles() {
         let mut pool = Pool::new();
         let mut table = crate::range::DomainTable::new();
-        let mut reading =
-            super::Reading { pool: &mut pool, table: &mut table, fractions: Default::default() };
+        let mut reading = super::Reading { pool: &mut pool, table: &mut table, known: Default::default() };
         let one = crate::expr::Expr::ONE;
-        assert!(reading.dyadic(one, 128).is_some() && reading.dyadic(one, 129).is_none());
+        for (exponent, is_double) in [(-1074, true), (-1075, false), (971, true), (972, false)] {
+            assert_eq!(reading.double(one, exponent).is_some(), is_double, "2^{exponent}");
+        }
         // Numerators of 53 bits, and of one more.
         let (fits, not) = (reading.pool.int((1i64 << 53) - 1), reading.pool.int((1i64 << 53) + 1));
-        assert!(reading.dyadic(fits, 0).is_some() && reading.dyadic(not, 0).is_none());
+        assert!(reading.double(fits, 0).is_some() && reading.double(not, 0).is_none());
+    }
+
+    #[test]
+    fn constants_of_every_magnitude_are_what_they_are() {
+        let least = f64::from_bits(1);
+        let table =
+            [0.0, 1.0, -0.75, 1e-6, -1e-300, 1e300, least, -least, f64::MIN_POSITIVE, f64::MAX, f64::MIN];
+        for value in table {
+            let mut pool = Pool::new();
+            let mut domains = crate::range::DomainTable::new();
+            let mut reading =
+                super::Reading { pool: &mut pool, table: &mut domains, known: Default::default() };
+            let exact = reading.constant(value).expect("a finite constant");
+            let numerator = reading.pool.as_int(exact.numerator).expect("a constant").to_big();
+            let power = num_rational::BigRational::from_integer(2.into()).pow(exact.exponent);
+            let expected = num_rational::BigRational::from_float(value).expect("finite");
+            assert_eq!(num_rational::BigRational::from_integer(numerator) * power, expected, "{value:e}");
+        }
+    }
+
+    #[test]
+    fn thresholds_of_every_magnitude_decide_as_they_should() {
+        let table = [
+            ("ToFloat(s) < 1e-300", false),
+            ("ToFloat(s) >= 5e-324", false),
+            ("ToFloat(s) + 1.0 >= 1e-20", true),
+            ("0.5*ToFloat(s) - 8.0 <= 1e-6", false),
+            ("ToFloat(s) <= 1e300", true),
+            ("ToFloat(s)*1e-300 <= 1e-280", true),
+            ("1.0 / (ToFloat(s) + 1.0) > 5e-324", true),
+            ("Eq(s, ToFloat(s))", true),
+            ("Max(s, 2.5) >= 2.5", true),
+            ("RoundToInt(0.5*ToFloat(2*s)) == s", true),
+        ];
+        for (goal, holds) in table {
+            assert_eq!(implied(20, goal), holds, "{goal}");
+        }
     }
 
     #[test]

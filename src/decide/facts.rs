@@ -1,7 +1,9 @@
 //! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+use super::exact_floats::{exact, has_floats};
 use super::models::Models;
 use super::neighbours::Neighbours;
 use super::program::to_i128;
+use super::replay::Required;
 use super::search::conjuncts;
 use super::slices::Slices;
 use super::verdict::{FactId, Premise};
@@ -44,7 +46,7 @@ pub struct Facts {
     given: Vec<Expr>,
     /// The assumptions with nested conjunctions taken apart, and where each part comes from.
     parts: Vec<(Expr, FactId)>,
-    nonzero: Vec<Expr>,
+    required: Required,
     /// The symbols that occur in assumptions.
     assumed_of: FxHashSet<Symbol>,
     pub(super) models: Models,
@@ -102,6 +104,9 @@ impl Facts {
         self.assumed_of.extend(symbols.iter().copied());
         self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
+        // What is taken apart is integer arithmetic as far as what was known before makes doubles exact.
+        let condition =
+            if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
         conjuncts(pool, condition, &mut parts);
         for part in parts {
             if !self.is_wide() {
@@ -113,11 +118,20 @@ impl Facts {
         id
     }
 
+    /// A condition with the arithmetic of doubles replaced by that of integers where what is known shows both to be the same.
+    pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
+        if self.is_wide() {
+            return condition;
+        }
+        self.settle(pool);
+        exact(pool, &mut self.table, condition)
+    }
+
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
     /// cancelled do.
     pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
-        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.nonzero.contains(&divisor) {
-            self.nonzero.push(divisor);
+        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.required.nonzero.contains(&divisor) {
+            self.required.nonzero.push(divisor);
             self.declare_free(pool, divisor);
             let symbols = pool.free_symbols(&[divisor]);
             if !self.whole {
@@ -131,6 +145,29 @@ impl Facts {
             }
             self.changed();
         }
+    }
+
+    /// Assumes that an operation has a value: one that is part of no assumption because construction has dropped it.
+    pub fn require_value(&mut self, pool: &mut Pool, e: Expr) {
+        if self.required.defined.contains(&e) {
+            return;
+        }
+        self.required.defined.push(e);
+        self.declare_free(pool, e);
+        let symbols = pool.free_symbols(&[e]);
+        if !self.whole {
+            self.slices.defined(e, &symbols);
+        }
+        self.assumed_of.extend(symbols);
+        if !self.is_wide() {
+            self.models.clear();
+        }
+        self.changed();
+    }
+
+    /// What is required beside the assumptions.
+    pub(super) fn required(&self) -> &Required {
+        &self.required
     }
 
     /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
@@ -212,7 +249,7 @@ impl Facts {
 
     /// The divisors that are excluded from being zero beside those in assumptions.
     pub fn nonzero(&self) -> &[Expr] {
-        &self.nonzero
+        &self.required.nonzero
     }
 
     /// The conjuncts of all assumptions with the assumption each comes from.
@@ -250,8 +287,8 @@ impl Facts {
         let mut roots = self.given.clone();
         roots.extend(e);
         let mut nonzero = symbolic_divisors(pool, &roots);
-        nonzero.extend_from_slice(&self.nonzero);
-        nonzero.extend(symbolic_divisors(pool, &self.nonzero));
+        nonzero.extend_from_slice(&self.required.nonzero);
+        nonzero.extend(symbolic_divisors(pool, &self.required.nonzero));
         nonzero.sort_unstable();
         nonzero.dedup();
         nonzero
@@ -265,7 +302,7 @@ impl Facts {
                 graph.declare(pool, e, range.clone().into());
             }
         }
-        for (i, &d) in self.nonzero.iter().enumerate() {
+        for (i, &d) in self.required.nonzero.iter().enumerate() {
             let nonzero = pool.ne(d, Expr::ZERO);
             graph.assume(pool, nonzero, (self.given.len() + i) as u32);
         }

@@ -1,17 +1,22 @@
 //! The ladder: rungs in order of cost, until one settles the question.
 mod steps;
 
-use super::exact_floats::{exact, has_floats};
+use super::definedness::{may_be_undefined, requirements};
+use super::exact_floats::has_floats;
+use super::exhaust::is_beyond_code;
 use super::facts::{Consistency, Facts};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use crate::range::{DomainTable, teaches_once};
+use steps::MAX_RELAXED;
 
 /// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
 const STEPS: &[Step] = &[
+    Step::Differences,
     Step::Relaxation,
     Step::Search { points: 100 },
+    Step::Exhaust,
     Step::Linear { share: 16 },
     Step::Cases { share: 8 },
     Step::EGraph,
@@ -28,10 +33,14 @@ const STEPS: &[Step] = &[
 /// One way of settling a conjunction.
 #[derive(Clone, Copy, Debug)]
 enum Step {
+    /// Chains of inequalities, where there are many.
+    Differences,
     /// One look at the linear relaxation.
     Relaxation,
     /// Search, until this many assignments have been evaluated in all.
     Search { points: u32 },
+    /// Every assignment of a small box, or some of a large one, by the exact evaluator: where compiled code cannot compute a condition.
+    Exhaust,
     /// Linear reasoning with this share of the budget.
     Linear { share: u32 },
     /// Number theory, and cases that are reduced anew, with this share of the budget.
@@ -77,14 +86,12 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
-    let goal = match has_floats(pool, goal) {
-        true => exact(pool, facts.table(pool), goal),
-        false => goal,
-    };
     if facts.is_wide() {
         return among_many(pool, facts, goal, budget, more);
     }
-    let mut climb = Climb { pool, facts, goal, budget, trace: Vec::new() };
+    let asked = goal;
+    let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
+    let mut climb = Climb { pool, facts, asked, goal, budget, trace: Vec::new() };
     let (verdict, decided_by) = climb.run();
     Answer { verdict, decided_by, trace: climb.trace }
 }
@@ -148,7 +155,7 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
-    Climb { pool, facts, goal, budget, trace: Vec::new() }.inconsistent();
+    Climb { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
 }
 
 /// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
@@ -236,6 +243,12 @@ fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     contradiction
 }
 
+/// Whether division by zero is the only reason why `e` may have no value.
+fn only_divides(pool: &Pool, e: Expr) -> bool {
+    let divides = |e: Expr| matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
+    pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
+}
+
 /// What became of a conjunction of the facts and something else.
 enum Settled {
     /// No assignment satisfies it.
@@ -256,6 +269,9 @@ enum Finding {
 struct Climb<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
+    /// The goal as it was put.
+    asked: Expr,
+    /// The same with doubles replaced by integers as far as that is exact.
     goal: Expr,
     budget: &'a Budget,
     trace: Vec<Attempt>,
@@ -290,7 +306,7 @@ impl Climb<'_> {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         let negation = self.pool.not(self.goal);
-        match self.settle(&[negation], Some(self.goal)) {
+        match self.settle(&[negation], Some(self.asked)) {
             Settled::Closed(rung) => self.implied(self.facts.all_premises(self.pool), rung),
             Settled::Satisfied(witness, rung) => (Verdict::Refuted { witness }, rung),
             Settled::Open(reason, rung) => (Verdict::Unknown { reason }, rung),
@@ -304,8 +320,12 @@ impl Climb<'_> {
         let mut last = Rung::Search;
         for &step in STEPS {
             let (rung, finding) = match step {
+                Step::Differences if self.facts.parts().len() <= MAX_RELAXED => continue,
+                Step::Differences => (Rung::Linear, self.differences(extra)),
                 Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
+                Step::Exhaust if !is_beyond_code(self.pool, self.facts, goal) => continue,
+                Step::Exhaust => (Rung::Search, self.exhaust(goal)),
                 Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
                 Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
                 Step::EGraph => (Rung::EGraph, self.saturation(extra)),
@@ -332,7 +352,7 @@ impl Climb<'_> {
     }
 
     fn falsifies(&self, witness: &Witness) -> bool {
-        replays(self.pool, self.facts, Some(self.goal), witness)
+        replays(self.pool, self.facts, Some(self.asked), witness)
     }
 
     /// Whether the facts are known to contradict each other; looks for a satisfying assignment where that is open.
@@ -384,15 +404,53 @@ impl Climb<'_> {
         symbols.into_iter().map(|s| (s, value(self, s))).collect()
     }
 
-    /// `Implied`, if the facts are known to be satisfiable.
+    /// `Implied`, if the facts are known to be satisfiable where the goal has a value.
     fn implied(&mut self, because: Vec<Premise>, rung: Rung) -> (Verdict, Rung) {
-        match self.facts.consistency {
-            Consistency::Consistent => (Verdict::Implied { because }, rung),
-            _ => {
-                let reason =
-                    "nothing contradicts the goal, but no assignment that satisfies the facts was found";
-                (Verdict::Unknown { reason: reason.to_string() }, rung)
-            }
+        let unknown = |reason: &str| (Verdict::Unknown { reason: reason.to_string() }, rung);
+        if !matches!(self.facts.consistency, Consistency::Consistent) {
+            return unknown(
+                "nothing contradicts the goal, but no assignment that satisfies the facts was found",
+            );
         }
+        match self.is_defined_somewhere() {
+            Some(true) => (Verdict::Implied { because }, rung),
+            Some(false) if only_divides(self.pool, self.asked) => {
+                (Verdict::Inconsistent { because: self.all_premises() }, rung)
+            }
+            Some(false) => unknown("the goal has no value at any assignment that the facts admit"),
+            None => unknown("no assignment was found at which the goal has a value"),
+        }
+    }
+
+    /// Whether the facts admit an assignment at which the goal, which is false at none of them, has a value.
+    fn is_defined_somewhere(&mut self) -> Option<bool> {
+        if !self.pool.reachable(&[self.asked]).into_iter().any(|e| may_be_undefined(self.pool, e)) {
+            return Some(true);
+        }
+        let denial = self.pool.not(self.asked);
+        let holds = |climb: &Self, model: &Witness| replays(climb.pool, climb.facts, Some(denial), model);
+        if self.facts.models.first().is_some_and(|model| holds(self, &model)) {
+            return Some(true);
+        }
+        let mut extra = requirements(self.pool, &[self.asked]);
+        extra.push(self.asked);
+        let trace = std::mem::take(&mut self.trace);
+        let settled = self.settle(&extra, Some(denial));
+        self.trace = trace;
+        match settled {
+            Settled::Satisfied(..) => Some(true),
+            Settled::Closed(_) => Some(false),
+            Settled::Open(..) => None,
+        }
+    }
+
+    /// Everything that was assumed, and that the goal's divisors are not zero.
+    fn all_premises(&self) -> Vec<Premise> {
+        let mut premises = self.facts.all_premises(self.pool);
+        let divisors = self.facts.divisors(self.pool, Some(self.asked));
+        premises.extend(divisors.into_iter().map(Premise::Nonzero));
+        premises.sort_unstable();
+        premises.dedup();
+        premises
     }
 }

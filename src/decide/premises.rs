@@ -2,13 +2,17 @@
 //!
 //! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
 //! with the cheap rungs. So the result is checked, whatever way the first proof took.
+use super::differences::{self, Solved};
 use super::facts::Facts;
 use super::proof::{Log, Means, closes, conditions};
+use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
 use crate::expr::{Expr, Pool};
 
 /// Terms and operands that narrowing may write and visit in all.
 const MAX_TERMS: u64 = 1_000_000;
+/// More premises than this are looked at for a chain of inequalities first.
+const MAX_TOGETHER: usize = 40;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
 /// Z3's resource limit where its core is asked for.
@@ -26,6 +30,11 @@ pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Pre
 
 fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
     let goal = goal.map(|g| pool.truth(g));
+    if because.len() > MAX_TOGETHER
+        && let Some(chain) = chain(pool, facts, goal, because)
+    {
+        return chain;
+    }
     let mut attempts = MAX_ATTEMPTS;
     // The least effort that finds a proof from everything; then a little more, which may need less.
     let Some(least) = Means::ALL.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
@@ -39,6 +48,26 @@ fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premi
         kept = without(pool, facts, goal, kept, Means::Rules, &mut attempts);
     }
     kept
+}
+
+/// The premises along a chain of inequalities that proves the goal or is contradictory, if there is one.
+fn chain(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
+    let mut literals = Vec::new();
+    let mut premises = Vec::new();
+    for &premise in because {
+        for condition in conditions(pool, facts, &[premise]) {
+            conjuncts(pool, condition, &mut literals);
+            premises.resize(literals.len(), premise);
+        }
+    }
+    if let Some(goal) = goal {
+        let negation = pool.not(goal);
+        conjuncts(pool, negation, &mut literals);
+    }
+    let Solved::Contradiction(used) = differences::solve(pool, &literals) else { return None };
+    let mut chain: Vec<Premise> = used.into_iter().filter_map(|i| premises.get(i).copied()).collect();
+    chain.dedup();
+    Some(chain)
 }
 
 /// Whether premises imply a goal (or contradict each other), by the cheap rungs or one question to Z3.

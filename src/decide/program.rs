@@ -2,7 +2,7 @@
 //!
 //! The code is a filter, not a judge: what it cannot compute (floats, overflow) it reports as such, and whatever it
 //! finds is replayed by the exact evaluator before anybody hears of it.
-use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
+use crate::expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};
 use rustc_hash::FxHashMap;
 
 /// A register: the position of an instruction's result.
@@ -298,6 +298,22 @@ impl Program {
             Op::Or(start, end) => i128::from(range(start, end).iter().any(|t| at(t.0) != 0)),
             Op::Nonzero(_) | Op::Check(..) | Op::Opaque => return None,
         })
+    }
+}
+
+/// Whether there is an instruction for the operation at the top of `e`.
+pub fn computes(pool: &Pool, e: Expr) -> bool {
+    use Func::*;
+    match pool.node(e) {
+        Some(Node::Float(_)) => false,
+        Some(Node::Call(func, _)) => {
+            pool.sort(e) != Sort::Float
+                && matches!(
+                    func,
+                    FloorDiv | Mod | Abs | Pow | Ite | IsZero | NotPositive | Not | Min | Max | And | Or
+                )
+        }
+        _ => true,
     }
 }
 

@@ -1,11 +1,11 @@
 //! The judge of witnesses: the exact evaluator.
 use super::facts::Facts;
 use super::verdict::Witness;
-use crate::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
+use crate::expr::{EvalError, Evaluator, Expr, Func, Int, Pool, Symbol, Value};
 use rustc_hash::FxHashMap;
 
-/// Whether an assignment lies in the ranges of `facts`, makes no divisor zero, satisfies every assumption and falsifies `goal` (where
-/// one is given).
+/// Whether an assignment lies in the ranges of `facts`, leaves no operation without a value, satisfies every assumption and falsifies `goal`
+/// (where one is given).
 pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness) -> bool {
     let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
     for (symbol, low, high) in facts.ranges() {
@@ -15,27 +15,71 @@ pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness
         }
     }
     let value = |s: Symbol| values.get(&s).map(|v| Value::Int((*v).clone()));
-    holds_at(pool, facts.conditions(), facts.nonzero(), goal, value)
+    Judge::new(pool, facts.conditions(), facts.required(), goal).at(value) == Judgement::Holds
 }
 
-/// Whether conditions hold at an assignment, the goal does not, and no divisor is zero: neither those of `nonzero` nor any other.
-pub fn holds_at(
-    pool: &Pool,
-    conditions: &[Expr],
-    nonzero: &[Expr],
+/// What is required beside the conditions themselves, because construction has dropped it from them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Required {
+    /// Divisors that are not to be zero.
+    pub nonzero: Vec<Expr>,
+    /// Operations that are to have a value.
+    pub defined: Vec<Expr>,
+}
+
+/// Judges assignments, one after the other.
+pub(super) struct Judge<'a> {
+    pool: &'a Pool,
+    conditions: &'a [Expr],
     goal: Option<Expr>,
-    value: impl Fn(Symbol) -> Option<Value>,
-) -> bool {
-    let mut evaluator = Evaluator::new(pool, value);
-    let mut roots: Vec<Expr> = conditions.to_vec();
-    roots.extend(goal);
-    let mut divisors: Vec<Expr> = nonzero.to_vec();
-    for e in pool.reachable(&roots).into_iter().chain(pool.reachable(nonzero)) {
-        if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(e) {
-            divisors.push(args[1]);
+    /// Divisors that are not to be zero.
+    divisors: Vec<Expr>,
+    /// Operations that are to have a value, whether or not the truth of the conditions depends on it.
+    partial: Vec<Expr>,
+}
+
+/// What became of the conditions at an assignment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Judgement {
+    /// The conditions hold, the goal does not.
+    Holds,
+    /// They do not, or an operation has no value.
+    Fails,
+    /// A number is too large to be computed.
+    Open,
+}
+
+impl<'a> Judge<'a> {
+    /// A judge of these conditions with the opposite of a goal.
+    pub fn new(pool: &'a Pool, conditions: &'a [Expr], required: &Required, goal: Option<Expr>) -> Judge<'a> {
+        let Required { nonzero, defined } = required;
+        let beside = nonzero.iter().chain(defined).copied();
+        let roots: Vec<Expr> = conditions.iter().copied().chain(goal).chain(beside).collect();
+        let (mut divisors, mut partial) = (nonzero.clone(), Vec::new());
+        for e in pool.reachable(&roots) {
+            match pool.as_call(e) {
+                Some((Func::FloorDiv | Func::Mod, args)) => divisors.push(args[1]),
+                Some((func, _)) if func.is_partial() => partial.push(e),
+                _ => {}
+            }
         }
+        Judge { pool, conditions, goal, divisors, partial }
     }
-    divisors.iter().all(|&d| evaluator.int(d).is_ok_and(|v| !v.is_zero()))
-        && conditions.iter().all(|&c| evaluator.truth(c) == Ok(true))
-        && goal.is_none_or(|g| evaluator.truth(g) == Ok(false))
+
+    /// What becomes of the conditions at an assignment.
+    pub fn at(&self, value: impl Fn(Symbol) -> Option<Value>) -> Judgement {
+        let mut evaluator = Evaluator::new(self.pool, value);
+        let nonzero = self.divisors.iter().map(|&d| (d, Some(true)));
+        let defined = self.partial.iter().map(|&e| (e, None));
+        let truths = self.conditions.iter().map(|&c| (c, Some(true)));
+        let mut judgement = Judgement::Holds;
+        for (e, wanted) in nonzero.chain(defined).chain(truths).chain(self.goal.map(|g| (g, Some(false)))) {
+            match evaluator.truth(e) {
+                Ok(truth) if wanted.is_none_or(|wanted| wanted == truth) => {}
+                Err(EvalError::TooLarge | EvalError::Unbound(_)) => judgement = Judgement::Open,
+                Ok(_) | Err(EvalError::ZeroDivisor | EvalError::Domain) => return Judgement::Fails,
+            }
+        }
+        judgement
+    }
 }

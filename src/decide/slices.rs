@@ -4,7 +4,7 @@
 //! question does not grow with the number of facts about other symbols. Those only have to be consistent, which is found out once.
 use super::facts::{Consistency, Facts};
 use super::ladder::{check, prepare};
-use super::replay::holds_at;
+use super::replay::{Judge, Judgement, Required};
 use super::verdict::{Budget, FactId, Premise, Witness};
 use crate::expr::{Expr, Int, Pool, Sort, Symbol, Value};
 use crate::range::{Bounds, ValueRange, teaches_once};
@@ -25,7 +25,7 @@ const MAX_FREELY: usize = 8;
 struct Group {
     symbols: Vec<Symbol>,
     facts: Vec<u32>,
-    divisors: Vec<Expr>,
+    required: Required,
     /// Changes with every fact.
     version: u64,
     /// The version that is known to hold where every symbol has its free value.
@@ -38,8 +38,9 @@ pub(super) struct Slice {
     pub facts: Facts,
     ids: Vec<u32>,
     versions: SmallVec<[u64; 2]>,
-    /// Of a slice of one group: how many of the group's symbols, facts and divisors it has. Groups only grow at their ends.
-    has: [usize; 3],
+    /// Of a slice of one group: how many of the group's symbols, facts, divisors and defined operations it has. Groups only grow at their
+    /// ends.
+    has: [usize; 4],
 }
 
 type Key = SmallVec<[Symbol; 2]>;
@@ -92,7 +93,8 @@ impl Slices {
             if let (Some(small), Some(big)) = (self.groups.remove(&small), self.groups.get_mut(&big)) {
                 big.symbols.extend(small.symbols);
                 big.facts.extend(small.facts);
-                big.divisors.extend(small.divisors);
+                big.required.nonzero.extend(small.required.nonzero);
+                big.required.defined.extend(small.required.defined);
             }
             root = big;
         }
@@ -139,9 +141,18 @@ impl Slices {
 
     /// Records a divisor and the symbols that it is about.
     pub fn excluded(&mut self, divisor: Expr, symbols: &[Symbol]) {
+        self.required(symbols, |required| required.nonzero.push(divisor));
+    }
+
+    /// Records an operation that is to have a value, and the symbols that it is about.
+    pub fn defined(&mut self, e: Expr, symbols: &[Symbol]) {
+        self.required(symbols, |required| required.defined.push(e));
+    }
+
+    fn required(&mut self, symbols: &[Symbol], record: impl FnOnce(&mut Required)) {
         if let Some(root) = self.join(symbols) {
             if let Some(group) = self.groups.get_mut(&root) {
-                group.divisors.push(divisor);
+                record(&mut group.required);
             }
             self.touched(root);
         }
@@ -181,14 +192,14 @@ impl Facts {
                 facts: Facts::whole(),
                 ids: Vec::new(),
                 versions: versions.clone(),
-                has: [0; 3],
+                has: [0; 4],
             }),
         };
         let mut ids: Vec<u32> = Vec::new();
         if slice.ids.is_empty() {
             ids.extend(&self.slices.everywhere);
         }
-        let [symbols, known, divisors] = slice.has;
+        let [symbols, known, divisors, defined] = slice.has;
         for root in key {
             let Some(group) = self.slices.groups.get(root) else { continue };
             ids.extend(&group.facts[known..]);
@@ -200,10 +211,14 @@ impl Facts {
                     slice.facts.hint(*s, hint.clone());
                 }
             }
-            for &d in &group.divisors[divisors..] {
+            for &d in &group.required.nonzero[divisors..] {
                 slice.facts.exclude_zero(pool, d);
             }
-            slice.has = [group.symbols.len(), group.facts.len(), group.divisors.len()];
+            for &e in &group.required.defined[defined..] {
+                slice.facts.require_value(pool, e);
+            }
+            let Required { nonzero, defined } = &group.required;
+            slice.has = [group.symbols.len(), group.facts.len(), nonzero.len(), defined.len()];
         }
         ids.sort_unstable();
         ids.dedup();
@@ -259,7 +274,8 @@ impl Facts {
         });
         let conditions: Vec<Expr> = group.facts.iter().map(|&id| self.conditions()[id as usize]).collect();
         let value = |s: Symbol| Some(Value::Int(self.range(s).map(free_value).unwrap_or_default()));
-        let holds = are_integers && holds_at(pool, &conditions, &group.divisors, None, value);
+        let judge = Judge::new(pool, &conditions, &group.required, None);
+        let holds = are_integers && judge.at(value) == Judgement::Holds;
         if let Some(group) = self.slices.groups.get_mut(&root).filter(|_| holds) {
             group.freely = Some(group.version);
         }
@@ -304,7 +320,7 @@ impl Facts {
         let roots: Vec<Symbol> = self.slices.groups.keys().copied().collect();
         for root in roots {
             let known = self.slices.groups.get(&root).is_some_and(|g| {
-                g.facts.is_empty() && g.divisors.is_empty()
+                g.facts.is_empty() && g.required.nonzero.is_empty() && g.required.defined.is_empty()
                     || g.freely == Some(g.version)
                     || g.symbols.iter().any(|s| values.contains_key(s))
             });
@@ -325,7 +341,7 @@ impl Facts {
 }
 
 /// The value that a symbol gets of which nothing is known but its range.
-fn free_value(range: &ValueRange) -> Int {
+pub(super) fn free_value(range: &ValueRange) -> Int {
     let negative = range.hi.finite().filter(|h| h.is_negative());
     range.lo.finite().or(negative).cloned().unwrap_or_default()
 }

@@ -68,16 +68,10 @@ impl Classes {
     fn add_one(&mut self, pool: &Pool, e: Expr) {
         let ids = &self.ids;
         let term = self.operations.term(pool, e, |child| ids.get(&child).copied().unwrap_or(Id::from(0)));
-        if pool.is_constant(e) {
-            self.egg.analysis.constants.insert(e);
-        }
-        self.egg.analysis.adding = Some(e);
+        let is_constant = pool.is_constant(e);
+        (self.egg.analysis.adding, self.egg.analysis.adding_constant) = (Some(e), is_constant);
         let id = self.egg.add(term);
-        let members = &mut self.egg[id].data;
-        if !members.contains(&e) {
-            members.push(e);
-            members.sort_unstable();
-        }
+        self.egg[id].data.insert(e, is_constant);
         self.ids.insert(e, id);
         if let Some((func, _)) = pool.as_call(e) {
             self.by_func.entry(func).or_default().push(e);
@@ -113,11 +107,7 @@ impl Classes {
     /// `e` and the constant (whatever else is true or zero says nothing about this place).
     pub fn shapes(&self, e: Expr) -> Option<&[Expr]> {
         let members = self.members(e)?;
-        let is_constant = |m: &Expr| self.egg.analysis.constants.contains(m);
-        if members.len() > 1 && members.iter().any(is_constant) {
-            return None;
-        }
-        Some(members)
+        (members.len() == 1 || members.constant().is_none()).then_some(&**members)
     }
 
     /// What patterns rooted at `e` can meet below it.

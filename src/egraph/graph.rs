@@ -154,7 +154,7 @@ impl Graph {
 
     /// Everything found equal to `e` so far, `e` included once it has been added.
     pub fn members(&self, e: Expr) -> &[Expr] {
-        self.classes.members(e).map_or(&[], |m| m.as_slice())
+        self.classes.members(e).map_or(&[], |m| m)
     }
 
     /// The expression added as number `i`.

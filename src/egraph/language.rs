@@ -8,6 +8,7 @@ use egg::{DidMerge, EGraph, Id};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
+use std::ops::Deref;
 
 /// An e-node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,40 +71,75 @@ impl Operations {
     }
 }
 
-/// The expressions that a class holds.
-pub(super) type Members = SmallVec<[Expr; 2]>;
+/// The expressions that a class holds, sorted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) struct Members {
+    list: SmallVec<[Expr; 2]>,
+    /// The constant among them: that with the least handle, should there be several.
+    constant: Option<Expr>,
+}
+
+impl Members {
+    /// Adds an expression.
+    pub fn insert(&mut self, e: Expr, is_constant: bool) {
+        if let Err(position) = self.list.binary_search(&e) {
+            self.list.insert(position, e);
+        }
+        if is_constant {
+            self.constant = self.constant.min(Some(e)).or(Some(e));
+        }
+    }
+
+    /// The constant among the members.
+    pub fn constant(&self) -> Option<Expr> {
+        self.constant
+    }
+}
+
+impl Deref for Members {
+    type Target = [Expr];
+
+    fn deref(&self) -> &[Expr] {
+        &self.list
+    }
+}
 
 /// Collects the members of classes, and notes constants that turn out equal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Membership {
     /// The expression being added.
     pub adding: Option<Expr>,
+    /// Whether it is a constant.
+    pub adding_constant: bool,
     /// Distinct constants that ended up in one class.
     pub clash: Option<(Expr, Expr)>,
-    /// Which expressions are constants, for every one added.
-    pub constants: IndexSet<Expr, FxBuildHasher>,
 }
 
 impl egg::Analysis<Term> for Membership {
     type Data = Members;
 
     fn make(egraph: &mut EGraph<Term, Membership>, _: &Term, _: Id) -> Members {
-        egraph.analysis.adding.into_iter().collect()
+        let mut members = Members::default();
+        if let Some(e) = egraph.analysis.adding {
+            members.insert(e, egraph.analysis.adding_constant);
+        }
+        members
     }
 
-    fn merge(&mut self, to: &mut Members, from: Members) -> DidMerge {
-        let constant = |members: &Members| members.iter().copied().find(|e| self.constants.contains(e));
-        if let (Some(a), Some(b)) = (constant(to), constant(&from))
+    fn merge(&mut self, to: &mut Members, mut from: Members) -> DidMerge {
+        if let (Some(a), Some(b)) = (to.constant, from.constant)
             && a != b
         {
             self.clash.get_or_insert((a, b));
         }
-        for e in from {
-            if !to.contains(&e) {
-                to.push(e);
-            }
+        // The few go to the many: the class of `true` grows by one condition at a time.
+        if from.len() > to.len() {
+            std::mem::swap(to, &mut from);
         }
-        to.sort_unstable();
+        let constant = from.constant;
+        for e in from.list {
+            to.insert(e, Some(e) == constant);
+        }
         // Nothing above depends on the members, so nothing needs to be computed again.
         DidMerge(false, false)
     }

@@ -32,7 +32,7 @@ impl Pool {
             return self.ratio(least, &denominator);
         }
         if operands.iter().any(|&e| self.sort(e) == Sort::Float) {
-            let mut operands: Vec<Expr> = operands.iter().map(|&e| self.to_float(e)).collect();
+            let mut operands: Vec<Expr> = operands.iter().map(|&e| self.beside_floats(e)).collect();
             operands.sort_unstable();
             operands.dedup();
             return match operands.as_slice() {
@@ -159,7 +159,7 @@ impl Pool {
             return self.or(&[then, otherwise]);
         }
         if sorts.0 == Sort::Float || sorts.1 == Sort::Float {
-            let (p, q) = (self.to_float(p), self.to_float(q));
+            let (p, q) = (self.beside_floats(p), self.beside_floats(q));
             return self.intern_call(Func::Ite, &[c, p, q]);
         }
         if let Some((scaled, denominator)) = self.common_denominator(&[p, q]) {

@@ -141,7 +141,7 @@ impl Pool {
     }
 
     fn compare_floats(&mut self, func: Func, a: Expr, b: Expr) -> Expr {
-        let (a, b) = (self.to_float(a), self.to_float(b));
+        let (a, b) = (self.beside_floats(a), self.beside_floats(b));
         let (a, b) = if func == Func::FloatEq { (a.min(b), a.max(b)) } else { (a, b) };
         self.fold_call(func, &[a, b])
     }

@@ -44,9 +44,20 @@ impl Pool {
         })
     }
 
-    /// The nearest double.
+    /// An operand of a comparison, minimum, maximum or conditional that has doubles beside it: an integer stays one, as its value counts and
+    /// not the nearest double.
+    pub(super) fn beside_floats(&mut self, e: Expr) -> Expr {
+        match self.sort(e) {
+            Sort::Bool => self.as_integer(e),
+            Sort::Int if self.as_func(e, Func::Ratio).is_some() => self.to_float(e),
+            Sort::Int | Sort::Float => e,
+        }
+    }
+
+    /// The nearest double. Undefined for an integer beyond the greatest one.
     pub fn to_float(&mut self, e: Expr) -> Expr {
         match self.sort(e) {
+            Sort::Float if self.may_be_integer(e) => self.fold_call(Func::ToFloat, &[e]),
             Sort::Float => e,
             Sort::Bool => {
                 let integer = self.as_integer(e);
@@ -78,29 +89,9 @@ impl Pool {
     pub fn float_to_int(&mut self, func: Func, a: Expr) -> Expr {
         if self.sort(a) != Sort::Float {
             let a = self.as_integer(a);
-            let Some(&[numerator, d]) = self.as_func(a, Func::Ratio) else { return a };
-            return match func {
-                Func::Floor => self.floor_div(numerator, d),
-                Func::Ceil => self.ceil_div(numerator, d),
-                Func::Trunc => {
-                    let (down, up) = (self.floor_div(numerator, d), self.ceil_div(numerator, d));
-                    let negative = self.lt(numerator, Expr::ZERO);
-                    self.ite(negative, up, down)
-                }
-                _ => {
-                    // Half to even: floor((2n + d) / 2d), one less when that is a tie and odd.
-                    let two = Expr::from(2);
-                    let (twice, double) = (self.mul(two, numerator), self.mul(two, d));
-                    let shifted = self.add(twice, d);
-                    let rounded = self.floor_div(shifted, double);
-                    let remainder = self.modulo(shifted, double);
-                    let tie = self.eq(remainder, Expr::ZERO);
-                    let parity = self.modulo(rounded, two);
-                    let odd = self.eq(parity, Expr::ONE);
-                    let adjust = self.and(&[tie, odd]);
-                    let lower = self.sub(rounded, Expr::ONE);
-                    self.ite(adjust, lower, rounded)
-                }
+            return match self.as_func(a, Func::Ratio) {
+                Some(&[numerator, d]) => self.round_quotient(func, numerator, d),
+                _ => a,
             };
         }
         // Every double that an integer of up to 53 bits converts to is that integer again.
@@ -110,6 +101,34 @@ impl Pool {
             return inner;
         }
         self.fold_call(func, &[a])
+    }
+
+    /// The exact quotient of integers, the second one positive, rounded to an integer by [`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`] or
+    /// [`Func::Round`].
+    pub fn round_quotient(&mut self, func: Func, numerator: Expr, d: Expr) -> Expr {
+        match func {
+            Func::Floor => self.floor_div(numerator, d),
+            Func::Ceil => self.ceil_div(numerator, d),
+            Func::Trunc => {
+                let (down, up) = (self.floor_div(numerator, d), self.ceil_div(numerator, d));
+                let negative = self.lt(numerator, Expr::ZERO);
+                self.ite(negative, up, down)
+            }
+            _ => {
+                // Half to even: floor((2n + d) / 2d), one less when that is a tie and odd.
+                let two = Expr::from(2);
+                let (twice, double) = (self.mul(two, numerator), self.mul(two, d));
+                let shifted = self.add(twice, d);
+                let rounded = self.floor_div(shifted, double);
+                let remainder = self.modulo(shifted, double);
+                let tie = self.eq(remainder, Expr::ZERO);
+                let parity = self.modulo(rounded, two);
+                let odd = self.eq(parity, Expr::ONE);
+                let adjust = self.and(&[tie, odd]);
+                let lower = self.sub(rounded, Expr::ONE);
+                self.ite(adjust, lower, rounded)
+            }
+        }
     }
 
     /// `a ** n` as a double.

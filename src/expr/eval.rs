@@ -12,6 +12,11 @@ use std::cmp::Ordering;
 /// Results beyond this many bits are refused rather than computed.
 const MAX_BITS: u64 = 1 << 20;
 
+/// Rounding to more decimals than this changes no double, as in Python's `round`.
+const MAX_DECIMALS: i64 = 323;
+/// Rounding to fewer leaves nothing.
+const MIN_DECIMALS: i64 = -308;
+
 /// Products of more symbols are remembered.
 const MAX_FACTORS: usize = 4;
 
@@ -48,7 +53,15 @@ impl Value {
         }
     }
 
-    /// The nearest double.
+    /// The nearest double; `None` for an integer or a ratio beyond the greatest one, where Python raises `OverflowError`.
+    pub fn to_double(&self) -> Option<f64> {
+        match self {
+            Value::Float(v) => Some(*v),
+            exact => Some(exact.as_f64()).filter(|v| v.is_finite()),
+        }
+    }
+
+    /// The nearest double; infinite for an integer or a ratio beyond the greatest one.
     pub fn as_f64(&self) -> f64 {
         match self {
             Value::Int(v) => v.to_f64(),
@@ -242,7 +255,7 @@ impl Pool {
 pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     use Func::*;
     let int = |i: usize| args.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
-    let real = |i: usize| args.get(i).map(Value::as_f64).ok_or(EvalError::Domain);
+    let real = |i: usize| args.get(i).and_then(Value::to_double).ok_or(EvalError::Domain);
     if let Some(function) = func.real_function() {
         let x = real(0)?;
         let y = function(x);
@@ -264,7 +277,8 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             let keep = if func == Min { Ordering::Less } else { Ordering::Greater };
             let mut best = args.first().ok_or(EvalError::Domain)?;
             for v in &args[1..] {
-                if compare(v, best)? == keep {
+                // Which operand Python returns beside NaN depends on their order, which is not kept.
+                if compare(v, best).ok_or(EvalError::Domain)? == keep {
                     best = v;
                 }
             }
@@ -312,7 +326,7 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             if d.is_zero() {
                 return Err(EvalError::ZeroDivisor);
             }
-            Value::Float(ratio_to_f64(&n.to_big(), &d.to_big()))
+            Value::Float(finite(ratio_to_f64(&n.to_big(), &d.to_big()))?)
         }
         FloatTrueDiv => {
             if real(1)? == 0.0 {
@@ -338,12 +352,12 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             let (x, k) = (real(0)?, int(1)?.to_i64().ok_or(EvalError::TooLarge)?);
             Value::Float(round_decimal(x, k).ok_or(EvalError::Domain)?)
         }
-        TruncToFloat => Value::Float(real(0)?.trunc()),
+        TruncToFloat => Value::Float(finite(real(0)?)?.trunc()),
         IsZero => Value::Bool(int(0)?.is_zero()),
         NotPositive => Value::Bool(!int(0)?.is_positive()),
-        FloatEq => Value::Bool(compare(&args[0], &args[1])? == Ordering::Equal),
-        FloatLt => Value::Bool(compare(&args[0], &args[1])? == Ordering::Less),
-        FloatLe => Value::Bool(compare(&args[0], &args[1])? != Ordering::Greater),
+        FloatEq => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Equal)),
+        FloatLt => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Less)),
+        FloatLe => Value::Bool(compare(&args[0], &args[1]).is_some_and(Ordering::is_le)),
         Not => Value::Bool(!args[0].as_bool()),
         And => Value::Bool(args.iter().all(Value::as_bool)),
         Or => Value::Bool(args.iter().any(Value::as_bool)),
@@ -351,13 +365,28 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     })
 }
 
-/// The order of two numbers: exact unless a double takes part; `Domain` for NaN.
-fn compare(a: &Value, b: &Value) -> Result<Ordering, EvalError> {
+/// `x` unless it is infinite or NaN, where Python raises an error.
+fn finite(x: f64) -> Result<f64, EvalError> {
+    if x.is_finite() { Ok(x) } else { Err(EvalError::Domain) }
+}
+
+/// The order of two numbers by their values, as Python compares them: an integer with a double exactly, without rounding either. `None`
+/// beside NaN.
+fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
-        (Value::Float(_), _) | (_, Value::Float(_)) => {
-            a.as_f64().partial_cmp(&b.as_f64()).ok_or(EvalError::Domain)
-        }
-        _ => Ok(a.to_rational().cmp(&b.to_rational())),
+        (Value::Float(x), Value::Float(y)) => x.partial_cmp(y),
+        (Value::Float(x), exact) => compare_exact(exact, *x).map(Ordering::reverse),
+        (exact, Value::Float(x)) => compare_exact(exact, *x),
+        _ => Some(a.to_rational().cmp(&b.to_rational())),
+    }
+}
+
+/// The order of an integer, ratio or truth value and a double.
+fn compare_exact(exact: &Value, x: f64) -> Option<Ordering> {
+    match exact.as_int() {
+        Some(v) => v.partial_cmp_f64(x),
+        None if x.is_infinite() => 0f64.partial_cmp(&x),
+        None => exact.to_rational()?.partial_cmp(&BigRational::from_float(x)?),
     }
 }
 
@@ -377,61 +406,50 @@ fn exact_rounding(func: Func, value: &Value) -> Result<Value, EvalError> {
     Ok(Value::Int(Int::from_big(rounded.to_integer())))
 }
 
-/// The double nearest to `n / d`, halves to even, as Python divides integers.
+/// The double nearest to `n / d`, halves to even, as Python divides integers; infinite beyond the greatest one.
 fn ratio_to_f64(n: &BigInt, d: &BigInt) -> f64 {
-    if n.is_zero() {
-        return 0.0;
-    }
     let negative = n.is_negative() != d.is_negative();
-    let (n, d) = (n.abs(), d.abs());
-    // Scale so that the quotient has 66 bits or more, keep a sticky bit for what is cut off, and let one rounding do the rest.
-    let shift = 66 + d.bits() as i64 - n.bits() as i64;
-    let (n, d) = if shift >= 0 { (n << shift as u64, d) } else { (n, d << (-shift) as u64) };
-    let (mut quotient, rest) = num_integer::Integer::div_rem(&n, &d);
-    if !rest.is_zero() {
-        quotient |= BigInt::from(1);
+    if n.is_zero() {
+        return if negative { -0.0 } else { 0.0 };
     }
-    let magnitude = scale_by_power_of_two(&quotient, -shift);
+    let (n, d) = (n.abs(), d.abs());
+    // The distance of doubles around the quotient is `2^exponent`: 53 bits of it count, and none below 2^-1074.
+    let spacing = |bits: i64| (bits - 53).max(-1074);
+    let exponent = spacing(n.bits() as i64 - d.bits() as i64);
+    let (quotient, exact) = shifted_quotient(&n, &d, exponent);
+    let (exponent, (quotient, exact)) = match spacing(quotient.bits() as i64 + exponent - 1) {
+        wider if wider > exponent => (wider, shifted_quotient(&n, &d, wider)),
+        _ => (exponent, (quotient, exact)),
+    };
+    // `quotient` has one bit more than counts: half a unit.
+    let (whole, half) = (&quotient >> 1u32, quotient.bit(0));
+    let up = half && (!exact || whole.bit(0));
+    let Some(mantissa) = (whole + u32::from(up)).to_u64() else { return f64::INFINITY };
+    // The leading bit of a normal mantissa raises the exponent's field by one; what carries into it is right there, too.
+    let field = u64::try_from(exponent + 1074).unwrap_or(0);
+    let magnitude = if field >= 2046 { f64::INFINITY } else { f64::from_bits((field << 52) + mantissa) };
     if negative { -magnitude } else { magnitude }
 }
 
-/// `q * 2^exponent`, rounded once, also where the result is subnormal.
-fn scale_by_power_of_two(q: &BigInt, exponent: i64) -> f64 {
-    let bits = q.bits() as i64;
-    if bits + exponent > 1024 {
-        return f64::INFINITY;
-    }
-    // Below the normal range fewer than 53 bits remain: cut to that many (with a sticky bit) before converting.
-    let lowest = (-1074 - exponent).max(0);
-    let kept = if lowest > 0 {
-        if lowest > bits {
-            return 0.0;
-        }
-        let mut cut = q >> (lowest as u64);
-        let back = &cut << lowest as u64;
-        let rest = q - back;
-        let half = BigInt::from(1) << (lowest as u64 - 1);
-        let odd = cut.bit(0);
-        if rest > half || (rest == half && odd) {
-            cut += 1;
-        }
-        cut << lowest as u64
-    } else {
-        q.clone()
+/// `n / d` in halves of `2^exponent`, rounded down, and whether that is exact.
+fn shifted_quotient(n: &BigInt, d: &BigInt, exponent: i64) -> (BigInt, bool) {
+    let shift = exponent - 1;
+    let by = shift.unsigned_abs();
+    let (quotient, rest) = match shift < 0 {
+        true => num_integer::Integer::div_rem(&(n << by), d),
+        false => num_integer::Integer::div_rem(n, &(d << by)),
     };
-    let value = kept.to_f64().unwrap_or(f64::INFINITY);
-    // Two steps keep every intermediate a normal double.
-    let half = (exponent / 2) as i32;
-    value * 2f64.powi(half) * 2f64.powi(exponent as i32 - half)
+    (quotient, rest.is_zero())
 }
 
 /// Python's `round(x, k)`: correctly rounded in decimal, halves to even.
 fn round_decimal(x: f64, k: i64) -> Option<f64> {
-    if !x.is_finite() || k > 400 {
-        return x.is_finite().then_some(x);
+    // `round(inf, 2)` is infinite; only `round(inf)` raises an error.
+    if !x.is_finite() || k > MAX_DECIMALS {
+        return Some(x);
     }
-    if k < -400 {
-        return Some(0.0);
+    if k < MIN_DECIMALS {
+        return Some(0f64.copysign(x));
     }
     let exact = BigRational::from_float(x)?;
     let power = BigRational::from_integer(num_traits::pow(BigInt::from(10), k.unsigned_abs() as usize));
@@ -440,7 +458,8 @@ fn round_decimal(x: f64, k: i64) -> Option<f64> {
     let back = BigRational::from_integer(rounded.to_big());
     let result = if k >= 0 { back / power } else { back * power };
     let value = ratio_to_f64(result.numer(), result.denom());
-    Some(if value == 0.0 { 0f64.copysign(x) } else { value })
+    // Python raises an error where rounding leaves the range of doubles.
+    value.is_finite().then(|| if value == 0.0 { 0f64.copysign(x) } else { value })
 }
 
 /// Whether sizes (first half) and strides (second half) cover memory densely without overlap, as torch decides it: a

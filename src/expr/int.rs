@@ -1,7 +1,7 @@
 //! Exact integers of any size with a fast path for those that fit in 64 bits.
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{Signed, ToPrimitive};
+use num_traits::{FromPrimitive, Signed, ToPrimitive};
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -56,6 +56,19 @@ impl Int {
         match self {
             Small(v) => *v as f64,
             Big(v) => v.to_f64().unwrap_or(f64::INFINITY),
+        }
+    }
+
+    /// The order of the integer and a double by their values, without rounding the integer; `None` for NaN.
+    pub fn partial_cmp_f64(&self, x: f64) -> Option<Ordering> {
+        if x.is_nan() {
+            return None;
+        }
+        let Some(whole) = BigInt::from_f64(x) else { return 0f64.partial_cmp(&x) };
+        match self.cmp(&Int::from_big(whole)) {
+            // What was cut off decides.
+            Ordering::Equal => x.trunc().partial_cmp(&x),
+            order => Some(order),
         }
     }
 
@@ -136,18 +149,25 @@ impl Int {
         self.floor_div(&gcd).map_or(Int::ZERO, |quotient| (&quotient * other).abs())
     }
 
-    /// `self` to a power, or `None` when the result would exceed `max_bits` bits.
+    /// `self` to a power, or `None` when the result has more than `max_bits` bits.
     pub fn pow(&self, exponent: u32, max_bits: u64) -> Option<Int> {
+        let within = |power: Int| (power.bits() <= max_bits).then_some(power);
         if let Small(v) = self
             && let Some(p) = v.checked_pow(exponent)
         {
-            return Some(Small(p));
+            return within(Small(p));
         }
+        // The power has more than (bits - 1) * exponent bits: what is surely too large is not computed.
         let base = self.to_big();
-        if base.bits().saturating_mul(u64::from(exponent)) > max_bits {
+        if (base.bits() - 1).saturating_mul(u64::from(exponent)) >= max_bits {
             return None;
         }
-        Some(Int::from_big(num_traits::pow(base, exponent as usize)))
+        within(Int::from_big(num_traits::pow(base, exponent as usize)))
+    }
+
+    /// `2` to a power.
+    pub fn power_of_two(exponent: u32) -> Int {
+        Int::from_big(BigInt::from(1) << exponent)
     }
 
     /// The length in machine words, at least 1.
@@ -368,12 +388,36 @@ mod tests {
             // 2^k has k + 1 bits.
             assert_eq!(exact.bits(), u64::from(k) + 1);
             assert_eq!(exact, Int::from_big(BigInt::from(1) << k));
-            // The bits of the base are what counts.
-            assert!(fits(2, k, 2 * u64::from(k)) && !fits(2, k, 2 * u64::from(k) - 1), "{k}");
+            // The bits of the power are what counts, whatever its size.
+            assert!(fits(2, k, u64::from(k) + 1) && !fits(2, k, u64::from(k)), "{k}");
+            assert_eq!(Int::power_of_two(k), exact);
         }
-        // What fits a machine word is never too large.
-        assert!(fits(2, 62, 1) && fits(-3, 5, 1));
+        assert!(fits(-3, 5, 8) && !fits(-3, 5, 7));
         assert_eq!((Int::from(7).pow(0, 1), Int::ZERO.pow(5, 1)), (Some(Int::ONE), Some(Int::ZERO)));
+    }
+
+    #[test]
+    fn integers_are_ordered_among_doubles_by_value() {
+        use Ordering::{Equal, Greater, Less};
+        let two_53 = (1i64 << 53) as f64;
+        let huge = Int::from(10).pow(400, 4096).expect("a power");
+        let table = [
+            (Int::from(1i64 << 53), two_53, Equal),
+            (Int::from((1i64 << 53) + 1), two_53, Greater),
+            (Int::from(-(1i64 << 53) - 1), -two_53, Less),
+            (Int::from(0), f64::from_bits(1), Less),
+            (Int::from(0), -f64::from_bits(1), Greater),
+            (Int::from(2), 2.5, Less),
+            (Int::from(-2), -2.5, Greater),
+            (Int::from(i64::MAX), i64::MAX as f64, Less),
+            (huge.clone(), f64::MAX, Greater),
+            (huge.clone(), f64::INFINITY, Less),
+            (-&huge, f64::NEG_INFINITY, Greater),
+        ];
+        for (v, x, order) in table {
+            assert_eq!(v.partial_cmp_f64(x), Some(order), "{v} and {x:e}");
+        }
+        assert_eq!(huge.partial_cmp_f64(f64::NAN), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub type Args = SmallVec<[Expr; 2]>;
 pub enum Sort {
     /// An integer (or, below [`Func::Ratio`], an exact rational).
     Int,
-    /// An IEEE double.
+    /// An IEEE double; a minimum, maximum or conditional with integer operands beside doubles may have an integer as its value, as in Python.
     Float,
     /// A truth value.
     Bool,
@@ -213,7 +213,7 @@ pub enum Func {
 }
 
 impl Func {
-    /// The sort of a call, given that of its first value operand (the second one for [`Func::Ite`]).
+    /// The sort of a call, given that of its value operands (all but the first one for [`Func::Ite`]): a double if one of them is.
     pub fn sort(self, operand: Sort) -> Sort {
         use Func::*;
         match self {
@@ -225,6 +225,14 @@ impl Func {
             | Exp | Log | Log2 => Sort::Float,
             IsZero | NotPositive | FloatEq | FloatLt | FloatLe | Not | And | Or => Sort::Bool,
         }
+    }
+
+    /// Whether a call may have no value at some operands of the right sort: because it divides by zero, or outside its domain.
+    pub fn is_partial(self) -> bool {
+        use Func::*;
+        let rounds = matches!(self, ToFloat | RoundDecimal | TruncToFloat | Trunc | Floor | Ceil | Round);
+        let divides = matches!(self, FloorDiv | Mod | IntTrueDiv | FloatTrueDiv | Pow | FloatPow);
+        rounds || divides || self.real_function().is_some()
     }
 
     /// The function of one double that this is, if it is one.

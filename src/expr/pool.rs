@@ -3,7 +3,7 @@ use super::int::Int;
 use super::meter::Meter;
 use super::node::{F64, Func, Node, NodeRef, Sort};
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -97,6 +97,15 @@ struct Stored {
     symbols: indexmap::IndexMap<Box<str>, (Sort, Expr), FxBuildHasher>,
     /// Whether any node is a double.
     floats: bool,
+    /// Whether any node is a bitwise operation, or asks whether strides are dense.
+    bits: bool,
+    /// The nodes of sort double whose value may be an integer; see [`Pool::may_be_integer`].
+    mixed: FxHashSet<usize>,
+}
+
+/// The operands of a call whose values its own value may be.
+fn value_operands(func: Func, args: &[Expr]) -> &[Expr] {
+    args.get(usize::from(func == Func::Ite)..).unwrap_or(&[])
 }
 
 impl Default for Pool {
@@ -140,15 +149,28 @@ impl Pool {
         self.stored.floats
     }
 
+    /// Whether any expression of the pool is a bitwise operation or asks whether strides are dense.
+    pub fn has_bits(&self) -> bool {
+        self.stored.bits
+    }
+
     pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Expr {
         self.charge(operands(node));
         let index = match self.stored.nodes.get_index_of(&node) {
             Some(index) => index,
             None => {
                 let sort = self.sort_of_node(node);
+                let is_mixed = sort == Sort::Float && self.is_mixed(node);
                 let stored = Arc::make_mut(&mut self.stored);
+                if is_mixed {
+                    stored.mixed.insert(stored.nodes.len());
+                }
                 stored.sorts.push(sort);
                 stored.floats |= sort == Sort::Float;
+                stored.bits |= matches!(
+                    node,
+                    NodeRef::Call(Func::BitAnd | Func::BitOr | Func::BitXor | Func::DenseIndicator, _)
+                );
                 stored.nodes.insert_full(node.to_node()).0
             }
         };
@@ -232,6 +254,11 @@ impl Pool {
         }
     }
 
+    /// The expression of a symbol, if the pool has it.
+    pub fn known_symbol_expr(&self, symbol: Symbol) -> Option<Expr> {
+        self.stored.symbols.get_index(symbol.0 as usize).map(|(_, &(_, e))| e)
+    }
+
     /// The symbol of a name, if the pool has one.
     pub fn find_symbol(&self, name: &str) -> Option<Symbol> {
         self.stored.symbols.get_index_of(name).map(|index| Symbol(index as u32))
@@ -302,10 +329,25 @@ impl Pool {
                 self.stored.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
             }
             NodeRef::Call(func, args) => {
-                let operand = if func == Func::Ite { args.get(1) } else { args.first() };
-                func.sort(operand.map_or(Sort::Int, |&a| self.sort(a)))
+                let operands = value_operands(func, args);
+                let is_float = operands.iter().any(|&a| self.sort(a) == Sort::Float);
+                let first = operands.first().map_or(Sort::Int, |&a| self.sort(a));
+                func.sort(if is_float { Sort::Float } else { first })
             }
         }
+    }
+
+    /// Whether the value of `e`, which is of sort [`Sort::Float`], may be an integer all the same: `min(s0, 2.5)` of Python is one of its
+    /// operands, unchanged.
+    pub fn may_be_integer(&self, e: Expr) -> bool {
+        e.index().is_some_and(|index| self.stored.mixed.contains(&index))
+    }
+
+    fn is_mixed(&self, node: NodeRef<'_>) -> bool {
+        let NodeRef::Call(func @ (Func::Min | Func::Max | Func::Ite | Func::Abs), args) = node else {
+            return false;
+        };
+        value_operands(func, args).iter().any(|&a| self.sort(a) != Sort::Float || self.may_be_integer(a))
     }
 
     /// Calls `visit` with each direct operand of `e`.

@@ -59,6 +59,13 @@ pub struct Bounds {
     pub max: Option<i64>,
 }
 
+impl Bounds {
+    /// Whether no value is within: the minimum is above the maximum.
+    pub fn is_empty(&self) -> bool {
+        matches!((self.min, self.max), (Some(min), Some(max)) if min > max)
+    }
+}
+
 /// A module of the original program and how it is called.
 #[derive(Debug, Clone)]
 pub struct ModuleCall {

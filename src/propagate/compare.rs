@@ -126,7 +126,7 @@ impl Interpreter<'_> {
         let unnamed = |e: &Expr| !renamed.contains_key(e);
         if made.as_slice() == [d] && unnamed(&d) {
             for &symbol in &new {
-                self.records.declare_unbacked(&mut self.env, symbol);
+                self.records.declare_made(&mut self.env, symbol);
             }
             let range = self.env.carry_range(d, r);
             let symbol = self.env.pool.as_symbol(r);
@@ -136,17 +136,17 @@ impl Interpreter<'_> {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
             self.named.push(Named { symbol: *symbol, derived: d, range: None });
+        } else if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
+            && unnamed(m)
+        {
+            self.records.declare_made(&mut self.env, symbol);
+            let n = self.env.pool.symbol_expr(symbol);
+            let range = self.env.carry_range(*m, n);
+            self.named.push(Named { symbol, derived: n, range });
+            renamed.insert(*m, n);
         } else {
             for &symbol in &new {
                 self.records.declare_unbacked(&mut self.env, symbol);
-            }
-            if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
-                && unnamed(m)
-            {
-                let n = self.env.pool.symbol_expr(symbol);
-                let range = self.env.carry_range(*m, n);
-                self.named.push(Named { symbol, derived: n, range });
-                renamed.insert(*m, n);
             }
         }
     }
@@ -157,7 +157,7 @@ impl Interpreter<'_> {
                 let kept = self.agree_tensor(name, &d, &r);
                 Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
             }
-            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_size(name, d, r).unwrap_or(r)),
+            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_number(name, d, r)),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {
                     let same = self.env.pool.eq(d, r);
@@ -168,7 +168,7 @@ impl Interpreter<'_> {
             (Value::Int(d), Value::Bool(_)) => Value::Bool(self.env.pool.truth(d)),
             (Value::Bool(d), Value::Int(r)) => {
                 let d = self.env.pool.as_integer(d);
-                Value::Int(self.agree_size(name, d, r).unwrap_or(r))
+                Value::Int(self.agree_number(name, d, r))
             }
             // Doubles are compared by eye only: their expressions are not canonical.
             (Value::Float(d), Value::Float(_)) => Value::Float(d),
@@ -220,6 +220,16 @@ impl Interpreter<'_> {
         }
         self.compare(name, same, derived, recorded);
         Some(recorded)
+    }
+
+    /// The number to go on with; a recorded one that is surely another one is a mismatch.
+    fn agree_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
+        if let Some(agreed) = self.agree_size(name, derived, recorded) {
+            return agreed;
+        }
+        let text = |e: Expr| crate::expr::text::print::expression(&self.env.pool, e);
+        self.mismatch(name, text(recorded), text(derived));
+        recorded
     }
 
     fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {

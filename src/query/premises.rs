@@ -1,6 +1,6 @@
 //! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
 use super::{Fields, Refusal};
-use crate::decide::{Facts, Premise};
+use crate::decide::{Facts, Premise, requirements};
 use crate::expr::{Expr, Func, Int, Pool, Symbol, print, read};
 use crate::range::ValueRange;
 use serde_json::{Map, Value};
@@ -18,8 +18,10 @@ pub struct Premises {
     symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
     hints: Vec<(Symbol, Int)>,
     divisors: Vec<Expr>,
-    /// The divisors in each assumption's text.
-    given_divisors: Vec<Vec<Expr>>,
+    /// Operations that are to have a value and are no part of what was read.
+    dropped: Vec<Expr>,
+    /// The divisors in each assumption's text, and the operations dropped from it.
+    given_required: Vec<(Vec<Expr>, Vec<Expr>)>,
     /// Ranges that hold nothing, as text.
     empty: Vec<String>,
 }
@@ -34,7 +36,8 @@ impl Premises {
             symbols: Vec::new(),
             hints: Vec::new(),
             divisors: Vec::new(),
-            given_divisors: Vec::new(),
+            dropped: Vec::new(),
+            given_required: Vec::new(),
             empty: Vec::new(),
         }
     }
@@ -61,10 +64,12 @@ impl Premises {
                             Refusal::invalid(format!("expected a list of texts as `{key}`")).at(place)
                         );
                     };
-                    let before = premises.divisors.len();
+                    let (divisors, dropped) = (premises.divisors.len(), premises.dropped.len());
                     let e = premises.parse(pool, text, key).map_err(|e| e.at(place))?;
                     premises.given.push(e);
-                    premises.given_divisors.push(premises.divisors[before..].to_vec());
+                    let required =
+                        (premises.divisors[divisors..].to_vec(), premises.dropped[dropped..].to_vec());
+                    premises.given_required.push(required);
                     premises.texts.push(text.clone());
                 }
             }
@@ -94,7 +99,8 @@ impl Premises {
             .map(|(s, low, high)| (pool.symbol_name(*s), number(low), number(high)))
             .collect();
         let hints: Vec<_> = self.hints.iter().map(|(s, v)| (pool.symbol_name(*s), v.to_string())).collect();
-        let asked = (symbols, hints, list(&self.given)?, list(&self.divisors)?, &self.empty, write(&goal)?);
+        let asked = (symbols, hints, list(&self.given)?, list(&self.divisors)?, list(&self.dropped)?);
+        let asked = (asked, &self.empty, write(&goal)?);
         serde_json::to_string(&asked).ok()
     }
 
@@ -110,6 +116,9 @@ impl Premises {
         }
         for divisor in std::mem::take(&mut self.divisors) {
             self.facts.exclude_zero(pool, divisor);
+        }
+        for e in std::mem::take(&mut self.dropped) {
+            self.facts.require_value(pool, e);
         }
         if assume {
             for condition in self.given.clone() {
@@ -130,10 +139,10 @@ impl Premises {
         self.symbols.iter().map(range).collect()
     }
 
-    /// The conditions, each with the requirement that the divisors in its text that construction has cancelled are not zero.
+    /// The conditions, each with the requirement that the operations in its text that construction has cancelled have a value.
     pub fn defined(&self, pool: &mut Pool) -> Vec<Expr> {
         let mut out = Vec::with_capacity(self.given.len());
-        for (&condition, divisors) in self.given.iter().zip(&self.given_divisors) {
+        for (&condition, (divisors, dropped)) in self.given.iter().zip(&self.given_required) {
             let parts = pool.reachable(&[condition]);
             let present = |pool: &Pool, d: Expr| {
                 parts.iter().any(
@@ -146,6 +155,7 @@ impl Premises {
                     all.push(pool.ne(d, Expr::ZERO));
                 }
             }
+            all.extend(requirements(pool, dropped));
             out.push(pool.and(&all));
         }
         out
@@ -171,6 +181,9 @@ impl Premises {
         for divisor in more.divisors {
             self.facts.exclude_zero(pool, divisor);
         }
+        for e in more.dropped {
+            self.facts.require_value(pool, e);
+        }
         for (condition, text) in more.given.into_iter().zip(more.texts) {
             self.facts.assume(pool, condition);
             self.given.push(condition);
@@ -186,7 +199,7 @@ impl Premises {
 
     /// Whether there is nothing: no symbol, no assumption, no divisor.
     pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0 && self.divisors.is_empty() && self.empty.is_empty()
+        self.len() == 0 && self.divisors.is_empty() && self.dropped.is_empty() && self.empty.is_empty()
     }
 
     /// The number of symbols and assumptions.
@@ -220,6 +233,7 @@ impl Premises {
         let read =
             read::closed(pool, text).map_err(|e| Refusal::invalid(format!("`{key}`: {e} in {text:?}")))?;
         self.divisors.extend(read.divisors);
+        self.dropped.extend(read.dropped);
         Ok(read.expr)
     }
 

@@ -9,6 +9,7 @@ use super::value_range::ValueRange;
 use crate::expr::{F64, Func, Int, Value, evaluate_call};
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
+use std::cmp::Ordering;
 
 /// How many doubles outwards the ends of library functions are moved.
 const SLACK: usize = 4;
@@ -108,22 +109,42 @@ impl FloatRange {
         ValueRange::new(lo, hi)
     }
 
-    /// The doubles nearest to integers: increasing.
-    pub fn from_integers(range: &ValueRange) -> FloatRange {
-        FloatRange { lo: bound_to_f64(&range.lo), hi: bound_to_f64(&range.hi), nan: false }
+    /// The doubles nearest to integers: increasing. Undefined beyond the greatest double; `None` when every integer is there.
+    pub fn from_integers(range: &ValueRange) -> Option<FloatRange> {
+        FloatRange::finite(bound_to_f64(&range.lo), bound_to_f64(&range.hi))
+    }
+
+    /// The least range of doubles that holds every integer of a range, by value and not rounded.
+    pub fn around_integers(range: &ValueRange) -> FloatRange {
+        let end = |bound: &Bound, beyond: Ordering, step: fn(f64) -> f64| {
+            let nearest = bound_to_f64(bound);
+            let rounded_inwards = bound.finite().is_some_and(|v| v.partial_cmp_f64(nearest) == Some(beyond));
+            if rounded_inwards { step(nearest) } else { nearest }
+        };
+        FloatRange {
+            lo: end(&range.lo, Ordering::Less, f64::next_down),
+            hi: end(&range.hi, Ordering::Greater, f64::next_up),
+            nan: false,
+        }
+    }
+
+    /// The finite doubles from `lo` to `hi`; `None` when there are none.
+    fn finite(lo: f64, hi: f64) -> Option<FloatRange> {
+        FloatRange::new(lo.max(f64::MIN), hi.min(f64::MAX))
     }
 
     /// The quotient of integers rounded to a double: for `b > 0` increasing in `a` and monotone in `b`, so extremes are at
-    /// corners; an infinite divisor gives 0. `None` when `b` is 0 only.
+    /// corners; an infinite divisor gives 0. Undefined beyond the greatest double. `None` when `b` is 0 only, or no quotient is defined.
     pub fn integer_quotient(a: &ValueRange, b: &ValueRange) -> Option<FloatRange> {
         let part = |b: &ValueRange| {
             let corners = [(&a.lo, &b.lo), (&a.lo, &b.hi), (&a.hi, &b.lo), (&a.hi, &b.hi)];
             FloatRange::hull(corners.into_iter().map(|(n, d)| corner_quotient(n, d)), false)
         };
-        match (b.positive_part(), b.negative_part()) {
-            (Some(p), Some(n)) => Some(part(&p).join(&part(&n))),
-            (p, n) => p.or(n).map(|b| part(&b)),
-        }
+        let quotient = match (b.positive_part(), b.negative_part()) {
+            (Some(p), Some(n)) => part(&p).join(&part(&n)),
+            (p, n) => part(&p.or(n)?),
+        };
+        FloatRange::finite(quotient.lo, quotient.hi)
     }
 
     /// `a + b`: increasing in both. Opposite infinities make NaN.
@@ -199,9 +220,12 @@ impl FloatRange {
         FloatRange { lo: pick(self.lo, other.lo), hi: pick(self.hi, other.hi), nan: self.nan || other.nan }
     }
 
-    /// Truncation to a whole double: increasing.
-    pub fn trunc(&self) -> FloatRange {
-        FloatRange { lo: self.lo.trunc(), hi: self.hi.trunc(), nan: self.nan }
+    /// Truncation to a whole double: increasing. Infinities and NaN have no value; `None` when nothing else is there.
+    pub fn trunc(&self) -> Option<FloatRange> {
+        if self.lo == f64::INFINITY || self.hi == f64::NEG_INFINITY {
+            return None;
+        }
+        FloatRange::finite(self.lo.trunc(), self.hi.trunc())
     }
 
     /// `round(a, k)` for one `k`: rounding to a grid is increasing, so the ends are rounded. Every double for other `k`.
@@ -260,21 +284,6 @@ impl FloatRange {
         }
         Some(FloatRange::outwards(lo, hi, image, self.nan))
     }
-
-    /// `a == b`, `a < b` or `a <= b` ([`Func::FloatEq`], [`Func::FloatLt`], [`Func::FloatLe`]) if the ranges decide it; NaN has no order.
-    pub fn compare(&self, other: &FloatRange, func: Func) -> Option<bool> {
-        match func {
-            Func::FloatLt if self.hi < other.lo => Some(true),
-            Func::FloatLt if self.lo >= other.hi => Some(false),
-            Func::FloatLe if self.hi <= other.lo => Some(true),
-            Func::FloatLe if self.lo > other.hi => Some(false),
-            Func::FloatEq if self.hi < other.lo || other.hi < self.lo => Some(false),
-            Func::FloatEq if self.lo == self.hi && *self == (FloatRange { nan: self.nan, ..*other }) => {
-                Some(true)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl From<F64> for FloatRange {
@@ -305,7 +314,8 @@ fn corner_quotient(n: &Bound, d: &Bound) -> f64 {
         (Finite(n), Finite(d)) => {
             match evaluate_call(Func::IntTrueDiv, &[Value::Int(n.clone()), Value::Int(d.clone())]) {
                 Ok(value) => value.as_f64(),
-                Err(_) => f64::NAN,
+                // Beyond the greatest double.
+                Err(_) => f64::INFINITY * f64::from(n.signum() * d.signum()),
             }
         }
         (Finite(_), _) => 0.0,

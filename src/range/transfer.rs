@@ -10,6 +10,7 @@ use super::domain::{Domain, truth};
 use super::float_range::FloatRange;
 use super::value_range::ValueRange;
 use crate::expr::{Func, Int, Sort};
+use std::cmp::Ordering;
 
 /// A domain of any sort.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,11 +39,27 @@ impl Abstract {
         }
     }
 
-    /// As doubles: of integers, the nearest ones.
+    /// As a range of doubles: of integers, one that holds them by value.
     pub fn to_float(&self) -> FloatRange {
         match self {
-            Abstract::Int(domain) => FloatRange::from_integers(&domain.range),
+            Abstract::Int(domain) => FloatRange::around_integers(&domain.range),
             Abstract::Float(range) => *range,
+        }
+    }
+
+    /// The operand of an operation on doubles: of integers, the nearest doubles. `None` where no integer has one.
+    fn as_operand(&self) -> Option<FloatRange> {
+        match self {
+            Abstract::Int(domain) => FloatRange::from_integers(&domain.range),
+            Abstract::Float(range) => Some(*range),
+        }
+    }
+
+    /// The ends, and whether the value may be NaN.
+    fn ends(&self) -> (End<'_>, End<'_>, bool) {
+        match self {
+            Abstract::Int(domain) => (End::Exact(&domain.range.lo), End::Exact(&domain.range.hi), false),
+            Abstract::Float(range) => (End::Double(range.lo), End::Double(range.hi), range.nan),
         }
     }
 
@@ -74,6 +91,51 @@ impl From<FloatRange> for Abstract {
     fn from(range: FloatRange) -> Abstract {
         Abstract::Float(range)
     }
+}
+
+/// An end of a range of numbers.
+#[derive(Clone, Copy)]
+enum End<'a> {
+    /// Of integers; an infinite end is no member.
+    Exact(&'a Bound),
+    /// Of doubles.
+    Double(f64),
+}
+
+impl End<'_> {
+    /// The order of two ends by value. NaN is no end.
+    fn order(self, other: End) -> Ordering {
+        match (self, other) {
+            (End::Exact(a), End::Exact(b)) => a.cmp(b),
+            (End::Double(a), End::Double(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            (End::Exact(a), End::Double(b)) => order_exact(a, b),
+            (End::Double(a), End::Exact(b)) => order_exact(b, a).reverse(),
+        }
+    }
+}
+
+fn order_exact(a: &Bound, b: f64) -> Ordering {
+    match a {
+        // Infinite doubles lie beyond all integers.
+        Bound::NegInf if b == f64::NEG_INFINITY => Ordering::Greater,
+        Bound::PosInf if b == f64::INFINITY => Ordering::Less,
+        Bound::NegInf => Ordering::Less,
+        Bound::PosInf => Ordering::Greater,
+        Bound::Finite(v) => v.partial_cmp_f64(b).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// `a == b`, `a < b` or `a <= b` ([`Func::FloatEq`], [`Func::FloatLt`], [`Func::FloatLe`]) by value, if the ranges decide it. Beside NaN all
+/// three are false.
+fn compare(func: Func, a: &Abstract, b: &Abstract) -> Option<bool> {
+    let ((a_lo, a_hi, a_nan), (b_lo, b_hi, b_nan)) = (a.ends(), b.ends());
+    let (below, above) = (a_hi.order(b_lo), a_lo.order(b_hi));
+    let (holds, fails) = match func {
+        Func::FloatLt => (below.is_lt(), above.is_ge()),
+        Func::FloatLe => (below.is_le(), above.is_gt()),
+        _ => (below.is_eq() && above.is_eq(), below.is_lt() || above.is_gt()),
+    };
+    if holds && !a_nan && !b_nan { Some(true) } else { fails.then_some(false) }
 }
 
 /// `constant + Σ coefficient · monomial`: increasing in monomials with positive coefficients, decreasing in the others, so the
@@ -231,18 +293,20 @@ pub fn call(func: Func, args: &[Abstract]) -> Option<Abstract> {
         (Trunc | Floor | Ceil | Round, [Abstract::Float(a)]) => {
             a.to_integer(func).map(|range| Abstract::Int(range.into()))
         }
-        (ToFloat, [a]) => float(a.to_float()),
-        (TruncToFloat, [a]) => float(a.to_float().trunc()),
+        (ToFloat, [a]) => a.as_operand().map(Abstract::Float),
+        (TruncToFloat, [a]) => a.as_operand()?.trunc().map(Abstract::Float),
         (IntTrueDiv, [Abstract::Int(a), Abstract::Int(b)]) => {
             FloatRange::integer_quotient(&a.range, &b.range).map(Abstract::Float)
         }
-        (FloatTrueDiv, [a, b]) => a.to_float().div(&b.to_float()).map(Abstract::Float),
-        (FloatPow, [a, b]) => float(a.to_float().pow(&b.to_float())),
-        (FloatAdd, [a, b]) => float(a.to_float().add(&b.to_float())),
-        (FloatMul, [a, b]) => float(a.to_float().mul(&b.to_float())),
-        (RoundDecimal, [a, k]) => float(a.to_float().round_decimal(&k.to_domain().range)),
-        (FloatEq | FloatLt | FloatLe, [a, b]) => known(a.to_float().compare(&b.to_float(), func)),
-        (_, [a]) if func.real_function().is_some() => a.to_float().real_function(func).map(Abstract::Float),
+        (FloatTrueDiv, [a, b]) => a.as_operand()?.div(&b.as_operand()?).map(Abstract::Float),
+        (FloatPow, [a, b]) => float(a.as_operand()?.pow(&b.as_operand()?)),
+        (FloatAdd, [a, b]) => float(a.as_operand()?.add(&b.as_operand()?)),
+        (FloatMul, [a, b]) => float(a.as_operand()?.mul(&b.as_operand()?)),
+        (RoundDecimal, [a, k]) => float(a.as_operand()?.round_decimal(&k.to_domain().range)),
+        (FloatEq | FloatLt | FloatLe, [a, b]) => known(compare(func, a, b)),
+        (_, [a]) if func.real_function().is_some() => {
+            a.as_operand()?.real_function(func).map(Abstract::Float)
+        }
         (Abs, [Abstract::Int(a)]) => abs(a).map(Abstract::Int),
         (IsZero, [Abstract::Int(a)]) => known(is_zero(a)),
         (NotPositive, [Abstract::Int(a)]) => known(not_positive(a)),

@@ -30,7 +30,17 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "contradictory",
-        "What is assumed of the inputs cannot be true of any input. The conditions named are a smallest set that contradicts itself.",
+        "No input satisfies the spec together with what the program assumes of the dimensions that the spec leaves open. The conditions \
+         named are a smallest set that contradicts itself.",
+    ),
+    (
+        "contradictory-contract",
+        "The program's own ranges and guards contradict each other: the exported module refuses every input. The conditions named are a \
+         smallest set that contradicts itself. The file was edited, or written by a tool that got the guards wrong.",
+    ),
+    (
+        "undecided-assumptions",
+        "Whether any input satisfies the assumptions was not decided within the budget, so nothing is concluded from them.",
     ),
     (
         "data-dependent",

@@ -46,6 +46,8 @@ pub enum ConditionKind {
     Contract,
     /// A size would not fit in 64 bits.
     Overflow,
+    /// No data can pass what is asserted of sizes that data decides, unless it holds.
+    Runtime,
 }
 
 /// The whole report.
@@ -197,6 +199,8 @@ pub enum Cause {
     Divisor,
     /// Sizes have 64 bits.
     Overflow,
+    /// Otherwise no data passes the assertions.
+    Data,
 }
 
 impl Cause {
@@ -210,6 +214,7 @@ impl Cause {
             Cause::Record => "a size or range that the program records",
             Cause::Divisor => "a guard divides by it",
             Cause::Overflow => "the width of sizes",
+            Cause::Data => "no data passes the assertions otherwise",
         }
     }
 }

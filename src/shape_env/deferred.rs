@@ -42,7 +42,8 @@ impl ShapeEnv {
     pub(super) fn record_assert(&mut self, condition: Expr, clause: &'static str) {
         self.revise();
         let needed = self.on_path(condition);
-        self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause });
+        let certain = self.path.is_certain();
+        self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause, certain });
         self.assume(condition);
     }
 

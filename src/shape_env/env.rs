@@ -12,6 +12,9 @@ use crate::expr::{Expr, Int, Pool, Symbol, Value};
 use crate::range::ValueRange;
 use rustc_hash::FxHashMap;
 
+/// The most conditions that are assumed and reasoned with.
+pub const MAX_ASSUMED: usize = 10_000;
+
 /// What a call noted of strides, which follow the example without a guard.
 #[derive(Clone, Debug, Default)]
 pub struct StrideNotes {
@@ -39,6 +42,8 @@ pub struct ShapeEnv {
     pub(super) artefacts: Vec<Artefact>,
     /// Conditions that were asked for and that the facts answered, as they hold.
     pub(super) answered: Vec<Expr>,
+    /// Assumptions beyond those that are reasoned with.
+    left_out: Vec<Expr>,
     /// Symbols that sizes with equal hints share.
     pub(super) ducks: Vec<Symbol>,
     pub(super) names: Names,
@@ -94,6 +99,7 @@ impl ShapeEnv {
             policies,
             artefacts: Vec::new(),
             answered: Vec::new(),
+            left_out: Vec::new(),
             ducks: Vec::new(),
             names: Names::default(),
             replacements: Replacements::default(),
@@ -161,6 +167,16 @@ impl ShapeEnv {
         e
     }
 
+    /// Narrows the range of a declared symbol. Whether a value is left.
+    pub fn narrow(&mut self, symbol: Symbol, range: ValueRange) -> bool {
+        self.revise();
+        let hint = self.symbols.get(&symbol).and_then(|info| info.hint.clone());
+        self.hints_hold &= hint.and_then(|hint| hint.as_int()).is_none_or(|hint| range.contains(&hint));
+        let left = self.facts.range(symbol).is_none_or(|known| known.meet(&range).is_some());
+        self.facts.declare(&mut self.pool, symbol, range);
+        left
+    }
+
     /// Declares a double.
     pub fn declare_float(&mut self, name: &str, info: SymbolInfo) -> Expr {
         self.revise();
@@ -223,15 +239,25 @@ impl ShapeEnv {
         self.symbols.len() == self.pool.symbol_count()
     }
 
-    /// Assumes a condition: it is a fact from now on.
+    /// Assumes a condition: it is a fact from now on. Of more than ten thousand (`MAX_ASSUMED`) conditions the others are only kept
+    /// ([`ShapeEnv::left_out`]): whatever follows without them holds all the same.
     pub fn assume(&mut self, condition: Expr) {
-        if self.pool.as_bool(condition).is_none() {
+        if self.pool.as_bool(condition) != Some(true) {
+            if self.facts.conditions().len() >= MAX_ASSUMED {
+                self.left_out.push(condition);
+                return;
+            }
             self.revise();
             // With unbacked symbols the hints are no assignment of all symbols.
-            self.hints_hold = self.hints_hold && self.hint(condition).is_some_and(|value| value.as_bool());
+            self.hints_hold = self.hints_hold && self.holds_at_hints(condition);
             self.facts.assume(&mut self.pool, condition);
             self.settled.insert(condition, true);
         }
+    }
+
+    /// Assumptions that nothing is derived from, as there are too many. An assignment that falsifies one is not admitted.
+    pub fn left_out(&self) -> &[Expr] {
+        &self.left_out
     }
 
     /// From now on guards are recorded, but nothing is learned from them: every step that needs a condition records it, not
@@ -299,6 +325,12 @@ impl ShapeEnv {
         self.hints.value(&self.pool, &self.symbols, e)
     }
 
+    /// Whether a condition holds at the hints, to be asked once.
+    fn holds_at_hints(&self, condition: Expr) -> bool {
+        let value = |s: Symbol| self.symbols.get(&s).and_then(|info| info.hint.clone());
+        self.pool.eval(condition, value).is_ok_and(|value| value.as_bool())
+    }
+
     /// The integer value of an expression at the hints.
     pub fn hint_int(&mut self, e: Expr) -> Option<Int> {
         self.hint(e)?.as_int()
@@ -330,7 +362,8 @@ impl ShapeEnv {
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
         if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
             self.note();
-            self.stated.push(RuntimeAssert { condition, origin: self.origin, clause });
+            let certain = self.path.is_certain();
+            self.stated.push(RuntimeAssert { condition, origin: self.origin, clause, certain });
         }
         if self.pool.as_bool(condition) == Some(false) {
             return Required::Refuted;

@@ -36,6 +36,8 @@ pub struct RuntimeAssert {
     pub origin: Origin,
     /// Which clause of the operator it is.
     pub clause: &'static str,
+    /// Whether the program comes to it whatever the data is: not so inside a branch that data chooses.
+    pub certain: bool,
 }
 
 /// What became of a required condition.

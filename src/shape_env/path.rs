@@ -18,8 +18,17 @@ pub(super) struct Path {
     off_example: bool,
     /// How many branches are around.
     depth: u32,
+    /// Whether data alone decides if one of them is taken.
+    chosen_by_data: bool,
     /// The symbols declared inside, with their ranges.
     declared: Vec<(Symbol, ValueRange)>,
+}
+
+impl Path {
+    /// Whether the program comes this way whatever the data is, as far as the conditions of the branches around hold.
+    pub fn is_certain(&self) -> bool {
+        !self.chosen_by_data
+    }
 }
 
 /// What was known before a branch; give it back to [`ShapeEnv::leave`].
@@ -40,6 +49,7 @@ impl ShapeEnv {
         let outside = Outside { facts, settled, hints_hold: self.hints_hold, path };
         self.path.depth += 1;
         self.path.declared.clear();
+        self.path.chosen_by_data |= condition.is_none_or(|c| self.pool.as_bool(c) == Some(false));
         if let Some(condition) = condition
             && self.pool.as_bool(condition).is_none()
         {

@@ -53,6 +53,14 @@ impl<'p> Records<'p> {
         self.bindings += 1;
     }
 
+    /// Puts a constant in place of a symbol wherever the program's symbols stand for something with it.
+    pub fn replace(&mut self, env: &mut ShapeEnv, symbol: Symbol, constant: Expr) {
+        for e in self.symbols.values_mut() {
+            *e = env.pool.substitute_symbols(*e, |s| (s == symbol).then_some(constant));
+        }
+        self.bind(symbol, constant);
+    }
+
     /// How often a symbol has been bound.
     pub fn bindings(&self) -> u32 {
         self.bindings
@@ -187,18 +195,29 @@ impl<'p> Records<'p> {
 
     /// Declares a symbol that only the program's records name, in the range that they give it.
     pub fn declare_unbacked(&self, env: &mut ShapeEnv, symbol: Symbol) {
+        let name = env.pool.symbol_name(symbol);
+        let bounds = self.program.range_constraints.get(name).copied().unwrap_or_default();
+        self.declare_within(env, symbol, range(bounds));
+    }
+
+    /// Declares a symbol that the program's records name and that an operator has made just now. The range that they give it is what the
+    /// program asserts later on: nothing is known of it before the assertion.
+    pub fn declare_made(&self, env: &mut ShapeEnv, symbol: Symbol) {
+        self.declare_within(env, symbol, ValueRange::all());
+    }
+
+    fn declare_within(&self, env: &mut ShapeEnv, symbol: Symbol, range: ValueRange) {
         let name = env.pool.symbol_name(symbol).to_string();
         let e = env.pool.symbol_expr(symbol);
-        if env.pool.sort(e) != Sort::Int {
-            env.declare_float(&name, SymbolInfo::default());
-            return;
-        }
-        let bounds = self.program.range_constraints.get(name.as_str()).copied().unwrap_or_default();
-        env.declare(&name, range(bounds), SymbolInfo::default());
+        match env.pool.sort(e) {
+            Sort::Int => env.declare(&name, range, SymbolInfo::default()),
+            _ => env.declare_float(&name, SymbolInfo::default()),
+        };
     }
 }
 
-/// The range of recorded bounds; inverted ones, which no value satisfies, are taken as unbounded (the reader warns).
+/// The range of recorded bounds. Those that no value satisfies are taken as unbounded: the reader warns, and whoever assumes them says that
+/// nothing is admitted.
 pub fn range(bounds: Bounds) -> ValueRange {
     ValueRange::between_options(bounds.min.map(Into::into), bounds.max.map(Into::into))
         .unwrap_or_else(ValueRange::all)

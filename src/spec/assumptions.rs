@@ -1,5 +1,6 @@
 //! What is assumed of a program's inputs, and what is still to be proved.
 use crate::expr::{Evaluator, Expr, Int, Symbol, Value as Number, text};
+use crate::range::ValueRange;
 use crate::shape_env::{Records, ShapeEnv};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -62,6 +63,22 @@ impl<'p> Assumptions<'p> {
         Assumptions { env, records, inputs, demands, names, dims }
     }
 
+    /// The assumptions with a value in place of a symbol: in the sizes of the inputs, and in what the program records.
+    pub fn with(&self, symbol: Symbol, value: Int) -> Assumptions<'p> {
+        let mut case = self.clone();
+        let constant = case.env.pool.int(value.clone());
+        for size in case
+            .inputs
+            .iter_mut()
+            .flat_map(|input| input.admitted.iter_mut().flatten().chain(&mut input.scalar))
+        {
+            *size = case.env.pool.substitute_symbols(*size, |s| (s == symbol).then_some(constant));
+        }
+        case.records.replace(&mut case.env, symbol, constant);
+        case.env.narrow(symbol, ValueRange::point(value));
+        case
+    }
+
     /// Names the symbols after the inputs that they are sizes of.
     pub(super) fn name_sources(&mut self) {
         for input in &self.inputs {
@@ -97,6 +114,14 @@ impl<'p> Assumptions<'p> {
             }
         }
         Some(shapes)
+    }
+
+    /// Whether the assumptions that are not reasoned with ([`ShapeEnv::left_out`]) hold at an assignment that satisfies the others.
+    pub fn admits(&self, witness: &[(Symbol, Int)]) -> bool {
+        let assigned: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
+        let mut evaluator =
+            Evaluator::new(&self.env.pool, |s| assigned.get(&s).map(|v| Number::Int((*v).clone())));
+        self.env.left_out().iter().all(|&e| evaluator.truth(e) == Ok(true))
     }
 
     /// An expression in the user's own names.

@@ -375,17 +375,16 @@ impl<'p> Binder<'_, 'p> {
             }
         }
         for guard in &self.contract.guards {
-            let parts: Vec<Expr> = guard.divisors.iter().copied().chain([guard.condition]).collect();
+            let parts: Vec<Expr> = guard.requirements.iter().copied().chain([guard.condition]).collect();
             let free = self.env.pool.free_symbols(&parts).iter().all(|s| !self.bound.contains(s));
             let condition = self.records.translate(&mut self.env, guard.condition);
             if free {
                 self.env.assume(condition);
                 continue;
             }
-            for &divisor in &guard.divisors {
-                let divisor = self.records.translate(&mut self.env, divisor);
-                let nonzero = self.env.pool.ne(divisor, Expr::ZERO);
-                self.demand(nonzero, DemandKind::Guard, guard.text.clone());
+            for &requirement in &guard.requirements {
+                let requirement = self.records.translate(&mut self.env, requirement);
+                self.demand(requirement, DemandKind::Guard, guard.text.clone());
             }
             self.demand(condition, DemandKind::Guard, guard.text.clone());
         }

@@ -2,6 +2,7 @@
 use super::assumptions::{Assumptions, InputSizes};
 pub use super::inputs::ContractError;
 use super::inputs::{self, InputKind, ProgramInput};
+use crate::decide::requirements;
 use crate::expr::text::{Property, SourcePath, read};
 use crate::expr::{Expr, Int, Pool, Symbol, Value as Number};
 use crate::ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
@@ -20,8 +21,22 @@ pub struct ContractGuard {
     pub text: String,
     /// The condition.
     pub condition: Expr,
-    /// What the text divides by: where one of these is zero, the module fails. Canonical construction may have cancelled the division.
-    pub divisors: Vec<Expr>,
+    /// Where the text has a value: where one of these is false, say because a divisor is zero, the module fails. Canonical construction may
+    /// have cancelled the operation.
+    pub requirements: Vec<Expr>,
+}
+
+/// The conditions under which a guard has a value.
+fn guard_requirements(pool: &mut Pool, read: &read::Read) -> Vec<Expr> {
+    let mut all: Vec<Expr> = read.divisors.iter().map(|&divisor| pool.ne(divisor, Expr::ZERO)).collect();
+    let operations: Vec<Expr> = read.dropped.iter().copied().chain([read.expr]).collect();
+    for requirement in requirements(pool, &operations) {
+        if !all.contains(&requirement) {
+            all.push(requirement);
+        }
+    }
+    all.retain(|&e| pool.as_bool(e) != Some(true));
+    all
 }
 
 /// A program's contract, in its own symbols.
@@ -114,8 +129,8 @@ impl<'p> Contract<'p> {
             match read::expression(&mut self.env.pool, text, &mut find) {
                 Ok(read) => {
                     let condition = self.env.pool.truth(read.expr);
-                    let (text, divisors) = (text.to_string(), read.divisors);
-                    self.guards.push(ContractGuard { text, condition, divisors });
+                    let requirements = guard_requirements(&mut self.env.pool, &read);
+                    self.guards.push(ContractGuard { text: text.to_string(), condition, requirements });
                 }
                 Err(error) => self.unreadable.push(format!("the guard `{text}`: {error}")),
             }
@@ -168,7 +183,10 @@ impl<'p> Contract<'p> {
     pub fn assumed(&self) -> Assumptions<'p> {
         let mut env = self.declared(|symbol| range(self.bounds(symbol)));
         for (e, bounds) in &self.ranges {
-            if env.pool.as_symbol(*e).is_none() {
+            // A symbol was declared with its range, unless that holds nothing.
+            let symbol = env.pool.as_symbol(*e);
+            let holds_nothing = |s| bounds.is_empty() && self.hints.contains_key(&s);
+            if symbol.is_none_or(holds_nothing) {
                 for condition in bound_conditions(&mut env, *e, *bounds) {
                     env.assume(condition);
                 }

@@ -1,6 +1,8 @@
 //! The steps of the ladder: what each rung makes of the facts with the negated goal.
 use super::{Climb, Finding};
 use crate::decide::cases::{self, Allowance};
+use crate::decide::differences::{self, Solved};
+use crate::decide::exhaust::{Exhausted, exhaust};
 use crate::decide::linear::{self, Effort};
 use crate::decide::models::Search;
 use crate::decide::proof::Log;
@@ -8,6 +10,7 @@ use crate::decide::reduce::Reduced;
 use crate::decide::replay::replays;
 use crate::decide::rewriting;
 use crate::decide::search::conjuncts;
+use crate::decide::slices::free_value;
 use crate::decide::verdict::Witness;
 use crate::decide::work::Work;
 use crate::egraph::{Graph, RuleSet, Stop};
@@ -15,7 +18,7 @@ use crate::expr::{Expr, Func, Int, Symbol};
 use rustc_hash::FxHashMap;
 
 /// More facts than this are not relaxed in one look.
-const MAX_RELAXED: usize = 40;
+pub(super) const MAX_RELAXED: usize = 40;
 /// Goals of more alternatives are not relaxed.
 const MAX_ALTERNATIVES: usize = 4;
 
@@ -43,6 +46,26 @@ impl Climb<'_> {
             Stop::Contradiction => Finding::Closed,
             Stop::Saturated => Finding::Open("no rule teaches anything more".to_string()),
             stop => Finding::Open(format!("no contradiction, {stop} (budget: {rounds} rounds of rules)")),
+        }
+    }
+
+    /// Whether chains of inequalities contradict each other, or a solution of them is one of everything.
+    pub(super) fn differences(&mut self, extra: &[Expr]) -> Finding {
+        let mut literals = self.facts.range_conditions(self.pool);
+        literals.extend(self.facts.parts().iter().map(|(e, _)| *e));
+        extra.iter().for_each(|&e| conjuncts(self.pool, e, &mut literals));
+        match differences::solve(self.pool, &literals) {
+            Solved::Contradiction(_) => Finding::Closed,
+            Solved::Solution(values) => {
+                let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
+                let free = |s| self.facts.range(s).map(free_value).unwrap_or_default();
+                let value = |s: Symbol| {
+                    let e = self.pool.known_symbol_expr(s);
+                    (s, e.and_then(|e| values.get(&e).cloned()).unwrap_or_else(|| free(s)))
+                };
+                Finding::Candidate(symbols.into_iter().map(value).collect())
+            }
+            Solved::Open => Finding::Open("chains of inequalities are too tangled".to_string()),
         }
     }
 
@@ -101,6 +124,15 @@ impl Climb<'_> {
                 }
                 Finding::Open(said)
             }
+        }
+    }
+
+    /// Every assignment of a small box, or some of a large one, by the exact evaluator.
+    pub(super) fn exhaust(&mut self, goal: Option<Expr>) -> Finding {
+        match exhaust(self.pool, self.facts, goal, self.budget.points) {
+            Exhausted::Found(witness) => Finding::Candidate(witness),
+            Exhausted::None => Finding::Closed,
+            Exhausted::Open(tried) => Finding::Open(format!("none of {tried} assignments is a solution")),
         }
     }
 

@@ -5,6 +5,9 @@ use crate::expr::{Expr, Func, Node, Pool};
 /// The most constants of a query that are used.
 const MAX_CONSTANTS: usize = 24;
 
+/// Doubles from this magnitude on are no values of symbols worth trying.
+const LARGEST_DOUBLE: f64 = (1u128 << 100) as f64;
+
 /// The constants of a query that matter to its solutions.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
@@ -21,6 +24,7 @@ impl Constants {
         for e in pool.reachable(roots) {
             match pool.node(e) {
                 Some(Node::Int(v)) => found.values.extend(to_i128(v)),
+                Some(Node::Float(v)) if v.0.abs() < LARGEST_DOUBLE => found.values.push(v.0 as i128),
                 Some(Node::Sum { constant, terms }) => {
                     let constant = to_i128(constant).unwrap_or_default();
                     found.values.push(constant);

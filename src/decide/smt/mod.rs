@@ -5,6 +5,7 @@
 //! on which they would run on for long are not asked, and nonlinear ones get a share of the limit. Every check runs in a context of its own, so
 //! that an answer does not depend on the questions before it.
 mod encode;
+mod magnitude;
 
 use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
 use encode::Encoder;
@@ -18,6 +19,8 @@ const MAX_DEGREE: u32 = 4;
 const MAX_TERMS: usize = 4_000;
 /// The most bits of a number in a nonlinear query.
 const MAX_NONLINEAR_BITS: u64 = 128;
+/// The most bits that numbers may get in a nonlinear query.
+const MAX_NONLINEAR_RESULT_BITS: u64 = 1024;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
 
@@ -200,5 +203,10 @@ fn too_hard(pool: &Pool, question: &Question) -> Option<String> {
         return Some(format!("degree {degree} is more than is put to Z3 ({MAX_DEGREE})"));
     }
     let limit = if nonlinear > 0 { MAX_NONLINEAR_BITS } else { MAX_BITS };
-    (bits > limit).then(|| format!("numbers of {bits} bits are more than are put to Z3 ({limit})"))
+    if bits > limit {
+        return Some(format!("numbers of {bits} bits are more than are put to Z3 ({limit})"));
+    }
+    let limit = if nonlinear > 0 { MAX_NONLINEAR_RESULT_BITS } else { 2 * MAX_BITS };
+    let bits = magnitude::estimate(pool, question.ranges, &roots, limit);
+    (bits >= limit).then(|| format!("numbers may get {limit} bits or more, which is not put to Z3"))
 }

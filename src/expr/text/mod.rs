@@ -13,6 +13,7 @@ mod print_parts;
 pub mod read;
 mod read_calls;
 mod read_operators;
+mod remarks;
 mod source;
 mod srepr;
 

@@ -30,6 +30,9 @@ pub struct Read {
     /// appearance, each once. Where one of them is zero the text has no value, although canonical construction may
     /// have cancelled the division.
     pub divisors: Vec<Expr>,
+    /// Operations on doubles, and powers, in the text that may have no value (a square root, say) and that canonical construction has
+    /// dropped, in order of appearance. Where one of them has no value, the text has none.
+    pub dropped: Vec<Expr>,
     /// What the text says about its symbols, in order of appearance.
     pub assumptions: Vec<Assumption>,
 }
@@ -136,6 +139,7 @@ pub(super) fn read<'a>(
         depth: 0,
         max_nodes,
         divisors: IndexSet::default(),
+        partial: IndexSet::default(),
         assumptions: IndexMap::default(),
     };
     let operand = reader.operand(Level::Conditional)?;
@@ -143,8 +147,10 @@ pub(super) fn read<'a>(
         return Err(reader.expected("an operator or the end"));
     }
     let expr = reader.number(operand, 0)?;
+    let dropped = reader.dropped(expr);
     Ok(Read {
         expr,
+        dropped,
         divisors: reader.divisors.into_iter().collect(),
         assumptions: reader.assumptions.into_values().collect(),
     })
@@ -229,7 +235,9 @@ pub(super) struct Reader<'a, 's> {
     pub(super) remarks: bool,
     depth: u32,
     max_nodes: usize,
-    divisors: IndexSet<Expr, FxBuildHasher>,
+    pub(super) divisors: IndexSet<Expr, FxBuildHasher>,
+    /// Operations other than integer divisions that may have no value.
+    pub(super) partial: IndexSet<Expr, FxBuildHasher>,
     pub(super) assumptions: IndexMap<Symbol, Assumption, FxBuildHasher>,
 }
 
@@ -261,18 +269,6 @@ impl<'a> Reader<'a, '_> {
 
     pub(super) fn error(&self, at: usize, message: String) -> ReadError {
         self.lexer.error(at, message)
-    }
-
-    /// Remembers a divisor that may be zero.
-    pub(super) fn divisor(&mut self, divisor: Expr) {
-        if !self.remarks {
-            return;
-        }
-        let nonzero = self.pool.is_constant(divisor)
-            && self.pool.constant_value(divisor).is_some_and(|value| value.as_bool());
-        if !nonzero {
-            self.divisors.insert(divisor);
-        }
     }
 
     /// The expression an operand is.
@@ -473,7 +469,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `e`, unless it or the pool has grown beyond what one text may ask for.
-    pub(super) fn checked(&self, e: Expr, at: usize) -> Result<Expr, ReadError> {
+    pub(super) fn checked(&mut self, e: Expr, at: usize) -> Result<Expr, ReadError> {
+        self.operation(e);
         if self.pool.len() > self.max_nodes {
             return Err(self.error(at, "the expression is too large when multiplied out".to_owned()));
         }

@@ -31,6 +31,11 @@ pub(super) trait Syntax {
     fn float(&self, value: f64) -> String;
     /// A call on the texts of its operands, the last of which has a sort; nothing if the language lacks it.
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String>;
+    /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is converted first, where that is
+    /// exact.
+    fn compares_by_value(&self) -> bool {
+        false
+    }
     /// A sum.
     fn add(&self, a: &str, b: &str) -> String;
     /// A product.
@@ -156,7 +161,17 @@ pub(super) fn formula<S: Syntax>(
                 let deepest = operands.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
                 // Languages may nest what is applied to many operands two by two.
                 let depth = deepest + if matches!(func, Func::Min | Func::Max) { args.len() } else { 1 };
-                let texts: Vec<String> = operands.into_iter().map(|(text, _)| text).collect();
+                let mut texts: Vec<String> = operands.into_iter().map(|(text, _)| text).collect();
+                let beside_doubles = matches!(func, Func::FloatEq | Func::FloatLt | Func::FloatLe)
+                    || (*func == Func::Ite && set.pool.sort(part) == Sort::Float);
+                if beside_doubles && !syntax.compares_by_value() {
+                    for (text, &a) in texts.iter_mut().zip(args) {
+                        if set.pool.sort(a) == Sort::Int {
+                            let converted = syntax.call(Func::ToFloat, Sort::Int, std::slice::from_ref(text));
+                            *text = converted.ok_or_else(|| fail("it lacks doubles".to_string()))?;
+                        }
+                    }
+                }
                 let sort = args.last().map_or(Sort::Int, |&a| set.pool.sort(a));
                 let text = syntax.call(*func, sort, &texts);
                 (text.ok_or_else(|| fail(format!("it lacks {func:?}")))?, depth)

@@ -68,6 +68,10 @@ impl Syntax for Python {
         }
     }
 
+    fn compares_by_value(&self) -> bool {
+        true
+    }
+
     fn add(&self, a: &str, b: &str) -> String {
         format!("({a} + {b})")
     }

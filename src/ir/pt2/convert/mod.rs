@@ -150,9 +150,7 @@ fn equalities(
 }
 
 fn warnings(ranges: &IndexMap<Arc<str>, Bounds>) -> Vec<String> {
-    let inverted = ranges
-        .iter()
-        .filter(|(_, bounds)| matches!((bounds.min, bounds.max), (Some(min), Some(max)) if min > max));
+    let inverted = ranges.iter().filter(|(_, bounds)| bounds.is_empty());
     inverted
         .map(|(name, _)| {
             format!("no value is in the recorded range of `{name}`: its minimum is above its maximum")

@@ -2,11 +2,16 @@
 //!
 //! Strides are no part of what a check promises, but a later step may depend on them as they are at the example: where a copy and a view
 //! of the data are laid out differently, only one of them can be viewed in other sizes.
+pub(super) mod cases;
+
 use super::run::Run;
 use crate::ir::ValueId;
 use crate::ir::schema::{ArgSpec, SchemaTable};
 use crate::shape_env::Origin;
 use rustc_hash::FxHashSet;
+
+/// The clause of conditions under which strides are as at the example.
+pub(super) const LAYOUT_CHOICE: &str = "strides";
 
 /// The first step that may depend on the strides of what the step of `origin` made, or of what was made of that: one whose kernel says so,
 /// or a higher-order operator, into which this does not look.

@@ -1,0 +1,265 @@
+//! Laws of sizes that only data decides: is there, for every size that is admitted, some data that passes?
+#[path = "../campaign/mod.rs"]
+mod campaign;
+
+use campaign::{config, count};
+use proptest::prelude::*;
+use sizewise::check::{Checker, Shapes};
+use sizewise::decide::{Budget, Facts, Feasibility, feasible};
+use sizewise::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, read};
+use sizewise::fake::Operators;
+use sizewise::ir::pt2::write_json;
+use sizewise::ir::{Argument, Dtype, Program};
+use sizewise::pass::{Proxy, Tracer};
+use sizewise::range::ValueRange;
+use sizewise::report::{ConditionKind, GuardVerdict, Outcome};
+use sizewise::spec::Shape;
+
+/// The sizes of inputs, and those that data decides.
+const SIZES: [&str; 2] = ["s0", "s1"];
+const DATA: [&str; 2] = ["u0", "u1"];
+/// Data is sought within this distance of 0: conditions are made of small numbers.
+const WINDOW: i64 = 40;
+
+/// A number made of sizes and data: the names count through [`SIZES`], then [`DATA`].
+#[derive(Clone, Debug)]
+enum Term {
+    Name(usize),
+    Constant(i64),
+    Call(&'static str, Box<Term>, Box<Term>),
+}
+
+/// A comparison of two numbers.
+#[derive(Clone, Debug)]
+struct Comparison(&'static str, Term, Term);
+
+fn term(names: std::ops::Range<usize>) -> BoxedStrategy<Term> {
+    let name = move || names.clone().prop_map(Term::Name);
+    let constant = |from: i64, to: i64| (from..to).prop_map(Term::Constant);
+    let call = |op, a: BoxedStrategy<Term>, b: BoxedStrategy<Term>| {
+        (a, b).prop_map(move |(a, b)| Term::Call(op, Box::new(a), Box::new(b))).boxed()
+    };
+    let multiple = call("mul", constant(2, 4).boxed(), name().boxed());
+    prop_oneof![
+        4 => name(),
+        2 => constant(-3, 9),
+        2 => call("add", name().boxed(), name().boxed()),
+        2 => call("add", multiple, constant(-2, 4).boxed()),
+        1 => call("mul", name().boxed(), name().boxed()),
+        1 => call("floordiv", name().boxed(), constant(2, 5).boxed()),
+        1 => call("mod", name().boxed(), constant(2, 5).boxed()),
+    ]
+    .boxed()
+}
+
+fn comparison() -> impl Strategy<Value = Comparison> {
+    let all = 0..SIZES.len() + DATA.len();
+    let op = prop::sample::select(vec!["eq", "ne", "le", "ge", "lt", "gt"]);
+    (op, term(SIZES.len()..all.end), term(all)).prop_map(|(op, a, b)| Comparison(op, a, b))
+}
+
+fn symbol(op: &str) -> &'static str {
+    let table = [
+        ("add", "+"),
+        ("mul", "*"),
+        ("floordiv", "//"),
+        ("mod", "%"),
+        ("eq", "=="),
+        ("ne", "!="),
+        ("le", "<="),
+        ("ge", ">="),
+        ("lt", "<"),
+        ("gt", ">"),
+    ];
+    table.iter().find(|(name, _)| *name == op).expect("an operator").1
+}
+
+impl Term {
+    fn text(&self) -> String {
+        match self {
+            Term::Name(i) => [&SIZES[..], &DATA[..]].concat()[*i].to_string(),
+            Term::Constant(v) => format!("({v})"),
+            Term::Call(op, a, b) => format!("({} {} {})", a.text(), symbol(op), b.text()),
+        }
+    }
+
+    /// The term as calls of a program in which `names` are numbers.
+    fn call(&self, tracer: &mut Tracer, names: &[Proxy]) -> Argument {
+        match self {
+            Term::Name(i) => names[*i].into(),
+            Term::Constant(v) => Argument::Int(*v),
+            Term::Call(op, a, b) => {
+                let given = [("a", a.call(tracer, names)), ("b", b.call(tracer, names))];
+                tracer.call(&format!("_operator.{op}"), given).expect("a number")[0].into()
+            }
+        }
+    }
+}
+
+impl Comparison {
+    fn text(&self) -> String {
+        format!("{} {} {}", self.1.text(), symbol(self.0), self.2.text())
+    }
+}
+
+/// Ranges of the sizes and conditions on sizes and data.
+#[derive(Clone, Debug)]
+struct Question {
+    ranges: Vec<(i64, i64)>,
+    conditions: Vec<Comparison>,
+}
+
+fn questions() -> impl Strategy<Value = Question> {
+    let range = (0..7i64, 0..5i64).prop_map(|(low, length)| (low, low + length));
+    let ranges = prop::collection::vec(range, SIZES.len());
+    (ranges, prop::collection::vec(comparison(), 1..5))
+        .prop_map(|(ranges, conditions)| Question { ranges, conditions })
+}
+
+impl Question {
+    fn sizes(&self) -> Vec<[i64; 2]> {
+        let [(a, b), (c, d)] = self.ranges[..] else { return Vec::new() };
+        (a..=b).flat_map(|x| (c..=d).map(move |y| [x, y])).collect()
+    }
+
+    /// Whether some data of the window satisfies the conditions at given sizes.
+    fn passes(&self, pool: &Pool, conditions: &[Expr], sizes: [i64; 2]) -> bool {
+        count(1);
+        // 0, -1, 1, -2, 2 and so on.
+        let near = || (0..=2 * WINDOW).map(|v| if v % 2 == 0 { v / 2 } else { -(v + 1) / 2 });
+        let names: Vec<Option<Symbol>> =
+            SIZES.iter().chain(&DATA).map(|name| pool.find_symbol(name)).collect();
+        near().any(|u| {
+            near().any(|v| {
+                let values = [sizes[0], sizes[1], u, v];
+                let value = |s: Symbol| {
+                    let at = names.iter().position(|name| *name == Some(s))?;
+                    Some(Value::Int(Int::from(values[at])))
+                };
+                let mut evaluator = Evaluator::new(pool, value);
+                conditions.iter().all(|&c| evaluator.truth(c) == Ok(true))
+            })
+        })
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn a_choice_is_there_where_enumeration_finds_one(question in questions()) {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        for (name, &(low, high)) in SIZES.iter().zip(&question.ranges) {
+            let e = pool.symbol(name);
+            let symbol = pool.as_symbol(e).expect("a symbol");
+            facts.declare(&mut pool, symbol, ValueRange::between(low.into(), high.into()));
+        }
+        let chosen: Vec<Symbol> = DATA.iter().map(|name| {
+            let e = pool.symbol(name);
+            pool.as_symbol(e).expect("a symbol")
+        }).collect();
+        let conditions: Vec<Expr> = question.conditions.iter().map(|text| {
+            let read = read::closed(&mut pool, &text.text()).expect("a condition");
+            pool.truth(read.expr)
+        }).collect();
+        let found = feasible(&mut pool, &mut facts, &chosen, &conditions, &Budget::default());
+        match &found {
+            Feasibility::Always => {
+                // What is found may lie beyond the window only where sizes do not bound it.
+                for sizes in question.sizes() {
+                    prop_assert!(
+                        question.passes(&pool, &conditions, sizes) || reaches_far(&question),
+                        "no data at {sizes:?} for {question:?}"
+                    );
+                }
+            }
+            Feasibility::Never { witness, condition, .. } => {
+                let at = |name: &str| {
+                    let symbol = pool.find_symbol(name)?;
+                    witness.iter().find(|(s, _)| *s == symbol)?.1.to_i64()
+                };
+                let sizes = [at("s0").expect("a value"), at("s1").expect("a value")];
+                prop_assert!(question.sizes().contains(&sizes), "{sizes:?} is not admitted by {question:?}");
+                prop_assert!(!question.passes(&pool, &conditions, sizes), "data at {sizes:?} for {question:?}");
+                let false_there = pool.eval(*condition, |s| {
+                    witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()))
+                });
+                prop_assert_eq!(false_there, Ok(Value::Bool(false)), "what {:?} needs", question);
+            }
+            Feasibility::Open(_) => {}
+        }
+    }
+}
+
+/// Whether products and multiples may need data beyond the window.
+fn reaches_far(question: &Question) -> bool {
+    let most = question.ranges.iter().map(|(_, high)| high * high).max().unwrap_or(0);
+    most * 9 > WINDOW
+}
+
+/// A program that takes `x: f32[s0, s1]` and two numbers that data decides, and asserts the comparisons; none where one of them is false for
+/// all data.
+fn program(operators: &Operators, question: &Question) -> Option<Program> {
+    let mut tracer = Tracer::new(operators);
+    for (name, &(low, high)) in SIZES.iter().zip(&question.ranges) {
+        tracer.size(name, low, Some(high), high).expect("a size");
+    }
+    let x = tracer.tensor("x", Dtype::Float32, &SIZES).expect("an input");
+    let mut names = Vec::new();
+    for dim in 0..2 {
+        let given = [("self", x.into()), ("dim", Argument::Int(dim))];
+        names.push(tracer.call("aten.sym_size.int", given).expect("a size")[0]);
+    }
+    for name in DATA {
+        let data = tracer.tensor(&format!("{name}_data"), Dtype::Int64, &[]).expect("an input");
+        names.push(tracer.call("aten.item.default", [("self", data.into())]).expect("a number")[0]);
+    }
+    for Comparison(op, a, b) in &question.conditions {
+        let given = [("a", a.call(&mut tracer, &names)), ("b", b.call(&mut tracer, &names))];
+        let Some(&holds) = tracer.call(&format!("_operator.{op}"), given).ok()?.first() else { continue };
+        let message = Argument::Str("a condition".into());
+        tracer.call("aten._assert_scalar.default", [("self", holds.into()), ("assert_msg", message)]).ok()?;
+    }
+    Some(tracer.finish(&[x]).program)
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn a_program_is_ok_only_where_some_data_passes(question in questions()) {
+        let operators = Operators::new();
+        let Some(program) = program(&operators, &question) else { return Ok(()) };
+        let json = write_json(&program).expect("JSON");
+        let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
+        let report = checker.check(None, &operators, &Budget::default()).expect("a report");
+        let mut pool = Pool::new();
+        let conditions: Vec<Expr> = question.conditions.iter().map(|condition| {
+            let read = read::closed(&mut pool, &condition.text()).expect("a condition");
+            pool.truth(read.expr)
+        }).collect();
+        let evaluator = checker.evaluator(&operators).expect("an evaluator");
+        for sizes in question.sizes() {
+            let passes = question.passes(&pool, &conditions, sizes);
+            prop_assert!(
+                passes || report.verdict != Outcome::Ok || reaches_far(&question),
+                "ok, and no data passes at {sizes:?}: {question:?}"
+            );
+            let shape = Shape::Tensor(sizes.map(Int::from).to_vec());
+            let shapes: Shapes = [("x".into(), shape)].into_iter().collect();
+            let accepted = evaluator.evaluate(&shapes);
+            prop_assert!(
+                !passes || accepted.is_ok(),
+                "{sizes:?} are refused, and data passes: {accepted:?} of {question:?}",
+                accepted = accepted.as_ref().err()
+            );
+        }
+        for guard in report.guards.iter().filter(|g| g.kind == ConditionKind::Runtime) {
+            if guard.verdict == GuardVerdict::Violated {
+                let inputs = guard.inputs.as_ref().expect("inputs");
+                let sizes = [inputs["x"][0].as_i64(), inputs["x"][1].as_i64()].map(|v| v.expect("a size"));
+                prop_assert!(!question.passes(&pool, &conditions, sizes), "data passes at {sizes:?}: {question:?}");
+            }
+        }
+    }
+}
