@@ -212,3 +212,59 @@ fn a_check_writes_its_questions_for_other_solvers() {
     assert!(first.starts_with("; expected: unsat\n"), "{first}");
     assert!(first.contains("(check-sat)"));
 }
+
+/// The answers of a command to requests, one a line.
+fn answers_of(command: &str, requests: &[Value]) -> Vec<Value> {
+    let input: String = requests.iter().map(|q| format!("{q}\n")).collect();
+    let mut program = Command::cargo_bin("sizewise").expect("the program is built");
+    let output = program.arg(command).write_stdin(input).output().expect("the program runs");
+    let text = String::from_utf8(output.stdout).expect("answers are text");
+    text.lines().map(|line| serde_json::from_str(line).expect("an answer is JSON")).collect()
+}
+
+#[test]
+fn simplified_forms_have_no_more_operators_than_what_was_written() {
+    let symbols = json!({"s4": {"min": 2}, "s9": {"min": 2}});
+    for (written, simple) in [
+        ("(s4+s9)**3", "(s4 + s9)**3"),
+        ("(2*s4 + s9 + 1)**3", "(2*s4 + s9 + 1)**3"),
+        ("Max((s4 - s9)**2, 0)", "(s4 - s9)**2"),
+        ("Mod((s4 + s9)**3, 7)", "Mod((s4 + s9)**3, 7)"),
+        ("((s4 + s9)*(s4 + 3)*(s9 + 5) + s4)**2", "((s4 + s9)*(s4 + 3)*(s9 + 5) + s4)**2"),
+    ] {
+        let found = &answers_of("simplify", &[json!({"id": 1, "symbols": symbols, "expr": written})])[0];
+        assert_eq!(found["expr"], simple, "{written}");
+    }
+}
+
+#[test]
+fn guards_that_leave_one_value_become_an_equation() {
+    let symbols = json!({"s": {"min": 2}});
+    for guards in [["Eq(Mod(s, 16), 0)", "s <= 16"], ["Mod(s, 16) < 1", "s < 32"]] {
+        let answer = &answers_of("minimize", &[json!({"id": 1, "symbols": symbols, "guards": guards})])[0];
+        assert_eq!(answer["guards"], json!(["Eq(s, 16)"]), "{answer}");
+        for (dropped, guard) in answer["dropped"].as_array().expect("a list").iter().zip(guards) {
+            assert_eq!(*dropped, json!({"because": ["Eq(s, 16)"], "guard": guard}));
+        }
+    }
+}
+
+#[test]
+fn many_guards_on_undeclared_doubles_are_minimized() {
+    let guards: Vec<String> = (0..13).map(|i| format!("Eq(zf{i}, 2.0)")).collect();
+    let answer = &answers_of("minimize", &[json!({"id": 1, "symbols": {}, "guards": guards})])[0];
+    assert_eq!(answer["guards"], json!(guards));
+}
+
+#[test]
+fn a_power_without_a_value_is_no_proof() {
+    for (given, goal, verdicts) in [
+        (json!([]), "FloatPow(0.0, -1.0) > 0.0", ["unknown", "inconsistent"]),
+        (json!(["FloatPow(ToFloat(s), -1.0) > 0.0"]), "s >= 1", ["implied", "implied"]),
+        (json!([]), "s >= 1", ["refuted", "refuted"]),
+    ] {
+        let q = json!({"id": 1, "symbols": {"s": {"min": 0, "max": 10}}, "given": given, "goal": goal});
+        let answer = &entail(&[], &[q])[0];
+        assert!(verdicts.iter().any(|v| answer["verdict"] == *v), "{answer}");
+    }
+}

@@ -4,7 +4,7 @@ use super::ladder::{decide, prepare};
 use super::rays;
 use super::replay::replays;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
-use crate::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, print};
+use crate::expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
 use rustc_hash::FxHashMap;
 
 /// Questions asked for one end.
@@ -124,7 +124,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         // Is the value at hand the greatest? If not, is one much greater possible?
         let probe = match &limit {
             _ if question % 2 == 0 => value.clone(),
-            Some(limit) => (value + limit).floor_div(&Int::from(2)).unwrap_or_default(),
+            Some(limit) => Divisor::TWO.quotient_of(&(value + limit)),
             None => {
                 step = &step * &Int::from(4);
                 value + &step

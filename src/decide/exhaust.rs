@@ -45,7 +45,12 @@ pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, po
         }
         let domain = facts.table(pool).domain(pool, e);
         size = size.saturating_mul(domain.count().unwrap_or(u64::MAX));
-        values.push(if size <= limit { domain.members(limit).unwrap_or_default() } else { Vec::new() });
+        let members = if size <= limit { domain.members(limit) } else { None };
+        if members.is_none() {
+            // Not every assignment is looked at, so none of them proves anything.
+            size = u64::MAX;
+        }
+        values.push(members.unwrap_or_default());
     }
     let conditions = facts.conditions().to_vec();
     let trial =

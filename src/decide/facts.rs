@@ -82,11 +82,13 @@ impl Facts {
             None => self.empty = true,
         }
         self.slices.declared(symbol);
-        if pool.sort(e) == Sort::Int && !wide {
-            // An empty domain is remembered by the table as its contradiction.
-            self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+        if !wide {
             self.models.declare(symbol, known);
-            self.stirred.push(Subject::of(pool, e));
+            if pool.sort(e) == Sort::Int {
+                // An empty domain is remembered by the table as its contradiction.
+                self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+                self.stirred.push(Subject::of(pool, e));
+            }
         }
         self.changed();
     }

@@ -5,7 +5,7 @@ use super::premises::narrow;
 use super::simplify::simplify_traced;
 use super::verdict::{Budget, Premise, Trace, Verdict};
 use crate::egraph::Reading;
-use crate::expr::{Expr, Pool, Symbol, print};
+use crate::expr::{Expr, Pool, Sort, Symbol, print};
 use crate::range::ValueRange;
 
 /// Larger sets are returned with only what ranges make redundant left out.
@@ -19,12 +19,15 @@ const MAX_COMPARED: usize = 6;
 pub struct Minimized {
     /// What is left, each as simple as was found.
     pub kept: Vec<Expr>,
-    /// Guards (by their position) that the others and the ranges imply, with premises that suffice: [`Premise::Fact`] is a position in
-    /// the list of guards.
+    /// Guards (by their position) that those that are kept and the ranges imply, with premises that suffice: [`Premise::Fact`] is a
+    /// position in the list of guards, followed by `equations`.
     pub dropped: Vec<(usize, Vec<Premise>)>,
+    /// Equations such as `Eq(s, 16)` that the guards imply together, and that may stand for several of them.
+    pub equations: Vec<Expr>,
 }
 
-/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those.
+/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those. Where the guards leave a symbol a single
+/// value, the equation that says so may stand for several of them.
 ///
 /// A guard demands that it is defined, too: one that says more only where its divisors are not zero is left out only if the others
 /// keep them from being zero. A divisor that construction has cancelled has to be part of the guard (`And(Ne(d, 0), guard)`).
@@ -46,9 +49,12 @@ pub fn minimize_traced(
     budget: &Budget,
     trace: &mut Trace,
 ) -> Minimized {
-    let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
+    let given = guards.len();
+    let mut guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
+    let equations = equations(pool, ranges, &guards, budget);
+    guards.extend(&equations);
     let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, ORDERS, budget, trace) else {
-        return Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() };
+        return Minimized { kept: vec![pool.bool(false)], ..Minimized::default() };
     };
     let facts = facts_of(pool, ranges, &guards, |_| true);
     let usable: Vec<Premise> = facts
@@ -56,8 +62,11 @@ pub fn minimize_traced(
         .into_iter()
         .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
         .collect();
-    let mut smaller = Minimized::default();
+    let mut smaller = Minimized { equations, ..Minimized::default() };
     for i in 0..guards.len() {
+        if !alive[i] && i >= given {
+            continue;
+        }
         if !alive[i] {
             smaller.dropped.push((i, narrow(pool, &facts, Some(guards[i]), &usable)));
         } else if pool.as_bool(simple[i]) != Some(true) && !smaller.kept.contains(&simple[i]) {
@@ -88,6 +97,36 @@ pub fn without_redundant(
         }
     }
     kept
+}
+
+/// The equations of symbols with numbers that follow from the guards and of which none is a guard.
+fn equations(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+) -> Vec<Expr> {
+    if guards.len() > MAX_GUARDS {
+        return Vec::new();
+    }
+    let mut facts = facts_of(pool, ranges, guards, |_| true);
+    prepare(pool, &mut facts, budget);
+    let mut found = Vec::new();
+    for symbol in pool.free_symbols(guards) {
+        let e = pool.symbol_expr(symbol);
+        let within = ranges.iter().find(|(s, _)| *s == symbol).map(|(_, range)| range);
+        if pool.sort(e) != Sort::Int || within.is_some_and(|range| range.as_point().is_some()) {
+            continue;
+        }
+        if let Some(value) = facts.domain(pool, e).as_point().cloned() {
+            let value = pool.int(value);
+            let equation = pool.eq(e, value);
+            if !guards.contains(&equation) {
+                found.push(equation);
+            }
+        }
+    }
+    found
 }
 
 /// In how many orders guards are left out: which are redundant depends on which go first.

@@ -162,7 +162,7 @@ impl Program {
     fn emit(&mut self, pool: &Pool, e: Expr) {
         let start = self.terms.len() as u32;
         let op = match pool.node(e) {
-            None => Op::Const(i128::from(e.as_inline().unwrap_or_default())),
+            None => e.as_inline().map_or(Op::Opaque, |v| Op::Const(i128::from(v))),
             Some(Node::Int(v)) => to_i128(v).map_or(Op::Opaque, Op::Const),
             Some(Node::Bool(b)) => Op::Const(i128::from(*b)),
             Some(Node::Float(_)) => Op::Opaque,

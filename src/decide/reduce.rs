@@ -13,7 +13,7 @@ mod lattice;
 mod steps;
 
 use super::search::conjuncts;
-use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
+use crate::expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
 use crate::range::{DomainTable, ValueRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -356,7 +356,7 @@ impl Reduced {
             let poly = pool.poly(a);
             for (m, c) in &poly.terms {
                 // What the multiples of the symbol have to be split by to come out of the division.
-                let step = d.floor_div(&c.gcd(&d)).unwrap_or_default().abs();
+                let Some(step) = d.floor_div(&c.gcd(&d)).map(|step| step.abs()) else { continue };
                 if pool.as_symbol(*m).is_none() || step <= Int::ONE {
                     continue;
                 }
@@ -440,12 +440,13 @@ impl Reduced {
 /// `a // b`, with whole multiples of a constant divisor taken out of each coefficient.
 fn near_quotient(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
     let Some(d) = pool.as_int(b).filter(Int::is_positive) else { return pool.floor_div(a, b) };
+    let Some(divisor) = Divisor::of(&d) else { return pool.floor_div(a, b) };
     let mut poly = pool.poly(a);
     let mut whole = Poly::default();
     for (m, c) in &mut poly.terms {
         // The nearest multiple: halves go down.
-        let q = (&*c + c).floor_div(&d).unwrap_or_default();
-        let q = (&q + &Int::ONE).floor_div(&Int::from(2)).unwrap_or_default();
+        let q = divisor.quotient_of(&(&*c + c));
+        let q = Divisor::TWO.quotient_of(&(&q + &Int::ONE));
         *c = &*c - &(&q * &d);
         let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
         whole = whole.add_scaled(&term, &q);

@@ -14,6 +14,7 @@ mod matching;
 mod pattern;
 mod quotient;
 mod reading;
+mod root;
 mod rule;
 mod rule_file;
 mod saturate;

@@ -1,5 +1,5 @@
 //! Quotients of monomials and polynomials.
-use crate::expr::{Expr, Int, Monomial, Poly, Pool};
+use crate::expr::{Divisor, Expr, Int, Monomial, Poly, Pool};
 
 /// `a / b` of monomials, if `b` divides `a`.
 pub(super) fn of_monomials(a: &[(Expr, u32)], b: &[(Expr, u32)]) -> Option<Monomial> {
@@ -32,14 +32,14 @@ pub(super) fn split(pool: &mut Pool, a: &Poly, b: &Poly) -> (Expr, Poly) {
     let mut quotient = Expr::ZERO;
     let mut rest = Poly::constant(a.constant.clone());
     for (monomial, c) in &a.terms {
-        match of_monomials(&pool.monomial(*monomial), &divisor) {
-            Some(left) if c.is_multiple_of(factor) => {
-                let left = pool.from_monomial(&left);
-                let scale = pool.int(c.floor_div(factor).unwrap_or_default());
+        let scale = Divisor::of(factor).and_then(|factor| factor.exact_quotient_of(c));
+        match of_monomials(&pool.monomial(*monomial), &divisor).zip(scale) {
+            Some((left, scale)) => {
+                let (left, scale) = (pool.from_monomial(&left), pool.int(scale));
                 let term = pool.mul(scale, left);
                 quotient = pool.add(quotient, term);
             }
-            _ => rest.terms.push((*monomial, c.clone())),
+            None => rest.terms.push((*monomial, c.clone())),
         }
     }
     (quotient, rest)
@@ -48,10 +48,8 @@ pub(super) fn split(pool: &mut Pool, a: &Poly, b: &Poly) -> (Expr, Poly) {
 fn split_constant(pool: &mut Pool, a: &Poly, d: &Int) -> (Expr, Poly) {
     let mut quotient = Poly::default();
     let mut rest = Poly::default();
-    if d.is_zero() {
-        return (Expr::ZERO, a.clone());
-    }
-    let place = |c: &Int| if c.is_multiple_of(d) { c.floor_div(d) } else { None };
+    let Some(d) = Divisor::of(d) else { return (Expr::ZERO, a.clone()) };
+    let place = |c: &Int| d.exact_quotient_of(c);
     match place(&a.constant) {
         Some(q) => quotient.constant = q,
         None => rest.constant = a.constant.clone(),

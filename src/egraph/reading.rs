@@ -2,7 +2,7 @@
 //!
 //! Canonical polynomials are multiplied out; people (and whoever counts operators) prefer `8*(a + 1)*(b + 1)`. A polynomial is
 //! written with common factors in front, as a product where it is one, and otherwise split by the atom that saves most.
-use super::quotient;
+use super::{quotient, root};
 use crate::expr::{Expr, Func, Int, Node, Poly, Pool, Sort, print};
 use rustc_hash::FxHashMap;
 
@@ -18,6 +18,8 @@ enum Tree {
     /// An atom.
     Atom(Expr),
     Power(Expr, u32),
+    /// A power of a sum.
+    PowerOfSum(Box<Tree>, u32),
     Product(Vec<Tree>),
     /// Summands; `true` is for one to be subtracted.
     Sum(Vec<(bool, Tree)>),
@@ -111,6 +113,10 @@ impl Reading {
                 }
             }
             return best;
+        }
+        if let Some((base, power)) = root::power_of_sum(pool, poly) {
+            let base = self.shortest(pool, &base, depth - 1);
+            consider((Tree::PowerOfSum(Box::new(base.0), power), base.1.saturating_add(1)), &mut best);
         }
         let content = poly.content();
         if !content.is_one() && !poly.constant.is_zero() && poly.terms.len() > 1 {
@@ -350,6 +356,7 @@ impl Reading {
             Tree::Int(value) => (value.to_string(), if value.is_negative() { 0 } else { 3 }),
             Tree::Atom(e) => (self.text_of(pool, *e), 3),
             Tree::Power(e, power) => (format!("{}**{power}", self.text_of(pool, *e)), 2),
+            Tree::PowerOfSum(base, power) => (format!("({})**{power}", self.tree_text(pool, base, 0)), 2),
             Tree::Product(factors) => {
                 let texts = factors.iter().enumerate().map(|(i, f)| match f {
                     Tree::Int(value) if i == 0 => value.to_string(),
@@ -391,7 +398,10 @@ fn product(a: Tree, b: Tree) -> Tree {
             x.extend(y);
             Tree::Product(x)
         }
-        (Tree::Product(mut x), y @ (Tree::Atom(_) | Tree::Power(..) | Tree::Sum(_))) => {
+        (
+            Tree::Product(mut x),
+            y @ (Tree::Atom(_) | Tree::Power(..) | Tree::PowerOfSum(..) | Tree::Sum(_)),
+        ) => {
             x.push(y);
             Tree::Product(x)
         }

@@ -2,6 +2,7 @@
 //!
 //! Every integer comparison becomes `p == 0` ([`Func::IsZero`]) or `p <= 0` ([`Func::NotPositive`]) of a polynomial in lowest terms, and
 //! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
+use super::divisor::Divisor;
 use super::int::Int;
 use super::node::{Func, Sort};
 use super::poly::Poly;
@@ -108,14 +109,14 @@ impl Pool {
     /// `p <= 0` of an integer polynomial.
     fn not_positive(&mut self, mut poly: Poly) -> Expr {
         let content = poly.content();
-        if content.is_zero() {
+        let Some(divisor) = Divisor::of(&content) else {
             return self.bool(!poly.constant.is_positive());
-        }
+        };
         // g*q + c <= 0 is q <= floor(-c/g).
         if !content.is_one() {
-            poly.constant = -(-&poly.constant).floor_div(&content).unwrap_or_default();
+            poly.constant = divisor.ceiling_of(&poly.constant);
             for (_, c) in &mut poly.terms {
-                *c = c.floor_div(&content).unwrap_or_default();
+                *c = divisor.quotient_of(c);
             }
         }
         let reduced = self.from_poly(&poly);

@@ -1,4 +1,5 @@
 //! Canonical construction of floor division, modulo and exact ratios.
+use super::divisor::Divisor;
 use super::int::Int;
 use super::node::{Func, Sort};
 use super::poly::Poly;
@@ -27,11 +28,13 @@ impl Pool {
             return self.floor_div(scaled[0], scaled[1]);
         }
         match (self.as_int(a), self.as_int(b)) {
-            (_, Some(d)) if d.is_zero() => return self.intern_call(Func::FloorDiv, &[a, b]),
             (Some(n), Some(d)) => {
-                let quotient = n.floor_div(&d).unwrap_or_default();
-                return self.int(quotient);
+                return match n.floor_div(&d) {
+                    Some(quotient) => self.int(quotient),
+                    None => self.intern_call(Func::FloorDiv, &[a, b]),
+                };
             }
+            (_, Some(d)) if d.is_zero() => return self.intern_call(Func::FloorDiv, &[a, b]),
             (Some(n), None) if n.is_zero() => return Expr::ZERO,
             (None, Some(d)) => {
                 // x // -d is -x // d.
@@ -55,13 +58,16 @@ impl Pool {
                 let total = quotient.add_scaled(&poly, &Int::ONE);
                 return self.from_poly(&total);
             }
-            let mut rest = Poly::constant(poly.constant.modulo(&d).unwrap_or_default());
-            let mut whole = Poly::constant(poly.constant.floor_div(&d).unwrap_or_default());
+            let Some(divisor) = Divisor::of(&d) else {
+                let (numerator, zero) = (self.from_poly(&poly), Expr::ZERO);
+                return self.intern_call(Func::FloorDiv, &[numerator, zero]);
+            };
+            let mut rest = Poly::constant(divisor.remainder_of(&poly.constant));
+            let mut whole = Poly::constant(divisor.quotient_of(&poly.constant));
             for (monomial, c) in &poly.terms {
-                if c.is_multiple_of(&d) {
-                    whole.terms.push((*monomial, c.floor_div(&d).unwrap_or_default()));
-                } else {
-                    rest.terms.push((*monomial, c.clone()));
+                match divisor.exact_quotient_of(c) {
+                    Some(c) => whole.terms.push((*monomial, c)),
+                    None => rest.terms.push((*monomial, c.clone())),
                 }
             }
             quotient = quotient.add_scaled(&whole, &Int::ONE);
@@ -70,12 +76,12 @@ impl Pool {
             }
             // (g*x + c) // (g*d) is (x + c//g) // d.
             let g = rest.content().gcd(&d);
-            if !g.is_one() {
-                rest.constant = rest.constant.floor_div(&g).unwrap_or_default();
+            if let Some(common) = Divisor::of(&g).filter(|_| !g.is_one()) {
+                rest.constant = common.quotient_of(&rest.constant);
                 for (_, c) in &mut rest.terms {
-                    *c = c.floor_div(&g).unwrap_or_default();
+                    *c = common.quotient_of(c);
                 }
-                d = d.floor_div(&g).unwrap_or_default();
+                d = common.quotient_of(&d);
                 poly = rest;
                 continue;
             }
@@ -106,14 +112,15 @@ impl Pool {
             let mut quotient = Expr::ZERO;
             let mut rest = Poly::constant(a.constant.clone());
             for (monomial, c) in &a.terms {
-                match divide_monomial(&self.monomial(*monomial), &divisor) {
-                    Some(left) if c.is_multiple_of(&factor) => {
-                        let left = self.from_monomial(&left);
-                        let scale = self.int(c.floor_div(&factor).unwrap_or_default());
+                let left = divide_monomial(&self.monomial(*monomial), &divisor);
+                let scale = Divisor::of(&factor).and_then(|factor| factor.exact_quotient_of(c));
+                match left.zip(scale) {
+                    Some((left, scale)) => {
+                        let (left, scale) = (self.from_monomial(&left), self.int(scale));
                         let term = self.mul(scale, left);
                         quotient = self.add(quotient, term);
                     }
-                    _ => rest.terms.push((*monomial, c.clone())),
+                    None => rest.terms.push((*monomial, c.clone())),
                 }
             }
             return (quotient, rest);
@@ -164,25 +171,28 @@ impl Pool {
                     .collect();
             }
             common.retain(|(atom, _)| *atom != Expr::ONE);
-            if !common.is_empty() {
-                a = self.divide_by_monomial(&a, &common);
-                b = self.divide_by_monomial(&b, &common);
+            if !common.is_empty()
+                && let Some(x) = self.divide_by_monomial(&a, &common)
+                && let Some(y) = self.divide_by_monomial(&b, &common)
+            {
+                (a, b) = (x, y);
             }
         }
         (a, b)
     }
 
-    fn divide_by_monomial(&mut self, a: &Poly, divisor: &[(Expr, u32)]) -> Poly {
+    /// `a` divided by a monomial, if every term is a multiple of it.
+    fn divide_by_monomial(&mut self, a: &Poly, divisor: &[(Expr, u32)]) -> Option<Poly> {
         let mut constant = a.constant.clone();
         let mut terms = Vec::with_capacity(a.terms.len());
         for (monomial, c) in &a.terms {
-            let left = divide_monomial(&self.monomial(*monomial), divisor).unwrap_or_default();
+            let left = divide_monomial(&self.monomial(*monomial), divisor)?;
             match left.is_empty() {
                 true => constant = &constant + c,
                 false => terms.push((self.from_monomial(&left), c.clone())),
             }
         }
-        super::poly::collect_terms(constant, terms)
+        Some(super::poly::collect_terms(constant, terms))
     }
 
     /// `q` with `a == q*b` as polynomials, if there is one.
@@ -237,12 +247,10 @@ impl Pool {
             return self.ratio(remainder, &denominator);
         }
         if let Some(d) = self.as_int(b) {
-            if d.is_zero() {
-                return self.intern_call(Func::Mod, &[a, b]);
-            }
-            let sign = Int::from(d.signum() as i64);
+            let (sign, modulus) = (Int::from(d.signum() as i64), d.abs());
+            let Some(modulus) = Divisor::of(&modulus) else { return self.intern_call(Func::Mod, &[a, b]) };
             // x % -d is -(-x % d).
-            let remainder = self.modulo_constant(self.poly(a).scaled(&sign), d.abs());
+            let remainder = self.modulo_constant(self.poly(a).scaled(&sign), modulus);
             return self.from_poly(&remainder.scaled(&sign));
         }
         let divisor = self.poly(b);
@@ -263,15 +271,15 @@ impl Pool {
     }
 
     /// `poly % d` for a constant `d > 0`.
-    fn modulo_constant(&mut self, poly: Poly, d: Int) -> Poly {
-        let two = Int::from(2);
-        let mut rest = Poly::constant(poly.constant.modulo(&d).unwrap_or_default());
+    fn modulo_constant(&mut self, poly: Poly, divisor: Divisor<'_>) -> Poly {
+        let (two, d) = (Int::from(2), divisor.value());
+        let mut rest = Poly::constant(divisor.remainder_of(&poly.constant));
         let mut unwrapped = false;
         for (monomial, c) in &poly.terms {
             // Coefficients are kept in (-d/2, d/2], the form people write.
-            let mut c = c.modulo(&d).unwrap_or_default();
-            if &c * &two > d {
-                c = &c - &d;
+            let mut c = divisor.remainder_of(c);
+            if &c * &two > *d {
+                c = &c - d;
             }
             if c.is_zero() {
                 continue;
@@ -279,7 +287,7 @@ impl Pool {
             // k*(x % m) is k*x modulo d when d divides k*m.
             if let Some(&[x, m]) = self.as_func(*monomial, Func::Mod)
                 && let Some(m) = self.as_int(m)
-                && (&c * &m).is_multiple_of(&d)
+                && (&c * &m).is_multiple_of(d)
             {
                 rest = rest.add_scaled(&self.poly(x), &c);
                 unwrapped = true;
@@ -289,18 +297,19 @@ impl Pool {
             rest = rest.add_scaled(&term, &Int::ONE);
         }
         if unwrapped {
-            return self.modulo_constant(rest, d);
+            return self.modulo_constant(rest, divisor);
         }
         if rest.terms.is_empty() {
             return rest;
         }
-        let g = rest.content().gcd(&rest.constant).gcd(&d);
+        let g = rest.content().gcd(&rest.constant).gcd(d);
         if !g.is_one()
             && let (Some(reduced), Some(modulus)) = (rest.exact_quotient(&g), d.floor_div(&g))
+            && let Some(modulus) = Divisor::of(&modulus)
         {
             return self.modulo_constant(reduced, modulus).scaled(&g);
         }
-        let (rest, d) = (self.from_poly(&rest), self.int(d));
+        let (rest, d) = (self.from_poly(&rest), self.int(d.clone()));
         let remainder = self.intern_call(Func::Mod, &[rest, d]);
         self.poly(remainder)
     }

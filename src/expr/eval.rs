@@ -184,7 +184,7 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
 
     fn known(&self, e: Expr) -> Result<Value, EvalError> {
         match self.pool.node(e) {
-            None => Ok(Value::Int(Int::from(e.as_inline().unwrap_or_default()))),
+            None => e.as_inline().map(|v| Value::Int(Int::from(v))).ok_or(EvalError::Domain),
             Some(Node::Int(v)) => Ok(Value::Int(v.clone())),
             Some(Node::Float(v)) => Ok(Value::Float(v.0)),
             Some(Node::Bool(v)) => Ok(Value::Bool(*v)),

@@ -113,20 +113,28 @@ impl Int {
 
     /// The quotient rounded towards minus infinity, or `None` for a zero divisor.
     pub fn floor_div(&self, divisor: &Int) -> Option<Int> {
-        match (self, divisor) {
-            (_, Small(0)) => None,
-            (Small(a), Small(b)) if !(*a == i64::MIN && *b == -1) => Some(Small(a.div_floor(b))),
-            _ => Some(Int::from_big(self.to_big().div_floor(&divisor.to_big()))),
-        }
+        (!divisor.is_zero()).then(|| self.floor_of_quotient(divisor))
     }
 
     /// The remainder with the divisor's sign (Python's `%`), or `None` for a zero divisor.
     pub fn modulo(&self, divisor: &Int) -> Option<Int> {
+        (!divisor.is_zero()).then(|| self.floor_of_remainder(divisor))
+    }
+
+    /// The quotient for a divisor other than 0, rounded towards minus infinity.
+    pub(super) fn floor_of_quotient(&self, divisor: &Int) -> Int {
         match (self, divisor) {
-            (_, Small(0)) => None,
-            (Small(_), Small(-1)) => Some(Int::ZERO),
-            (Small(a), Small(b)) => Some(Small(a.mod_floor(b))),
-            _ => Some(Int::from_big(self.to_big().mod_floor(&divisor.to_big()))),
+            (Small(a), Small(b)) if !(*a == i64::MIN && *b == -1) => Small(a.div_floor(b)),
+            _ => Int::from_big(self.to_big().div_floor(&divisor.to_big())),
+        }
+    }
+
+    /// The remainder for a divisor other than 0, with its sign.
+    pub(super) fn floor_of_remainder(&self, divisor: &Int) -> Int {
+        match (self, divisor) {
+            (Small(_), Small(-1)) => Int::ZERO,
+            (Small(a), Small(b)) => Small(a.mod_floor(b)),
+            _ => Int::from_big(self.to_big().mod_floor(&divisor.to_big())),
         }
     }
 

@@ -1,4 +1,5 @@
 //! Polynomials with integer coefficients over atoms: the working form of integer expressions.
+use super::divisor::Divisor;
 use super::int::Int;
 use super::node::{Node, NodeRef, Sort};
 use super::pool::{Expr, Pool};
@@ -66,7 +67,8 @@ impl Poly {
 
     /// Divides each coefficient and the constant; `None` if one is no multiple of `divisor`.
     pub fn exact_quotient(&self, divisor: &Int) -> Option<Poly> {
-        let divide = |c: &Int| if c.is_multiple_of(divisor) { c.floor_div(divisor) } else { None };
+        let divisor = Divisor::of(divisor)?;
+        let divide = |c: &Int| divisor.exact_quotient_of(c);
         let mut quotient = Poly::constant(divide(&self.constant)?);
         for (monomial, coefficient) in &self.terms {
             quotient.terms.push((*monomial, divide(coefficient)?));

@@ -1,9 +1,10 @@
 //! An equivalent set of guards without redundant members.
 use super::premises::Premises;
+use super::simplify::Written;
 use super::{Fields, Refusal};
-use crate::decide::{self, Budget, Trace};
+use crate::decide::{self, Budget, Premise, Trace};
 use crate::egraph::Reading;
-use crate::expr::Pool;
+use crate::expr::{Expr, Pool, print};
 use serde_json::{Value, json};
 
 /// Answers one request.
@@ -17,20 +18,32 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
     let smaller = match premises.ranges() {
         Some(ranges) => decide::minimize_traced(&mut pool, &ranges, &guards, budget, trace),
         // No value is in an empty range: every set of guards is equivalent to the one that never holds.
-        None => decide::Minimized { kept: vec![pool.bool(false)], dropped: Vec::new() },
+        None => decide::Minimized { kept: vec![pool.bool(false)], ..decide::Minimized::default() },
     };
     let mut reading = Reading::new();
-    let guards: Vec<Value> = smaller.kept.iter().map(|&g| reading.text(&mut pool, g).into()).collect();
+    // A guard that stays as it was given may be shorter as it was written.
+    let mut text = |&guard: &Expr| {
+        let given = guards.iter().position(|&g| g == guard).and_then(|i| premises.texts.get(i));
+        Written { expr: guard, text: given.map(String::as_str) }.shortest(&mut pool, &mut reading)
+    };
+    let kept: Vec<Value> = smaller.kept.iter().map(|g| text(g).into()).collect();
     let dropped: Vec<Value> = smaller
         .dropped
         .iter()
         .map(|(i, because)| {
-            let because: Vec<Value> = because.iter().map(|p| premises.premise(&pool, *p)).collect();
+            let text = |p: &Premise| match p {
+                Premise::Fact(f) if f.0 as usize >= guards.len() => {
+                    let equation = smaller.equations.get(f.0 as usize - guards.len());
+                    equation.map_or(Value::Null, |&e| print::expression(&pool, e).into())
+                }
+                p => premises.premise(&pool, *p),
+            };
+            let because: Vec<Value> = because.iter().map(text).collect();
             json!({"guard": premises.texts.get(*i), "because": because})
         })
         .collect();
     let mut reply = Fields::new();
-    reply.insert("guards".into(), guards.into());
+    reply.insert("guards".into(), kept.into());
     reply.insert("dropped".into(), dropped.into());
     if let Some(attempts) = trace.attempts() {
         reply.insert("explain".into(), super::attempts(attempts));

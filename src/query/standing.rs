@@ -1,8 +1,9 @@
 //! Facts that stand while questions are put to them: symbols and assumptions are added as they become known.
 use super::premises::Premises;
-use super::{Fields, Refusal, bounds, entail, simplify};
+use super::simplify::{self, Written};
+use super::{Fields, Refusal, bounds, entail};
 use crate::decide::{self, Budget, Trace};
-use crate::expr::{Expr, Pool};
+use crate::expr::Pool;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -116,13 +117,14 @@ impl Standing {
         let (pool, standing) = (&mut self.pool, &mut self.premises);
         let mut own = Premises::read(pool, request, "given")?;
         let e = own.expression(pool, request, ask.key())?;
+        let asked = Written { expr: e, text: request.get(ask.key()).and_then(Value::as_str) };
         if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| standing.declares(*s)) {
-            return Ok(answer(ask, pool, standing, e, budget));
+            return Ok(answer(ask, pool, standing, asked, budget));
         }
         // Divisors that the question's text mentions and its own assumptions are no facts of the environment.
         let mut scratch = standing.clone();
         scratch.append(pool, own);
-        Ok(answer(ask, pool, &mut scratch, e, budget))
+        Ok(answer(ask, pool, &mut scratch, asked, budget))
     }
 
     /// Forgets everything but what was added.
@@ -139,7 +141,8 @@ impl Standing {
     }
 }
 
-fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &Budget) -> Fields {
+fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, asked: Written<'_>, budget: &Budget) -> Fields {
+    let e = asked.expr;
     match ask {
         Ask::Entail => {
             let setup = Instant::now();
@@ -151,7 +154,7 @@ fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, e: Expr, budget: &
             reply.insert("setup_ns".into(), settled.setup_ns.into());
             reply
         }
-        Ask::Simplify => simplify::under(pool, premises, e, budget, &mut Trace::off()),
+        Ask::Simplify => simplify::under(pool, premises, asked, budget, &mut Trace::off()),
         Ask::Bounds => bounds::under(pool, premises, e, budget, &mut Trace::off()),
     }
 }

@@ -229,19 +229,18 @@ fn solve(a: &Int, r: &Int, m: &Int) -> Option<Congruence> {
     if m.is_one() {
         return Some(Congruence::any());
     }
-    let inverse = inverse(&a, &m);
-    Some(Congruence::new(m, &r * &inverse))
+    Some(inverse(&a, &m).map_or_else(Congruence::any, |inverse| Congruence::new(m, &r * &inverse)))
 }
 
-/// The inverse of `a` modulo `m`, for `a` without a common divisor with `m > 1`, by Euclid's algorithm.
-fn inverse(a: &Int, m: &Int) -> Int {
-    let (mut r0, mut r1) = (m.clone(), a.modulo(m).unwrap_or_default());
+/// The inverse of `a` modulo `m`, for `a` without a common divisor with `m > 1`, by Euclid's algorithm; `None` for 0.
+fn inverse(a: &Int, m: &Int) -> Option<Int> {
+    let (mut r0, mut r1) = (m.clone(), a.modulo(m)?);
     let (mut t0, mut t1) = (Int::ZERO, Int::ONE);
     while let Some(quotient) = r0.floor_div(&r1) {
         (r0, r1) = (r1.clone(), &r0 - &(&quotient * &r1));
         (t0, t1) = (t1.clone(), &t0 - &(&quotient * &t1));
     }
-    t0.modulo(m).unwrap_or_default()
+    t0.modulo(m)
 }
 
 impl fmt::Debug for Congruence {

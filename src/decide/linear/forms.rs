@@ -1,5 +1,5 @@
 //! Bounds of linear forms over monomials, with integer tightening and elimination of equations.
-use crate::expr::{Expr, Int, Poly};
+use crate::expr::{Divisor, Expr, Int, Poly};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -115,10 +115,10 @@ impl Forms {
             return if holds { Ok(()) } else { Err(Conflict) };
         };
         // poly is factor * form + constant.
-        let factor = poly.terms[0].1.floor_div(&terms[0].1).unwrap_or(Int::ONE);
+        let Some(factor) = poly.terms[0].1.floor_div(&terms[0].1) else { return Ok(()) };
         let limit = -&poly.constant;
         let exact = limit.is_multiple_of(&factor);
-        let down = limit.floor_div(&factor).unwrap_or_default();
+        let Some(down) = limit.floor_div(&factor) else { return Ok(()) };
         let entry = self.forms.entry(terms);
         let index = entry.index();
         let known = entry.or_default();
@@ -189,10 +189,11 @@ impl Forms {
                 }
             }
             let (variable, a) = equation.terms[best].clone();
-            let mut value = Poly::constant(-equation.constant.floor_div(&a).unwrap_or_default());
+            let Some(divisor) = Divisor::of(&a) else { return Ok(()) };
+            let mut value = Poly::constant(-divisor.quotient_of(&equation.constant));
             for (m, c) in &equation.terms {
                 if *m != variable {
-                    let q = c.floor_div(&a).unwrap_or_default();
+                    let q = divisor.quotient_of(c);
                     let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
                     value = value.add_scaled(&term, &-q);
                 }
@@ -237,7 +238,8 @@ fn normal_terms(poly: &Poly) -> Option<Terms> {
     let first = poly.terms.first()?;
     let content = poly.content();
     let content = if first.1.is_negative() { -content } else { content };
-    Some(poly.terms.iter().map(|(m, c)| (*m, c.floor_div(&content).unwrap_or_default())).collect())
+    let content = Divisor::of(&content)?;
+    Some(poly.terms.iter().map(|(m, c)| (*m, content.quotient_of(c))).collect())
 }
 
 fn raise(bound: &mut Option<Int>, v: Int) {

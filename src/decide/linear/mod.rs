@@ -20,7 +20,7 @@ pub(super) use thin::cases as thin_cases;
 use super::proof::Log;
 use super::reduce::Reduced;
 use crate::expr::print;
-use crate::expr::{Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
+use crate::expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
 use crate::range::DomainTable;
 use forms::{Conflict, Forms, Relation};
 use num_rational::BigRational;
@@ -389,17 +389,16 @@ impl Solver<'_> {
             }
             match terms.as_slice() {
                 [(column, c)] => {
+                    let Some(divisor) = Divisor::of(c) else { continue };
                     let own = &mut system.variables[*column];
                     let (mut low, mut high) = limits.clone();
                     if c.is_negative() {
                         std::mem::swap(&mut low, &mut high);
                     }
-                    let down = |b: &Int| b.floor_div(c).unwrap_or_default();
-                    let up = |b: &Int| -(-b).floor_div(c).unwrap_or_default();
-                    if let Some(l) = low.as_ref().map(up) {
+                    if let Some(l) = low.as_ref().map(|b| divisor.ceiling_of(b)) {
                         own.0 = Some(own.0.take().map_or(l.clone(), |o| o.max(l)));
                     }
-                    if let Some(h) = high.as_ref().map(down) {
+                    if let Some(h) = high.as_ref().map(|b| divisor.quotient_of(b)) {
                         own.1 = Some(own.1.take().map_or(h.clone(), |o| o.min(h)));
                     }
                 }

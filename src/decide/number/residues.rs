@@ -366,7 +366,8 @@ impl Builder<'_> {
             Some(Node::Sum { constant, terms }) => {
                 let mut parts = Vec::with_capacity(terms.len());
                 for (m, c) in terms {
-                    let (r, residue) = (self.register(*m), self.constant(c).residue.unwrap_or_default());
+                    let Some(residue) = self.constant(c).residue else { return Op::Unknown };
+                    let r = self.register(*m);
                     // A term that vanishes modulo M is looked at only where its value is exact.
                     let exact = residue != 0 || matches!(self.ops[r], Op::Remainder(..));
                     parts.push((r, residue, c.to_i64().filter(|_| exact)));

@@ -20,7 +20,7 @@ pub enum Wish {
 impl Wish {
     /// The condition `e`, whose parts have been compiled.
     pub fn of(pool: &Pool, program: &Program, e: Expr) -> Wish {
-        let plain = || Wish::Nonzero(program.register(e).unwrap_or_default());
+        let plain = || program.register(e).map_or(Wish::All(Vec::new()), Wish::Nonzero);
         let of = |a: Expr| Wish::of(pool, program, a);
         match pool.as_call(e) {
             Some((Func::IsZero, args)) => program.register(args[0]).map_or_else(plain, Wish::Zero),

@@ -14,6 +14,7 @@ pub mod read;
 mod read_calls;
 mod read_operators;
 mod remarks;
+pub mod size;
 mod source;
 mod srepr;
 
