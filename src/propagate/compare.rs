@@ -51,7 +51,7 @@ impl Interpreter<'_> {
     /// How much what steps make is compared with the record.
     pub(super) fn comparing(&self) -> Comparing {
         match self.mode {
-            _ if self.autocast || self.derived.is_some() => Comparing::Everything,
+            _ if self.derived.is_some() => Comparing::Everything,
             Mode::Evaluate => Comparing::Nothing,
             Mode::Verify => Comparing::Differences,
         }
@@ -105,8 +105,7 @@ impl Interpreter<'_> {
     }
 
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
-        // In an autocast region dtypes are as recorded.
-        if let (Some(list), false) = (&mut self.derived, self.autocast) {
+        if let Some(list) = &mut self.derived {
             let (found, recorded) = (derived.clone(), recorded.clone());
             list.push(Derived { scope: self.scope.name().to_string(), value, found, recorded });
         }
@@ -183,8 +182,7 @@ impl Interpreter<'_> {
     }
 
     fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
-        let same_dtype = derived.dtype == recorded.dtype || self.autocast;
-        if derived.rank() != recorded.rank() || !same_dtype {
+        if derived.rank() != recorded.rank() || derived.dtype != recorded.dtype {
             let (r, d) = (self.describe(recorded), self.describe(derived));
             self.mismatch(name, r, d);
             return recorded.clone();

@@ -1,5 +1,6 @@
 //! The interpreter of graphs.
 use super::arguments;
+use super::autocast::Regions;
 use super::calls::Calls;
 use super::compare::is_as_recorded;
 use super::recorded;
@@ -73,8 +74,12 @@ pub struct Interpreter<'p> {
     pub(super) operators: &'p Operators,
     pub(super) origin: Origin,
     pub(super) compared: FxHashSet<Expr>,
-    /// Inside an autocast region dtypes go as recorded.
-    pub(super) autocast: bool,
+    /// The autocast regions around the step.
+    pub(super) autocast: Regions,
+    /// The regions around those that `_enter_autocast` has begun.
+    pub(super) entered: Vec<Regions>,
+    /// Only the record tells the dtypes of the step's results.
+    pub(super) dtypes_as_recorded: bool,
     pub(super) scope: Scope,
     pub(super) calls: Calls<'p>,
 }
@@ -125,7 +130,9 @@ impl<'p> Interpreter<'p> {
             operators,
             origin: Origin::default(),
             compared: FxHashSet::default(),
-            autocast: false,
+            autocast: Regions::default(),
+            entered: Vec::new(),
+            dtypes_as_recorded: false,
             scope: Scope::default(),
             calls: Calls::default(),
         }
@@ -169,7 +176,9 @@ impl<'p> Interpreter<'p> {
         let origin = self.origin;
         let inner = self.scope.inner(&subgraph.name);
         let outer = std::mem::replace(&mut self.scope, inner);
+        let (autocast, entered) = (self.autocast.clone(), std::mem::take(&mut self.entered));
         let result = self.run_graph(&subgraph.graph, inputs);
+        (self.autocast, self.entered) = (autocast, entered);
         self.scope = outer;
         self.origin = origin;
         self.env.set_origin(origin);
@@ -183,7 +192,7 @@ impl<'p> Interpreter<'p> {
 
     fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
-        self.calls.begin(frame, node, self.operators);
+        self.begin_call(frame, node);
         let (revision, comparing) = (self.env.revision(), self.comparing());
         if let Some((results, taken, notes)) = self.calls.known(revision) {
             self.env.repeat_notes(notes);
@@ -201,6 +210,10 @@ impl<'p> Interpreter<'p> {
         match self.call(frame, node) {
             Ok(returns) => {
                 let mut results = flat(returns);
+                if std::mem::take(&mut self.dtypes_as_recorded) {
+                    self.calls.forget();
+                    retype(frame.graph, node, &mut results);
+                }
                 let known = (&mut self.records, &mut self.env);
                 let as_recorded = known.1.unbacked().len() == unbacked
                     && is_as_recorded(comparing, known, frame.graph, node, &results);
@@ -243,23 +256,13 @@ impl<'p> Interpreter<'p> {
             let made = made.collect();
             self.reconcile(frame.graph, &fresh, made)
         } else {
-            made.map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value))).collect()
+            made.collect()
         };
         for (id, value) in made {
             self.count_elements(&value)?;
             frame.set(id, self.calls.share(value));
         }
         Ok(())
-    }
-
-    /// The value as it comes out of an autocast region, where dtypes are as recorded.
-    fn in_region(&self, meta: &Meta, value: Value) -> Value {
-        match (value, meta) {
-            (Value::Tensor(t), Meta::Tensor(recorded)) if self.autocast && t.dtype != recorded.dtype => {
-                t.with_dtype(recorded.dtype).into()
-            }
-            (value, _) => value,
-        }
     }
 
     /// Gives the outputs of a node the values that the program records.
@@ -278,7 +281,15 @@ impl<'p> Interpreter<'p> {
         Ok(())
     }
 
+    /// Makes the call of a node the one at hand.
+    fn begin_call(&mut self, frame: &Frame<'p>, node: &'p Node) {
+        let mut regions = Vec::new();
+        self.write_regions(&mut regions);
+        self.calls.begin(frame, node, self.operators, &regions);
+    }
+
     fn begin_step(&mut self, node: &'p Node) {
+        self.dtypes_as_recorded = false;
         self.origin = Origin(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
         self.env.set_origin(self.origin);
         self.steps.push(Step::new(node, self.scope.clone()));
@@ -292,6 +303,11 @@ impl<'p> Interpreter<'p> {
                 let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
                 if &**module == "torch._functorch.predispatch"
                     && let Some(result) = self.call_vmap(function, &args)
+                {
+                    return result.map(Values::from_vec);
+                }
+                if &**module == "torch.amp.autocast_mode"
+                    && let Some(result) = self.call_autocast(function, &args)
                 {
                     return result.map(Values::from_vec);
                 }
@@ -335,12 +351,15 @@ impl<'p> Interpreter<'p> {
                 keywords.push((name, value));
             }
         }
-        let args = match bind(&mut self.env.pool, schema, positional, keywords) {
+        let mut args = match bind(&mut self.env.pool, schema, positional, keywords) {
             Ok(args) => args,
             Err(error) => {
                 return Err(self.failure(FailureKind::Malformed, error.to_string(), None, None).into());
             }
         };
+        if self.autocast.enabled().next().is_some() {
+            self.autocast(&schema.qualified().to_string(), &mut args)?;
+        }
         let result = kernel.call(&mut Cx::new(&mut self.env), &args);
         self.returned(result)
     }
@@ -410,15 +429,31 @@ pub(super) fn distribute<'v>(
     node: &Node,
     results: &'v [Value],
 ) -> impl Iterator<Item = (ValueId, &'v Value)> {
-    let places = node.outputs.iter().flat_map(|output| {
+    places(node).zip(results).filter_map(|(place, value)| Some((place?, value)))
+}
+
+/// Gives floating results the dtypes that are recorded of them.
+fn retype(graph: &Graph, node: &Node, results: &mut Values) {
+    for (place, value) in places(node).zip(results.iter_mut()) {
+        if let (Some(Meta::Tensor(recorded)), Value::Tensor(t)) = (place.map(|id| graph.meta(id)), &*value)
+            && t.dtype.is_float()
+            && recorded.dtype.is_float()
+        {
+            *value = t.with_dtype(recorded.dtype).into();
+        }
+    }
+}
+
+/// Which value each result of a node becomes, if any.
+fn places(node: &Node) -> impl Iterator<Item = Option<ValueId>> {
+    node.outputs.iter().flat_map(|output| {
         let (one, many) = match output {
             Output::Value(id) => (Some(Some(*id)), &[] as &[Option<ValueId>]),
             Output::List(ids) => (None, ids.as_slice()),
             Output::None | Output::Constant(_) => (Some(None), &[] as &[_]),
         };
         one.into_iter().chain(many.iter().copied())
-    });
-    places.zip(results).filter_map(|(place, value)| Some((place?, value)))
+    })
 }
 
 /// A constant input as a value.
