@@ -39,15 +39,42 @@ LOWER, FULL = torch.bfloat16, torch.float32
 # result, which depends on sizes or on other arguments.
 COMPOSITES = {
     "cpu": {
-        "lower": "_convolution_mode.default chain_matmul.default corrcoef.default cov.default"
-        " linalg_matmul.default linalg_multi_dot.default rnn_relu_cell.default rnn_tanh_cell.default",
+        "lower": "_convolution_mode.default chain_matmul.default corrcoef.default cov.default linalg_matmul.default"
+        " linalg_multi_dot.default rnn_relu_cell.default rnn_tanh_cell.default",
         "fp32": "nll_loss_nd.default",
         "promote": "column_stack.default concat.default concatenate.default dstack.default hstack.default row_stack.default"
         " vstack.default",
-        "recorded": "einsum.default gru.data gru.input gru_cell.default inner.default istft.default linalg_matrix_power.default"
-        " linalg_pinv.atol_rtol_float linalg_pinv.atol_rtol_tensor linalg_pinv.default linalg_pinv.rcond_tensor"
-        " linalg_polar.default lstm.data lstm.input lstm_cell.default matrix_power.default pad.default"
-        " _pad_enum.default rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input tensordot.default",
+        "recorded": "_pad_enum.default einsum.default gru.data gru.input gru_cell.default inner.default istft.default"
+        " linalg_matrix_power.default linalg_pinv.atol_rtol_float linalg_pinv.atol_rtol_tensor linalg_pinv.default"
+        " linalg_pinv.rcond_tensor linalg_polar.default lstm.data lstm.input lstm_cell.default matrix_power.default"
+        " pad.default rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input tensordot.default",
+    },
+    "cuda xpu mtia maia": {
+        "lower": "_convolution_mode.default conv1d.padding conv2d.padding conv3d.padding corrcoef.default cov.default"
+        " linalg_matmul.default",
+        "fp32": "_upsample_bicubic2d_aa.vec _upsample_bilinear2d_aa.vec _upsample_nearest_exact1d.vec"
+        " _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec arccos.default arcsin.default cross_entropy_loss.default"
+        " cumulative_trapezoid.dx cumulative_trapezoid.x linalg_norm.default linalg_norm.ord_str nll_loss_nd.default"
+        " pairwise_distance.default special_erfinv.default special_expm1.default special_log1p.default"
+        " special_logsumexp.default square.default sum_to_size.default trapezoid.dx trapezoid.x trapz.dx trapz.x"
+        " upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec"
+        " upsample_nearest3d.vec upsample_trilinear3d.vec",
+        "recorded": "_weight_norm.default gru.data gru.input inner.default linalg_cond.default linalg_cond.p_str"
+        " linalg_matrix_power.default linalg_pinv.atol_rtol_float linalg_pinv.atol_rtol_tensor linalg_pinv.default"
+        " linalg_pinv.rcond_tensor linalg_polar.default lstm.data lstm.input matrix_power.default norm_except_dim.default"
+        " rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input special_log_softmax.default special_softmax.default"
+        " vander.default",
+    },
+    "mps": {
+        "recorded": "_convolution_mode.default _weight_norm.default arccos.default arcsin.default conv1d.padding conv2d.padding"
+        " conv3d.padding corrcoef.default cov.default cross_entropy_loss.default cumulative_trapezoid.dx cumulative_trapezoid.x"
+        " gru.data gru.input gru_cell.default inner.default linalg_cond.default linalg_cond.p_str linalg_matmul.default"
+        " linalg_matrix_power.default linalg_norm.default linalg_norm.ord_str linalg_pinv.atol_rtol_float"
+        " linalg_pinv.atol_rtol_tensor linalg_pinv.default linalg_pinv.rcond_tensor linalg_polar.default lstm.data lstm.input"
+        " matrix_power.default nll_loss_nd.default norm_except_dim.default pairwise_distance.default rnn_relu.data"
+        " rnn_relu.input rnn_relu_cell.default rnn_tanh.data rnn_tanh.input rnn_tanh_cell.default special_erfinv.default"
+        " special_expm1.default special_log1p.default special_log_softmax.default special_logsumexp.default"
+        " special_softmax.default square.default sum_to_size.default trapezoid.dx trapezoid.x trapz.dx trapz.x vander.default",
     },
 }
 
@@ -172,6 +199,14 @@ def overloads():
             yield qualified, getattr(packet, overload or "default")
 
 
+def composites():
+    """Device type, policy and overload for each entry of COMPOSITES."""
+    for devices, policies in COMPOSITES.items():
+        for name, operators in policies.items():
+            for op in operators.split():
+                yield from ((device, name, op) for device in devices.split())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=pathlib.Path, default=ROOT / "data/autocast.txt")
@@ -187,12 +222,10 @@ def main():
         for device, key in KEYS.items():
             if torch._C._dispatch_has_kernel_for_dispatch_key(qualified, key):
                 lines[str(op), policy(op, device)].append(device)
-    for device, composites in COMPOSITES.items():
-        for name, operators in composites.items():
-            for op in operators.split():
-                if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{op.removesuffix('.default')}", KEYS[device]):
-                    raise SystemExit(f"{op} has a policy of its own on {device}")
-                lines[f"aten.{op}", name].append(device)
+    for device, name, op in composites():
+        if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{op.removesuffix('.default')}", KEYS[device]):
+            raise SystemExit(f"{op} has a policy of its own on {device}")
+        lines[f"aten.{op}", name].append(device)
     text = [f"default {dtype} {' '.join(devices)}\n" for dtype, devices in sorted(defaults.items())]
     for (op, name), devices in sorted(lines.items()):
         text.append(f"{name} {op} {' '.join(device for device in KEYS if device in devices)}\n")
