@@ -3,14 +3,15 @@ use super::arguments;
 use super::autocast::Regions;
 use super::calls::Calls;
 use super::compare::is_as_recorded;
+use super::hop::complete_dual;
 use super::recorded;
+use super::results::{distribute, flat, retype};
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Scope, Step};
+use super::uses::{Hidden, Uses};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
-use crate::ir::{
-    Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, Subgraph, TargetKind, ValueId,
-};
+use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Program, Subgraph, TargetKind, ValueId};
 use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -57,6 +58,8 @@ pub struct Interpreter<'p> {
     pub comparisons: Vec<Comparison>,
     /// Values recorded wrongly.
     pub mismatches: Vec<Mismatch>,
+    /// Those that nothing uses.
+    pub unused_mismatches: Vec<Mismatch>,
     /// Steps whose operator has no kernel, with the reason.
     pub unsupported: Vec<(Origin, String)>,
     /// Steps that gave no result; at most one when evaluating.
@@ -82,12 +85,16 @@ pub struct Interpreter<'p> {
     pub(super) dtypes_as_recorded: bool,
     pub(super) scope: Scope,
     pub(super) calls: Calls<'p>,
+    pub(super) uses: Uses,
+    /// The step rests on what an unsupported operator hides.
+    pub(super) hidden: bool,
 }
 
 /// The values of one graph.
 pub(super) struct Frame<'p> {
     pub graph: &'p Graph,
     values: Vec<Value>,
+    hidden: Hidden,
 }
 
 impl Frame<'_> {
@@ -119,6 +126,7 @@ impl<'p> Interpreter<'p> {
             steps: Vec::with_capacity(program.graph.nodes().len()),
             comparisons: Vec::new(),
             mismatches: Vec::new(),
+            unused_mismatches: Vec::new(),
             unsupported: Vec::new(),
             failures: Vec::new(),
             unreadable: Vec::new(),
@@ -135,6 +143,8 @@ impl<'p> Interpreter<'p> {
             dtypes_as_recorded: false,
             scope: Scope::default(),
             calls: Calls::default(),
+            uses: Uses::default(),
+            hidden: false,
         }
     }
 
@@ -150,7 +160,8 @@ impl<'p> Interpreter<'p> {
 
     /// Runs a graph on values for its inputs.
     pub(super) fn run_graph(&mut self, graph: &'p Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
-        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()] };
+        let hidden = Hidden::within(self.hidden);
+        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()], hidden };
         for (input, value) in graph.inputs().iter().zip(inputs) {
             if let GraphInput::Value(id) = input {
                 frame.set(*id, self.calls.share(value));
@@ -176,10 +187,12 @@ impl<'p> Interpreter<'p> {
         let origin = self.origin;
         let inner = self.scope.inner(&subgraph.name);
         let outer = std::mem::replace(&mut self.scope, inner);
+        let hidden = self.hidden;
         let (autocast, entered) = (self.autocast.clone(), std::mem::take(&mut self.entered));
         let result = self.run_graph(&subgraph.graph, inputs);
         (self.autocast, self.entered) = (autocast, entered);
         self.scope = outer;
+        self.hidden = hidden;
         self.origin = origin;
         self.env.set_origin(origin);
         result
@@ -193,6 +206,10 @@ impl<'p> Interpreter<'p> {
     fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
         self.begin_call(frame, node);
+        self.hidden = frame.hidden.reaches(node);
+        if self.hidden {
+            frame.hidden.add(node);
+        }
         let (revision, comparing) = (self.env.revision(), self.comparing());
         if let Some((results, taken, notes)) = self.calls.known(revision) {
             self.env.repeat_notes(notes);
@@ -231,6 +248,14 @@ impl<'p> Interpreter<'p> {
                 Ok(())
             }
             Err(CallError::Unsupported(reason)) => {
+                self.unsupported.push((self.origin, reason));
+                frame.hidden.add(node);
+                self.trust_record(frame, node)
+            }
+            // What is wrong with an operand that is not known may be wrong with the record only.
+            Err(CallError::Stop(Stop::Failed(failure))) if self.hidden && failure.condition.is_none() => {
+                let reason =
+                    format!("an operand comes from a node that is not looked into: {}", failure.message);
                 self.unsupported.push((self.origin, reason));
                 self.trust_record(frame, node)
             }
@@ -299,32 +324,46 @@ impl<'p> Interpreter<'p> {
     fn call(&mut self, frame: &Frame, node: &'p Node) -> Result<Values, CallError> {
         match node.target.kind() {
             TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name).map(Values::from_vec),
-            TargetKind::Python { module, function } => {
-                let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
-                if &**module == "torch._functorch.predispatch"
-                    && let Some(result) = self.call_vmap(function, &args)
-                {
-                    return result.map(Values::from_vec);
-                }
-                if &**module == "torch.amp.autocast_mode"
-                    && let Some(result) = self.call_autocast(function, &args)
-                {
-                    return result.map(Values::from_vec);
-                }
-                let op = self.calls.callee(&node.target, self.operators).op.clone();
-                let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
-                self.returned(result)
-            }
+            TargetKind::Python { module, function } => self.call_python(frame, node, module, function),
             TargetKind::Op { .. } | TargetKind::Extension { .. } => {
                 let callee = self.calls.callee(&node.target, self.operators);
                 let Some((schema, kernel)) = callee.kernel else {
                     return Err(no_kernel(&callee.op));
                 };
+                let unpacks_dual = &*callee.op == "aten._unpack_dual.default";
                 let arguments = node.inputs.iter().map(|i| (&*i.name, self.argument(frame, &i.arg)));
                 let arguments: SmallVec<[_; 8]> = arguments.collect();
-                self.call_kernel(schema, kernel, arguments)
+                let mut returns = self.call_kernel(schema, kernel, arguments)?;
+                if unpacks_dual {
+                    complete_dual(node, &mut returns);
+                }
+                Ok(returns)
             }
         }
+    }
+
+    /// Calls a function of Python: one that begins or ends something around other calls, or one on numbers.
+    fn call_python(
+        &mut self,
+        frame: &Frame,
+        node: &'p Node,
+        module: &str,
+        function: &str,
+    ) -> Result<Values, CallError> {
+        let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
+        let result = match module {
+            "torch._functorch.predispatch" => {
+                self.call_vmap(function, &args).or_else(|| self.call_dual(node, function, &args))
+            }
+            "torch.amp.autocast_mode" => self.call_autocast(function, &args),
+            _ => None,
+        };
+        if let Some(result) = result {
+            return result.map(Values::from_vec);
+        }
+        let op = self.calls.callee(&node.target, self.operators).op.clone();
+        let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
+        self.returned(result)
     }
 
     /// Calls an operator's overload with arguments by name; unnamed ones are positional.
@@ -404,56 +443,6 @@ impl From<Stop> for CallError {
 
 fn no_kernel(op: &str) -> CallError {
     CallError::Unsupported(format!("there is no fake kernel for `{op}`"))
-}
-
-/// Results with lists taken apart: an operator with one list as its return may be recorded as one list or as that many
-/// outputs, and conversely.
-fn flat(returns: Values) -> Values {
-    if !returns.iter().any(|value| matches!(value, Value::Tensors(_))) {
-        return returns;
-    }
-    let mut flat = Values::new();
-    for value in returns {
-        match value {
-            Value::Tensors(items) => {
-                flat.extend(items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)));
-            }
-            other => flat.push(other),
-        }
-    }
-    flat
-}
-
-/// Which value each output of a node gets.
-pub(super) fn distribute<'v>(
-    node: &Node,
-    results: &'v [Value],
-) -> impl Iterator<Item = (ValueId, &'v Value)> {
-    places(node).zip(results).filter_map(|(place, value)| Some((place?, value)))
-}
-
-/// Gives floating results the dtypes that are recorded of them.
-fn retype(graph: &Graph, node: &Node, results: &mut Values) {
-    for (place, value) in places(node).zip(results.iter_mut()) {
-        if let (Some(Meta::Tensor(recorded)), Value::Tensor(t)) = (place.map(|id| graph.meta(id)), &*value)
-            && t.dtype.is_float()
-            && recorded.dtype.is_float()
-        {
-            *value = t.with_dtype(recorded.dtype).into();
-        }
-    }
-}
-
-/// Which value each result of a node becomes, if any.
-fn places(node: &Node) -> impl Iterator<Item = Option<ValueId>> {
-    node.outputs.iter().flat_map(|output| {
-        let (one, many) = match output {
-            Output::Value(id) => (Some(Some(*id)), &[] as &[Option<ValueId>]),
-            Output::List(ids) => (None, ids.as_slice()),
-            Output::None | Output::Constant(_) => (Some(None), &[] as &[_]),
-        };
-        one.into_iter().chain(many.iter().copied())
-    })
 }
 
 /// A constant input as a value.

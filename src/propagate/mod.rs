@@ -13,7 +13,9 @@ mod element_count;
 mod hop;
 mod interpreter;
 pub mod recorded;
+mod results;
 mod step;
+mod uses;
 
 pub use element_count::{ELEMENT_COUNT, most_elements};
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};
