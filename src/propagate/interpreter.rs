@@ -93,6 +93,8 @@ pub struct Interpreter<'p> {
 /// The values of one graph.
 pub(super) struct Frame<'p> {
     pub graph: &'p Graph,
+    /// The index of the node at hand.
+    pub at: usize,
     values: Vec<Value>,
     hidden: Hidden,
 }
@@ -161,13 +163,14 @@ impl<'p> Interpreter<'p> {
     /// Runs a graph on values for its inputs.
     pub(super) fn run_graph(&mut self, graph: &'p Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
         let hidden = Hidden::within(self.hidden);
-        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()], hidden };
+        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()], at: 0, hidden };
         for (input, value) in graph.inputs().iter().zip(inputs) {
             if let GraphInput::Value(id) = input {
                 frame.set(*id, self.calls.share(value));
             }
         }
-        for node in graph.nodes() {
+        for (at, node) in graph.nodes().iter().enumerate() {
+            frame.at = at;
             self.run_node(&mut frame, node)?;
         }
         let outputs = graph.outputs().iter().map(|argument| self.argument(&frame, argument)).collect();
@@ -353,7 +356,7 @@ impl<'p> Interpreter<'p> {
         let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
         let result = match module {
             "torch._functorch.predispatch" => {
-                self.call_vmap(function, &args).or_else(|| self.call_dual(node, function, &args))
+                self.call_vmap(frame, function, &args).or_else(|| self.call_dual(node, function, &args))
             }
             "torch.amp.autocast_mode" => self.call_autocast(function, &args),
             _ => None,
