@@ -39,19 +39,18 @@ LOWER, FULL = torch.bfloat16, torch.float32
 # result, which depends on sizes or on other arguments.
 COMPOSITES = {
     "cpu": {
-        "lower": "_convolution_mode.default chain_matmul.default corrcoef.default cov.default linalg_matmul.default"
+        "lower": "_convolution_mode.default chain_matmul.default linalg_matmul.default"
         " linalg_multi_dot.default rnn_relu_cell.default rnn_tanh_cell.default",
         "fp32": "nll_loss_nd.default",
         "promote": "column_stack.default concat.default concatenate.default dstack.default hstack.default row_stack.default"
         " vstack.default",
-        "recorded": "_pad_enum.default einsum.default gru.data gru.input gru_cell.default inner.default istft.default"
+        "recorded": "_pad_enum.default corrcoef.default cov.default einsum.default gru.data gru.input gru_cell.default inner.default istft.default"
         " linalg_matrix_power.default linalg_pinv.atol_rtol_float linalg_pinv.atol_rtol_tensor linalg_pinv.default"
         " linalg_pinv.rcond_tensor linalg_polar.default lstm.data lstm.input lstm_cell.default matrix_power.default"
         " pad.default rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input tensordot.default",
     },
     "cuda xpu mtia maia": {
-        "lower": "_convolution_mode.default conv1d.padding conv2d.padding conv3d.padding corrcoef.default cov.default"
-        " linalg_matmul.default",
+        "lower": "_convolution_mode.default conv1d.padding conv2d.padding conv3d.padding linalg_matmul.default",
         "fp32": "_upsample_bicubic2d_aa.vec _upsample_bilinear2d_aa.vec _upsample_nearest_exact1d.vec"
         " _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec arccos.default arcsin.default cross_entropy_loss.default"
         " cumulative_trapezoid.dx cumulative_trapezoid.x linalg_norm.default linalg_norm.ord_str nll_loss_nd.default"
@@ -59,7 +58,7 @@ COMPOSITES = {
         " special_logsumexp.default square.default sum_to_size.default trapezoid.dx trapezoid.x trapz.dx trapz.x"
         " upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec"
         " upsample_nearest3d.vec upsample_trilinear3d.vec",
-        "recorded": "_weight_norm.default gru.data gru.input inner.default linalg_cond.default linalg_cond.p_str"
+        "recorded": "_weight_norm.default corrcoef.default cov.default gru.data gru.input inner.default linalg_cond.default linalg_cond.p_str"
         " linalg_matrix_power.default linalg_pinv.atol_rtol_float linalg_pinv.atol_rtol_tensor linalg_pinv.default"
         " linalg_pinv.rcond_tensor linalg_polar.default lstm.data lstm.input matrix_power.default norm_except_dim.default"
         " rnn_relu.data rnn_relu.input rnn_tanh.data rnn_tanh.input special_log_softmax.default special_softmax.default"
