@@ -19,47 +19,96 @@ impl<'a> Call<'a> {
         Some(Call { regions, operands, call, results: parts.next()? })
     }
 
-    /// A program that makes the call, in which its results are recorded.
-    fn program(&self) -> String {
-        let split = |list: &'a str| list.replace("], ", "];");
-        let operands = split(self.operands).replace("cuda, ", "cuda;");
-        let parameters: Vec<String> = operands
-            .split(';')
-            .filter_map(|operand| operand.split_once(' '))
-            .map(|(name, form)| format!("{name}: \"{form}\""))
-            .collect();
-        let mut source =
-            format!("class M(torch.nn.Module):\n    def forward(self, {}):\n", parameters.join(", "));
-        let mut line = |text: String| source.push_str(&format!("        {text}\n"));
-        let regions: Vec<&str> = self.regions.split(", ").collect();
-        for (index, region) in regions.iter().enumerate() {
+    /// The forms of its operands, by name.
+    fn parameters(&self) -> Vec<(&'a str, &'a str)> {
+        items(self.operands).into_iter().filter_map(|operand| operand.split_once(' ')).collect()
+    }
+
+    /// The forms of its results; of a call that is refused, any.
+    fn forms(&self) -> Vec<&'a str> {
+        if self.results == "refused" { vec!["f32[]"] } else { items(self.results) }
+    }
+
+    /// The arguments of its regions: `'cpu', torch.bfloat16, True, None`.
+    fn regions(&self) -> Vec<String> {
+        let arguments = |region: &str| {
             let words: Vec<&str> = region.split(' ').collect();
             let enabled = if words.get(2) == Some(&"off") { "False" } else { "True" };
-            let arguments = format!("'{}', torch.{}, {enabled}, None", words[0], words[1]);
-            line(format!("region{index} = torch.amp.autocast_mode._enter_autocast({arguments})"));
-        }
-        let results = if self.results == "refused" {
-            "f32[]".into()
-        } else {
-            split(self.results).replace("cuda, ", "cuda;")
+            format!("'{}', torch.{}, {enabled}, None", words[0], words[1])
         };
-        let results: Vec<&str> = results.split(';').collect();
-        match results.as_slice() {
-            [one] => line(format!("result0: \"{one}\" = torch.ops.{}", self.call)),
-            many => {
-                line(format!("results = torch.ops.{}", self.call));
-                for (index, form) in many.iter().enumerate() {
-                    line(format!("result{index}: \"{form}\" = results[{index}]"));
-                }
-            }
+        self.regions.split(", ").map(arguments).collect()
+    }
+
+    /// The lines that make a call of `target` and give its results names.
+    fn lines(&self, target: &str) -> Vec<String> {
+        let forms = self.forms();
+        let mut lines = vec![format!("results = {target}")];
+        lines.extend(
+            forms.iter().enumerate().map(|(i, form)| format!("result{i}: \"{form}\" = results[{i}]")),
+        );
+        if let ([form], false) = (forms.as_slice(), target.contains("higher_order")) {
+            lines = vec![format!("result0: \"{form}\" = {target}")];
         }
+        lines
+    }
+
+    /// The lines of a forward: its head, `body`, and the return.
+    fn forward(&self, body: &[String]) -> Vec<String> {
+        let parameters: Vec<String> =
+            self.parameters().iter().map(|(name, form)| format!("{name}: \"{form}\"")).collect();
+        let names: Vec<String> = (0..self.forms().len()).map(|index| format!("result{index}")).collect();
+        let mut lines = vec![format!("def forward(self, {}):", parameters.join(", "))];
+        lines.extend(body.iter().map(|line| format!("    {line}")));
+        lines.push(format!("    return ({},)", names.join(", ")));
+        lines
+    }
+
+    /// A program that makes the call between calls that enter and leave its regions.
+    fn entering(&self) -> String {
+        let regions = self.regions();
+        let mut body = Vec::new();
+        for (index, arguments) in regions.iter().enumerate() {
+            body.push(format!("region{index} = torch.amp.autocast_mode._enter_autocast({arguments})"));
+        }
+        body.extend(self.lines(&format!("torch.ops.{}", self.call)));
         for index in (0..regions.len()).rev() {
-            line(format!("exit{index} = torch.amp.autocast_mode._exit_autocast(region{index})"));
+            body.push(format!("exit{index} = torch.amp.autocast_mode._exit_autocast(region{index})"));
         }
-        let names: Vec<String> = (0..results.len()).map(|index| format!("result{index}")).collect();
-        line(format!("return ({},)", names.join(", ")));
+        format!("class M(torch.nn.Module):\n    {}\n", self.forward(&body).join("\n    "))
+    }
+
+    /// A program that makes the call in graphs that higher-order operators call, one within the other.
+    fn wrapping(&self) -> String {
+        let names: Vec<&str> = self.parameters().into_iter().map(|(name, _)| name).collect();
+        let mut source = String::new();
+        let regions = self.regions();
+        for (depth, arguments) in regions.iter().enumerate() {
+            let class = if depth == 0 { "M".to_string() } else { format!("inner{depth}") };
+            let inner = format!("inner{}", depth + 1);
+            let call = format!("wrap_with_autocast({arguments}, {inner}, {})", names.join(", "));
+            let mut body = vec![format!("{inner} = self.{inner}")];
+            body.extend(self.lines(&format!("torch.ops.higher_order.{call}")));
+            let indent = "    ".repeat(depth);
+            source.push_str(&format!("{indent}class {class}(torch.nn.Module):\n"));
+            self.forward(&body).iter().for_each(|line| source.push_str(&format!("{indent}    {line}\n")));
+            source.push('\n');
+        }
+        let indent = "    ".repeat(regions.len());
+        source.push_str(&format!("{indent}class inner{}(torch.nn.Module):\n", regions.len()));
+        let body = self.lines(&format!("torch.ops.{}", self.call));
+        self.forward(&body).iter().for_each(|line| source.push_str(&format!("{indent}    {line}\n")));
         source
     }
+}
+
+/// A list of forms of tensors, taken apart.
+fn items(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let is_between = move |c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ',' && depth == 0
+    };
+    list.split(is_between).map(str::trim).collect()
 }
 
 /// What is wrong with a program: failures, operators without a kernel, wrong records.
@@ -89,9 +138,11 @@ fn calls_in_regions_give_what_torch_gives() {
     let mut differing = Vec::new();
     for line in table.lines().filter(|line| !line.starts_with('#')) {
         let call = Call::read(line).unwrap_or_else(|| panic!("{line}"));
-        let wrong = wrong(&call.program());
-        if wrong.is_empty() == (call.results == "refused") {
-            differing.push(format!("{line}: {}", wrong.join(", ")));
+        for source in [call.entering(), call.wrapping()] {
+            let wrong = wrong(&source);
+            if wrong.is_empty() == (call.results == "refused") {
+                differing.push(format!("{line}: {}", wrong.join(", ")));
+            }
         }
     }
     assert!(differing.is_empty(), "{} lines\n{}", differing.len(), differing.join("\n"));
