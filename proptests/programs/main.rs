@@ -1,4 +1,5 @@
 //! Laws of whole programs, on the programs of the test suite under random specs and at random sizes.
+mod autocast;
 #[path = "../campaign/mod.rs"]
 mod campaign;
 

@@ -363,6 +363,15 @@ impl<'p> Examination<'_, 'p> {
             });
             self.lower(Outcome::Violated);
         }
+        for mismatch in &run.unused_mismatches {
+            let message = format!(
+                "`{}` is recorded as {} and comes out as {}; nothing uses it",
+                mismatch.value, mismatch.recorded, mismatch.derived
+            );
+            let mut note = diagnostic("unused-mismatch", Level::Note, message);
+            note.node = Some(run.steps[mismatch.origin.0 as usize].node());
+            self.report.diagnostics.push(note);
+        }
     }
 
     pub fn rest(&mut self, run: &mut Run) {

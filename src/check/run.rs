@@ -24,6 +24,8 @@ pub(super) struct Run<'p> {
     pub comparisons: Vec<Comparison>,
     /// Values recorded wrongly.
     pub mismatches: Vec<Mismatch>,
+    /// Those that nothing uses.
+    pub unused_mismatches: Vec<Mismatch>,
     /// Steps whose operator has no kernel, with the reason.
     pub unsupported: Vec<(Origin, String)>,
     /// Steps that gave no result.
@@ -77,6 +79,7 @@ impl<'p> Run<'p> {
             asserts: interpreter.env.runtime_asserts().to_vec(),
             comparisons: interpreter.comparisons,
             mismatches: interpreter.mismatches,
+            unused_mismatches: interpreter.unused_mismatches,
             unsupported: interpreter.unsupported,
             failures: interpreter.failures,
             unreadable: interpreter.unreadable,
@@ -136,6 +139,7 @@ impl<'p> Run<'p> {
             asserts: Vec::new(),
             comparisons,
             mismatches: self.mismatches.clone(),
+            unused_mismatches: self.unused_mismatches.clone(),
             unsupported: self.unsupported.clone(),
             failures: Vec::new(),
             unreadable: Vec::new(),

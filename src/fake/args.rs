@@ -30,6 +30,11 @@ impl Args<'_> {
         &self.values
     }
 
+    /// All values in the schema's order, to be replaced by others of their types.
+    pub fn values_mut(&mut self) -> &mut [Value] {
+        &mut self.values
+    }
+
     /// Whether the schema has an argument of this name.
     pub fn has(&self, name: &str) -> bool {
         self.schema.args.iter().any(|arg| arg.name == name)

@@ -26,6 +26,9 @@ pub(super) struct Callee<'p> {
     met: bool,
 }
 
+/// The modules of functions whose calls do more than return.
+const KEEPING_ACCOUNT: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
+
 /// What came of a call.
 struct Made {
     /// The state of knowledge in which it was made; see [`ShapeEnv::revision`](crate::shape_env::ShapeEnv::revision).
@@ -61,7 +64,8 @@ impl<'p> Calls<'p> {
             };
             let (kernel, repeatable) = match target.kind() {
                 // The calls of vmap keep their own account.
-                TargetKind::Python { module, .. } => (None, &**module != "torch._functorch.predispatch"),
+                // Those of autocast begin and end regions.
+                TargetKind::Python { module, .. } => (None, !KEEPING_ACCOUNT.contains(&&**module)),
                 TargetKind::HigherOrder(_) => (None, false),
                 // Nobody knows what else a custom operator's kernel looks at.
                 _ => (operators.find(&op), !operators.is_custom(&op)),
@@ -84,18 +88,24 @@ impl<'p> Calls<'p> {
         }
     }
 
-    /// Makes the call of a node the one at hand.
-    pub fn begin(&mut self, frame: &Frame, node: &'p Node, operators: &'p Operators) {
+    /// Makes the call of a node the one at hand; `regions` tells autocast regions apart.
+    pub fn begin(&mut self, frame: &Frame, node: &'p Node, operators: &'p Operators, regions: &[u64]) {
         self.key.clear();
         let mut key = std::mem::take(&mut self.key);
         let callee = self.callee(&node.target, operators);
         key.push(u64::from(callee.number));
+        key.extend_from_slice(regions);
         let met = std::mem::replace(&mut callee.met, true);
         let schema = callee.kernel.map(|(schema, _)| schema);
         if !met || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
             key.clear();
         }
         self.key = key;
+    }
+
+    /// Makes the call at hand one that is not kept.
+    pub fn forget(&mut self) {
+        self.key.clear();
     }
 
     /// The results that the call at hand gave before, if it would give them again, whether a step took them as they are, and what it noted
@@ -257,7 +267,7 @@ fn write_number(value: i64, key: &mut Vec<u64>) {
     key.push(value as u64);
 }
 
-fn write_text(text: &str, key: &mut Vec<u64>) {
+pub(super) fn write_text(text: &str, key: &mut Vec<u64>) {
     head(key, Tag::Text, text.len());
     key.extend(text.as_bytes().chunks(8).map(|chunk| {
         let mut word = [0; 8];

@@ -1,6 +1,7 @@
 //! Comparing what is derived with what the program records.
-use super::interpreter::{Interpreter, Mode, distribute};
+use super::interpreter::{Interpreter, Mode};
 use super::recorded;
+use super::results::distribute;
 use super::step::{Comparison, Derived, Mismatch, Named};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Sizes, Tensor, Value};
@@ -51,7 +52,7 @@ impl Interpreter<'_> {
     /// How much what steps make is compared with the record.
     pub(super) fn comparing(&self) -> Comparing {
         match self.mode {
-            _ if self.autocast || self.derived.is_some() => Comparing::Everything,
+            _ if self.derived.is_some() => Comparing::Everything,
             Mode::Evaluate => Comparing::Nothing,
             Mode::Verify => Comparing::Differences,
         }
@@ -98,15 +99,37 @@ impl Interpreter<'_> {
                 (derived, record)
             };
             self.note_derived(id, &derived, &record);
+            let before = (self.mismatches.len(), self.comparisons.len());
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
+            if before != (self.mismatches.len(), self.comparisons.len()) {
+                self.excuse(graph, id, before);
+            }
             values.push((id, value));
         }
         values
     }
 
+    /// Differences from the record, those after the counts given, that say nothing against the program: of a value that nothing
+    /// uses, and those that what an unsupported operator hides may explain.
+    fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
+        if !self.uses.is_used(graph, id) {
+            self.unused_mismatches.extend(self.mismatches.drain(mismatches..));
+            for comparison in self.comparisons.drain(comparisons..) {
+                self.compared.remove(&comparison.condition);
+            }
+        } else if self.hidden {
+            for mismatch in self.mismatches.drain(mismatches..) {
+                let reason = format!(
+                    "an operand comes from a node that is not looked into: `{}` is recorded as {} and comes out as {}",
+                    mismatch.value, mismatch.recorded, mismatch.derived
+                );
+                self.unsupported.push((mismatch.origin, reason));
+            }
+        }
+    }
+
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
-        // In an autocast region dtypes are as recorded.
-        if let (Some(list), false) = (&mut self.derived, self.autocast) {
+        if let Some(list) = &mut self.derived {
             let (found, recorded) = (derived.clone(), recorded.clone());
             list.push(Derived { scope: self.scope.name().to_string(), value, found, recorded });
         }
@@ -183,8 +206,7 @@ impl Interpreter<'_> {
     }
 
     fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
-        let same_dtype = derived.dtype == recorded.dtype || self.autocast;
-        if derived.rank() != recorded.rank() || !same_dtype {
+        if derived.rank() != recorded.rank() || derived.dtype != recorded.dtype {
             let (r, d) = (self.describe(recorded), self.describe(derived));
             self.mismatch(name, r, d);
             return recorded.clone();

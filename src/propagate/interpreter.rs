@@ -1,15 +1,17 @@
 //! The interpreter of graphs.
 use super::arguments;
+use super::autocast::Regions;
 use super::calls::Calls;
 use super::compare::is_as_recorded;
+use super::hop::complete_dual;
 use super::recorded;
+use super::results::{distribute, flat, retype};
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Scope, Step};
+use super::uses::{Hidden, Uses};
 use crate::expr::{Expr, Symbol};
 use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
-use crate::ir::{
-    Argument, Constant, Graph, GraphInput, Meta, Node, Output, Program, Subgraph, TargetKind, ValueId,
-};
+use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Program, Subgraph, TargetKind, ValueId};
 use crate::shape_env::{Origin, RecordedError, Records, ShapeEnv};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -56,6 +58,8 @@ pub struct Interpreter<'p> {
     pub comparisons: Vec<Comparison>,
     /// Values recorded wrongly.
     pub mismatches: Vec<Mismatch>,
+    /// Those that nothing uses.
+    pub unused_mismatches: Vec<Mismatch>,
     /// Steps whose operator has no kernel, with the reason.
     pub unsupported: Vec<(Origin, String)>,
     /// Steps that gave no result; at most one when evaluating.
@@ -73,16 +77,26 @@ pub struct Interpreter<'p> {
     pub(super) operators: &'p Operators,
     pub(super) origin: Origin,
     pub(super) compared: FxHashSet<Expr>,
-    /// Inside an autocast region dtypes go as recorded.
-    pub(super) autocast: bool,
+    /// The autocast regions around the step.
+    pub(super) autocast: Regions,
+    /// The regions around those that `_enter_autocast` has begun.
+    pub(super) entered: Vec<Regions>,
+    /// Only the record tells the dtypes of the step's results.
+    pub(super) dtypes_as_recorded: bool,
     pub(super) scope: Scope,
     pub(super) calls: Calls<'p>,
+    pub(super) uses: Uses,
+    /// The step rests on what an unsupported operator hides.
+    pub(super) hidden: bool,
 }
 
 /// The values of one graph.
 pub(super) struct Frame<'p> {
     pub graph: &'p Graph,
+    /// The index of the node at hand.
+    pub at: usize,
     values: Vec<Value>,
+    hidden: Hidden,
 }
 
 impl Frame<'_> {
@@ -114,6 +128,7 @@ impl<'p> Interpreter<'p> {
             steps: Vec::with_capacity(program.graph.nodes().len()),
             comparisons: Vec::new(),
             mismatches: Vec::new(),
+            unused_mismatches: Vec::new(),
             unsupported: Vec::new(),
             failures: Vec::new(),
             unreadable: Vec::new(),
@@ -125,9 +140,13 @@ impl<'p> Interpreter<'p> {
             operators,
             origin: Origin::default(),
             compared: FxHashSet::default(),
-            autocast: false,
+            autocast: Regions::default(),
+            entered: Vec::new(),
+            dtypes_as_recorded: false,
             scope: Scope::default(),
             calls: Calls::default(),
+            uses: Uses::default(),
+            hidden: false,
         }
     }
 
@@ -143,13 +162,15 @@ impl<'p> Interpreter<'p> {
 
     /// Runs a graph on values for its inputs.
     pub(super) fn run_graph(&mut self, graph: &'p Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
-        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()] };
+        let hidden = Hidden::within(self.hidden);
+        let mut frame = Frame { graph, values: vec![Value::Opaque; graph.value_count()], at: 0, hidden };
         for (input, value) in graph.inputs().iter().zip(inputs) {
             if let GraphInput::Value(id) = input {
                 frame.set(*id, self.calls.share(value));
             }
         }
-        for node in graph.nodes() {
+        for (at, node) in graph.nodes().iter().enumerate() {
+            frame.at = at;
             self.run_node(&mut frame, node)?;
         }
         let outputs = graph.outputs().iter().map(|argument| self.argument(&frame, argument)).collect();
@@ -169,8 +190,12 @@ impl<'p> Interpreter<'p> {
         let origin = self.origin;
         let inner = self.scope.inner(&subgraph.name);
         let outer = std::mem::replace(&mut self.scope, inner);
+        let hidden = self.hidden;
+        let (autocast, entered) = (self.autocast.clone(), std::mem::take(&mut self.entered));
         let result = self.run_graph(&subgraph.graph, inputs);
+        (self.autocast, self.entered) = (autocast, entered);
         self.scope = outer;
+        self.hidden = hidden;
         self.origin = origin;
         self.env.set_origin(origin);
         result
@@ -183,7 +208,11 @@ impl<'p> Interpreter<'p> {
 
     fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
-        self.calls.begin(frame, node, self.operators);
+        self.begin_call(frame, node);
+        self.hidden = frame.hidden.reaches(node);
+        if self.hidden {
+            frame.hidden.add(node);
+        }
         let (revision, comparing) = (self.env.revision(), self.comparing());
         if let Some((results, taken, notes)) = self.calls.known(revision) {
             self.env.repeat_notes(notes);
@@ -201,6 +230,10 @@ impl<'p> Interpreter<'p> {
         match self.call(frame, node) {
             Ok(returns) => {
                 let mut results = flat(returns);
+                if std::mem::take(&mut self.dtypes_as_recorded) {
+                    self.calls.forget();
+                    retype(frame.graph, node, &mut results);
+                }
                 let known = (&mut self.records, &mut self.env);
                 let as_recorded = known.1.unbacked().len() == unbacked
                     && is_as_recorded(comparing, known, frame.graph, node, &results);
@@ -218,6 +251,14 @@ impl<'p> Interpreter<'p> {
                 Ok(())
             }
             Err(CallError::Unsupported(reason)) => {
+                self.unsupported.push((self.origin, reason));
+                frame.hidden.add(node);
+                self.trust_record(frame, node)
+            }
+            // What is wrong with an operand that is not known may be wrong with the record only.
+            Err(CallError::Stop(Stop::Failed(failure))) if self.hidden && failure.condition.is_none() => {
+                let reason =
+                    format!("an operand comes from a node that is not looked into: {}", failure.message);
                 self.unsupported.push((self.origin, reason));
                 self.trust_record(frame, node)
             }
@@ -243,23 +284,13 @@ impl<'p> Interpreter<'p> {
             let made = made.collect();
             self.reconcile(frame.graph, &fresh, made)
         } else {
-            made.map(|(id, value)| (id, self.in_region(frame.graph.meta(id), value))).collect()
+            made.collect()
         };
         for (id, value) in made {
             self.count_elements(&value)?;
             frame.set(id, self.calls.share(value));
         }
         Ok(())
-    }
-
-    /// The value as it comes out of an autocast region, where dtypes are as recorded.
-    fn in_region(&self, meta: &Meta, value: Value) -> Value {
-        match (value, meta) {
-            (Value::Tensor(t), Meta::Tensor(recorded)) if self.autocast && t.dtype != recorded.dtype => {
-                t.with_dtype(recorded.dtype).into()
-            }
-            (value, _) => value,
-        }
     }
 
     /// Gives the outputs of a node the values that the program records.
@@ -278,7 +309,15 @@ impl<'p> Interpreter<'p> {
         Ok(())
     }
 
+    /// Makes the call of a node the one at hand.
+    fn begin_call(&mut self, frame: &Frame<'p>, node: &'p Node) {
+        let mut regions = Vec::new();
+        self.write_regions(&mut regions);
+        self.calls.begin(frame, node, self.operators, &regions);
+    }
+
     fn begin_step(&mut self, node: &'p Node) {
+        self.dtypes_as_recorded = false;
         self.origin = Origin(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
         self.env.set_origin(self.origin);
         self.steps.push(Step::new(node, self.scope.clone()));
@@ -288,27 +327,46 @@ impl<'p> Interpreter<'p> {
     fn call(&mut self, frame: &Frame, node: &'p Node) -> Result<Values, CallError> {
         match node.target.kind() {
             TargetKind::HigherOrder(name) => self.call_higher_order(frame, node, name).map(Values::from_vec),
-            TargetKind::Python { module, function } => {
-                let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
-                if &**module == "torch._functorch.predispatch"
-                    && let Some(result) = self.call_vmap(function, &args)
-                {
-                    return result.map(Values::from_vec);
-                }
-                let op = self.calls.callee(&node.target, self.operators).op.clone();
-                let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
-                self.returned(result)
-            }
+            TargetKind::Python { module, function } => self.call_python(frame, node, module, function),
             TargetKind::Op { .. } | TargetKind::Extension { .. } => {
                 let callee = self.calls.callee(&node.target, self.operators);
                 let Some((schema, kernel)) = callee.kernel else {
                     return Err(no_kernel(&callee.op));
                 };
+                let unpacks_dual = &*callee.op == "aten._unpack_dual.default";
                 let arguments = node.inputs.iter().map(|i| (&*i.name, self.argument(frame, &i.arg)));
                 let arguments: SmallVec<[_; 8]> = arguments.collect();
-                self.call_kernel(schema, kernel, arguments)
+                let mut returns = self.call_kernel(schema, kernel, arguments)?;
+                if unpacks_dual {
+                    complete_dual(node, &mut returns);
+                }
+                Ok(returns)
             }
         }
+    }
+
+    /// Calls a function of Python: one that begins or ends something around other calls, or one on numbers.
+    fn call_python(
+        &mut self,
+        frame: &Frame,
+        node: &'p Node,
+        module: &str,
+        function: &str,
+    ) -> Result<Values, CallError> {
+        let args: Values = node.inputs.iter().map(|i| self.argument(frame, &i.arg)).collect();
+        let result = match module {
+            "torch._functorch.predispatch" => {
+                self.call_vmap(frame, function, &args).or_else(|| self.call_dual(node, function, &args))
+            }
+            "torch.amp.autocast_mode" => self.call_autocast(function, &args),
+            _ => None,
+        };
+        if let Some(result) = result {
+            return result.map(Values::from_vec);
+        }
+        let op = self.calls.callee(&node.target, self.operators).op.clone();
+        let result = crate::fake::python_function(&mut Cx::new(&mut self.env), &op, &args);
+        self.returned(result)
     }
 
     /// Calls an operator's overload with arguments by name; unnamed ones are positional.
@@ -335,12 +393,15 @@ impl<'p> Interpreter<'p> {
                 keywords.push((name, value));
             }
         }
-        let args = match bind(&mut self.env.pool, schema, positional, keywords) {
+        let mut args = match bind(&mut self.env.pool, schema, positional, keywords) {
             Ok(args) => args,
             Err(error) => {
                 return Err(self.failure(FailureKind::Malformed, error.to_string(), None, None).into());
             }
         };
+        if self.autocast.enabled().next().is_some() {
+            self.autocast(&schema.qualified().to_string(), &mut args)?;
+        }
         let result = kernel.call(&mut Cx::new(&mut self.env), &args);
         self.returned(result)
     }
@@ -385,40 +446,6 @@ impl From<Stop> for CallError {
 
 fn no_kernel(op: &str) -> CallError {
     CallError::Unsupported(format!("there is no fake kernel for `{op}`"))
-}
-
-/// Results with lists taken apart: an operator with one list as its return may be recorded as one list or as that many
-/// outputs, and conversely.
-fn flat(returns: Values) -> Values {
-    if !returns.iter().any(|value| matches!(value, Value::Tensors(_))) {
-        return returns;
-    }
-    let mut flat = Values::new();
-    for value in returns {
-        match value {
-            Value::Tensors(items) => {
-                flat.extend(items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)));
-            }
-            other => flat.push(other),
-        }
-    }
-    flat
-}
-
-/// Which value each output of a node gets.
-pub(super) fn distribute<'v>(
-    node: &Node,
-    results: &'v [Value],
-) -> impl Iterator<Item = (ValueId, &'v Value)> {
-    let places = node.outputs.iter().flat_map(|output| {
-        let (one, many) = match output {
-            Output::Value(id) => (Some(Some(*id)), &[] as &[Option<ValueId>]),
-            Output::List(ids) => (None, ids.as_slice()),
-            Output::None | Output::Constant(_) => (Some(None), &[] as &[_]),
-        };
-        one.into_iter().chain(many.iter().copied())
-    });
-    places.zip(results).filter_map(|(place, value)| Some((place?, value)))
 }
 
 /// A constant input as a value.

@@ -4,6 +4,7 @@
 //! records. Conditions that kernels meet gather in its [`ShapeEnv`](crate::shape_env::ShapeEnv) with the step that met them.
 //! With integer sizes the same walk answers what happens to inputs of given shapes.
 pub mod arguments;
+mod autocast;
 mod calls;
 #[cfg(test)]
 mod calls_tests;
@@ -12,7 +13,9 @@ mod element_count;
 mod hop;
 mod interpreter;
 pub mod recorded;
+mod results;
 mod step;
+mod uses;
 
 pub use element_count::{ELEMENT_COUNT, most_elements};
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};

@@ -14,6 +14,11 @@ pub const CODES: &[(&str, &str)] = &[
          idea of the operator, or it was edited; nothing that relies on the recorded shape can be trusted.",
     ),
     (
+        "unused-mismatch",
+        "The program records a shape or dtype for a value that its operator does not give, but nothing uses the value: the program runs \
+         all the same.",
+    ),
+    (
         "guard-undecided",
         "A condition was neither proved nor refuted within the budget. It may well hold. The report says what ran out; a larger budget \
          may decide it.",

@@ -20,6 +20,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     } => "aten._has_compatible_shallow_copy_type.default";
     |_, args| one((**args.tensor("self")?).clone()) => "aten._foobar.default";
     |_, args| Ok(smallvec![Value::Tensor(args.tensor("dual")?.clone()), Value::None]) => "aten._unpack_dual.default";
+    make_dual => "aten._make_dual.default";
     saturate => "aten._saturate_weight_to_fp16.default";
     add_batch_dim => "aten._add_batch_dim.default";
     |cx, args| {
@@ -28,6 +29,20 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     } => "aten.set.default";
     |_, args| one(args.tensor("source")?.with_dtype(args.tensor("self")?.dtype)) => "aten.set.source_Tensor";
 };
+
+/// `_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)`: the primal; the tangent hides behind it.
+///
+/// (C1) Both have the same shape. (C2) Both are floating or complex.
+fn make_dual(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (primal, tangent) = (args.tensor("primal")?, args.tensor("tangent")?);
+    cx.require_same_shape(&primal.sizes, &tangent.sizes, "make_dual.C1")?;
+    for part in [primal, tangent] {
+        cx.check(part.dtype.is_float() || part.dtype.is_complex(), "make_dual.C2", |_| {
+            format!("a tensor of {} has no derivative", part.dtype)
+        })?;
+    }
+    one((**primal).clone())
+}
 
 fn truth(cx: &mut Cx, value: bool) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.env.pool.bool(value))])

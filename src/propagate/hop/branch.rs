@@ -87,8 +87,7 @@ impl<'p> Interpreter<'p> {
                     let Value::Tensor(y) = other else {
                         return Err(self.unlike(index, first, other, clause));
                     };
-                    if x.rank() != y.rank() || (x.dtype != y.dtype && !self.autocast) || x.layout != y.layout
-                    {
+                    if x.rank() != y.rank() || x.dtype != y.dtype || x.layout != y.layout {
                         return Err(self.unlike(index, first, other, clause));
                     }
                     columns.iter_mut().zip(&y.sizes).for_each(|(column, &size)| column.push(size));

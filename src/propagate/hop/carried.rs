@@ -40,7 +40,7 @@ impl<'p> Interpreter<'p> {
         after: &Tensor,
         clause: &'static str,
     ) -> Result<(), CallError> {
-        if before.rank() != after.rank() || (before.dtype != after.dtype && !self.autocast) {
+        if before.rank() != after.rank() || before.dtype != after.dtype {
             let message = format!(
                 "what is carried has to keep its form: value {index} goes from {} to {}",
                 self.describe(before),

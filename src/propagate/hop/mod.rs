@@ -3,6 +3,7 @@ mod attention;
 mod branch;
 mod carried;
 mod cond;
+mod dual;
 mod functionalized;
 mod scan;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod wrap;
 use super::interpreter::{CallError, Frame, Interpreter};
 use crate::fake::Value;
 use crate::ir::{Argument, Node};
+pub(super) use dual::complete_dual;
 
 impl<'p> Interpreter<'p> {
     /// Calls the higher-order operator `name`.

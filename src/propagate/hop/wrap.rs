@@ -1,4 +1,5 @@
 //! Operators that run one graph on their operands: grad mode, autocast, checkpointing, hints and the like.
+use super::super::autocast::Regions;
 use super::super::interpreter::{CallError, Frame, Interpreter};
 use crate::expr::Expr;
 use crate::fake::Value;
@@ -27,13 +28,27 @@ impl<'p> Interpreter<'p> {
                 inputs.len()
             )));
         }
-        let autocast = self.autocast;
+        let autocast = self.autocast.clone();
         if name == "wrap_with_autocast" {
-            self.autocast = matches!(node.inputs.get(2).map(|i| &i.arg), Some(Argument::Bool(true)));
+            self.autocast = self.region(node)?;
         }
         let result = self.run_subgraph(graph, inputs);
         self.autocast = autocast;
         Ok(result?)
+    }
+
+    /// What holds in the graph of `wrap_with_autocast(device, dtype, enabled, cache_enabled, graph, args...)`.
+    fn region(&self, node: &Node) -> Result<Regions, CallError> {
+        let mut given = node.inputs.iter().map(|input| &input.arg);
+        let (Some(Argument::Str(device)), dtype, Some(Argument::Bool(enabled))) =
+            (given.next(), given.next(), given.next())
+        else {
+            return Err(
+                self.malformed("wrap_with_autocast needs a device, a dtype and whether it is enabled")
+            );
+        };
+        let dtype = if let Some(Argument::Dtype(dtype)) = dtype { Some(*dtype) } else { None };
+        Ok(self.autocast.within(device, dtype, *enabled))
     }
 
     /// `out_dtype(op, dtype, args...)`: the operator's result in another dtype.

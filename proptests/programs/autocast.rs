@@ -1,0 +1,192 @@
+//! The law of autocast: in a region, results are what casting the operands by hand and calling the operator gives.
+use crate::campaign::{Tally, config};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use sizewise::fake::{Operators, Value};
+use sizewise::ir::{Dtype, GraphInput, text};
+use sizewise::propagate::{Interpreter, Mode, recorded};
+use sizewise::spec::Contract;
+
+/// What is done with operands on the CPU, as torch's documentation has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Treatment {
+    Lower,
+    Full,
+    Widest,
+    None,
+}
+
+/// Operators on square matrices: name, number of operands, what stands around them, treatment.
+const OPERATORS: &[(&str, usize, Treatment)] = &[
+    ("aten.mm.default({})", 2, Treatment::Lower),
+    ("aten.addmm.default({})", 3, Treatment::Lower),
+    ("aten.linear.default({})", 2, Treatment::Lower),
+    ("aten.matmul.default({})", 2, Treatment::Lower),
+    ("aten.mse_loss.default({}, 0)", 2, Treatment::Full),
+    ("aten.cdist.default({})", 2, Treatment::Full),
+    ("aten.linalg_inv.default({})", 1, Treatment::Full),
+    ("aten.cat.default([{}])", 2, Treatment::Widest),
+    ("aten.stack.default([{}])", 3, Treatment::Widest),
+    ("aten.relu.default({})", 1, Treatment::None),
+    ("aten.exp.default({})", 1, Treatment::None),
+    ("aten.add.Tensor({})", 2, Treatment::None),
+    ("aten.mul.Tensor({})", 2, Treatment::None),
+    ("aten.sum.default({})", 1, Treatment::None),
+];
+
+const DTYPES: [Dtype; 5] = [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16, Dtype::Float64, Dtype::Int64];
+
+/// A part of a program: a call on inputs, or a region.
+#[derive(Clone, Debug)]
+enum Part {
+    Call { operator: usize, operands: Vec<usize> },
+    Region { device: &'static str, dtype: Option<Dtype>, enabled: bool, parts: Vec<Part> },
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let operands = prop::collection::vec(0..DTYPES.len(), 3);
+    let call =
+        (0..OPERATORS.len(), operands).prop_map(|(operator, operands)| Part::Call { operator, operands });
+    call.prop_recursive(4, 24, 4, |inner| {
+        let device = prop::sample::select(vec!["cpu", "cpu", "cpu", "cuda", "xla"]);
+        let dtypes = vec![None, Some(Dtype::Bfloat16), Some(Dtype::Float16), Some(Dtype::Float32)];
+        let parts = prop::collection::vec(inner, 1..4);
+        (device, prop::sample::select(dtypes), prop::bool::weighted(0.8), parts)
+            .prop_map(|(device, dtype, enabled, parts)| Part::Region { device, dtype, enabled, parts })
+    })
+}
+
+/// The region of the CPU that holds: whether it is enabled, and its dtype.
+#[derive(Clone, Copy)]
+struct Held {
+    enabled: bool,
+    dtype: Dtype,
+}
+
+/// The two forms of a program: with regions, and with casts by hand.
+#[derive(Default)]
+struct Forms {
+    regions: Vec<String>,
+    casts: Vec<String>,
+    /// How many calls and regions there are.
+    calls: usize,
+    entered: usize,
+    /// The calls that autocast itself refuses.
+    refused: bool,
+}
+
+impl Forms {
+    fn write(&mut self, parts: &[Part], held: Held) {
+        for part in parts {
+            match part {
+                Part::Call { operator, operands } => self.call(*operator, operands, held),
+                Part::Region { device, dtype, enabled, parts } => {
+                    let region = format!("region{}", self.entered);
+                    self.entered += 1;
+                    let name = dtype.map_or("None".to_string(), |dtype| format!("torch.{}", dtype.name()));
+                    let flag = if *enabled { "True" } else { "False" };
+                    self.regions.push(format!(
+                        "{region} = torch.amp.autocast_mode._enter_autocast('{device}', {name}, {flag}, None)"
+                    ));
+                    let mut inner = held;
+                    if *device == "cpu" {
+                        inner.dtype = dtype.unwrap_or(held.dtype);
+                        inner.enabled = *enabled && matches!(inner.dtype, Dtype::Bfloat16 | Dtype::Float16);
+                    }
+                    self.write(parts, inner);
+                    self.regions
+                        .push(format!("exit_{region} = torch.amp.autocast_mode._exit_autocast({region})"));
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, operator: usize, operands: &[usize], held: Held) {
+        let (call, arity, treatment) = OPERATORS[operator];
+        let operands = &operands[..arity];
+        let eligible = |&&x: &&usize| matches!(DTYPES[x], Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16);
+        let touched: Vec<Dtype> = operands.iter().filter(eligible).map(|&x| DTYPES[x]).collect();
+        let to = match treatment {
+            _ if !held.enabled => None,
+            Treatment::None => None,
+            Treatment::Lower => Some(held.dtype),
+            Treatment::Full => Some(Dtype::Float32),
+            Treatment::Widest if touched.contains(&Dtype::Float32) => Some(Dtype::Float32),
+            Treatment::Widest => Some(held.dtype),
+        };
+        if held.enabled && treatment == Treatment::Widest {
+            // Operands are looked at in turn, until one is `float32`.
+            let mut first = touched.iter().take_while(|&&dtype| dtype != Dtype::Float32);
+            self.refused |= first.any(|&dtype| dtype != held.dtype);
+        }
+        let names: Vec<String> = operands.iter().map(|x| format!("x{x}")).collect();
+        let mut cast = names.clone();
+        for (at, x) in operands.iter().enumerate().filter(|(_, x)| eligible(x)) {
+            if let Some(to) = to {
+                let name = format!("cast{}_{at}", self.calls);
+                self.casts.push(format!(
+                    "{name}: \"f32[4, 4]\" = torch.ops.aten.to.dtype(x{x}, torch.{})",
+                    to.name()
+                ));
+                cast[at] = name;
+            }
+        }
+        let line = |names: &[String]| {
+            format!("r{}: \"f32[4, 4]\" = torch.ops.{}", self.calls, call.replace("{}", &names.join(", ")))
+        };
+        let (in_region, by_hand) = (line(&names), line(&cast));
+        self.regions.push(in_region);
+        self.casts.push(by_hand);
+        self.calls += 1;
+    }
+
+    /// What the calls give, or why one is refused.
+    fn results(&self, lines: &[String]) -> Result<Vec<String>, String> {
+        let inputs: Vec<String> =
+            DTYPES.iter().enumerate().map(|(x, d)| format!("x{x}: \"{}[4, 4]\"", d.short_name())).collect();
+        let names: Vec<String> = (0..self.calls).map(|call| format!("r{call}")).collect();
+        let source = format!(
+            "class M(torch.nn.Module):\n    def forward(self, {}):\n        {}\n        return ({},)\n",
+            inputs.join(", "),
+            lines.join("\n        "),
+            names.join(", ")
+        );
+        let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let contract = Contract::load(&program).expect("a contract");
+        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+        let mut inputs = Vec::new();
+        for input in program.graph.inputs() {
+            let GraphInput::Value(id) = input else { panic!("a constant") };
+            inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
+        }
+        let operators = Operators::new();
+        let mut run = Interpreter::new(&program, env, records, &operators, Mode::Evaluate);
+        let values = run.run(inputs).map_err(|stop| format!("{stop:?}"))?;
+        assert!(run.unsupported.is_empty(), "{:?}\n{source}", run.unsupported);
+        let described = |value: &Value| match value {
+            Value::Tensor(t) => format!("{}{:?}{:?}", t.dtype.name(), t.sizes, t.strides),
+            other => other.kind().to_string(),
+        };
+        Ok(values.iter().map(described).collect())
+    }
+}
+
+#[test]
+fn a_region_gives_what_casting_by_hand_gives() {
+    let tally = Tally::new("autocast as casts by hand");
+    TestRunner::new(config(300))
+        .run(&prop::collection::vec(part(), 1..5), |parts| {
+            let mut forms = Forms::default();
+            forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
+            let (regions, casts) = (forms.results(&forms.regions), forms.results(&forms.casts));
+            tally.add(forms.calls as u64);
+            match (regions, casts) {
+                (Ok(in_region), Ok(by_hand)) if !forms.refused => prop_assert_eq!(in_region, by_hand),
+                (Ok(_), _) => return Err(TestCaseError::fail("a call is to be refused")),
+                (Err(message), Ok(_)) => prop_assert!(forms.refused, "{}", message),
+                (Err(_), Err(_)) => {}
+            }
+            Ok(())
+        })
+        .unwrap();
+}
