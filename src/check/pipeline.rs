@@ -5,7 +5,7 @@ use super::run::{Run, propagate};
 use super::session::Session;
 use super::summary;
 use crate::decide::Budget;
-use crate::expr::Expr;
+use crate::expr::{Expr, is_cancelled};
 use crate::fake::Operators;
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{Program, ReadError};
@@ -29,6 +29,9 @@ pub enum CheckError {
     /// The sizes of the inputs do not determine a symbol.
     #[error("no size of the inputs determines the symbol `{0}`")]
     Undetermined(String),
+    /// It was cancelled by a [`CancelToken`](crate::expr::CancelToken).
+    #[error("the check was cancelled")]
+    Cancelled,
     /// A dimension that the program's inputs do not have, with those that they have.
     #[error("no input has the dimension `{0}`; there are {1}")]
     NoDimension(String, String),
@@ -201,11 +204,11 @@ impl Checker {
     ) -> Result<Report, CheckError> {
         let evaluator = self.evaluator(operators)?;
         let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
-        if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
+        if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
             let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
             examined.report.fixes.extend(fixes);
         }
-        Ok(examined.report)
+        if is_cancelled() { Err(CheckError::Cancelled) } else { Ok(examined.report) }
     }
 
     /// Checks without repairing.

@@ -4,7 +4,7 @@ use super::calls::Calls;
 use super::compare::is_as_recorded;
 use super::recorded;
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Scope, Step};
-use crate::expr::{Expr, Symbol};
+use crate::expr::{Expr, Symbol, is_cancelled};
 use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
 use crate::ir::{
@@ -150,6 +150,9 @@ impl<'p> Interpreter<'p> {
             }
         }
         for node in graph.nodes() {
+            if is_cancelled() {
+                return Err(self.failure(FailureKind::Malformed, "cancelled".to_string(), None, None));
+            }
             self.run_node(&mut frame, node)?;
         }
         let outputs = graph.outputs().iter().map(|argument| self.argument(&frame, argument)).collect();

@@ -3,6 +3,7 @@ use super::app::App;
 use super::cache::{Entry, Key, key};
 use super::work::or_bug;
 use crate::decide::{Trace, Verdict};
+use crate::expr::is_cancelled;
 use crate::query::entail::{Question, Settled};
 use crate::query::{self, Ask, Fields, Refusal, Standing};
 use serde_json::Value;
@@ -123,7 +124,8 @@ struct Pending {
     store: Option<Key>,
 }
 
-/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread.
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is cancelled meanwhile,
+/// the answers mean nothing, and nothing of them is kept.
 pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
     let mut answers: Vec<Option<Result<Text, Refusal>>> = Vec::with_capacity(requests.len());
     let mut pending = Vec::new();
@@ -153,16 +155,21 @@ pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, 
     let keys: Vec<Key> = pending.iter().filter_map(|one| one.store).collect();
     let mut entries = app.cache.look_up(&keys).into_iter();
     for one in pending {
+        if is_cancelled() {
+            break;
+        }
         let entry = one.store.and_then(|_| entries.next().flatten());
         let (at, memory) = (one.at, one.memory);
         let answer = or_bug(|| compute(app, asked, &requests[at], one, entry));
         let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
-        if let Ok(text) = &answer {
+        if let (Ok(text), false) = (&answer, is_cancelled()) {
             app.cache.remember(memory, text.clone());
         }
         answers[at] = Some(answer);
     }
-    app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    }
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(bug()))).collect()
 }
 
@@ -197,6 +204,9 @@ fn compute(
             }
             app.metrics.misses.inc();
             let settled = question.decide(&budget);
+            if is_cancelled() {
+                return Err(Refusal::no_result("cancelled", "the work was cancelled"));
+            }
             count(app, &settled);
             if let Some(key) = one.store
                 && let Some(certificate) = question.certificate(&settled)
@@ -239,7 +249,8 @@ fn count(app: &App, settled: &Settled) {
     }
 }
 
-/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again.
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing
+/// is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
     standing: &mut Option<Standing>,
@@ -253,9 +264,11 @@ pub fn answer_in(
         Ask::Simplify => "simplify",
         Ask::Bounds => "bounds",
     };
-    app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
+        if is_cancelled() {
+            break;
+        }
         let Some(mut facts) = standing.take() else {
             answers.push(Err(Refusal::no_result("internal", "a bug has left the environment in disorder")));
             continue;
@@ -263,13 +276,16 @@ pub fn answer_in(
         answers.push(match or_bug(|| (facts.ask(ask, request, &budget), facts)) {
             Ok((answer, facts)) => {
                 *standing = Some(facts);
-                if let Ok(fields) = &answer {
+                if let (Ok(fields), false) = (&answer, is_cancelled()) {
                     count_fields(app, fields);
                 }
                 answer.map(Text::answer)
             }
             Err(_) => Err(counted_bug(app)),
         });
+    }
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
     }
     answers
 }

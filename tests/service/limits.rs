@@ -95,7 +95,7 @@ async fn programs_of_too_many_nodes_are_refused() {
 async fn a_full_queue_says_come_back() {
     // One at work, none waiting.
     let app = with_limits(|limits| limits.queue = 0);
-    let places: Vec<_> = (0..2).map(|_| app.workers.admit().ok().unwrap()).collect();
+    let places: Vec<_> = (0..2).map(|_| app.workers.admit(Lane::Short, None).ok().unwrap()).collect();
     let answer = post(&app, "/v1/entail", "{\"goal\":\"2 > 1\"}").await;
     assert_eq!(answer.problem(), (429, "busy".to_string()));
     assert_eq!(answer.header("retry-after"), "1");
