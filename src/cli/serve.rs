@@ -62,6 +62,9 @@ pub struct ServeOptions {
     /// Connections at once without a request in progress; of more, the one idle longest is closed.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_idle: u32,
+    /// Seconds that a connection may take to send the head of a request.
+    #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub head_time: u64,
     /// Seconds that an environment lives without being used.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub env_idle: u64,
@@ -132,6 +135,7 @@ fn config(options: &ServeOptions) -> Config {
             token_envs: options.max_token_envs,
             connections: options.max_connections as usize,
             idle: options.max_idle as usize,
+            head: Duration::from_secs(options.head_time),
             env_idle: Duration::from_secs(options.env_idle),
             memory: options.memory << 20,
             ..usual.limits

@@ -2,6 +2,7 @@
 use crate::client::{BYTES, JSON, example, form, get, post, post_lines, request, send, with_limits};
 use axum::body::{Body, Bytes};
 use futures_util::stream::{self, StreamExt};
+use sizewise::service::Lane;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
