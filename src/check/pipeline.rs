@@ -202,13 +202,23 @@ impl Checker {
         budget: &Budget,
         emit: Option<&dyn Fn(&str)>,
     ) -> Result<Report, CheckError> {
+        uncancelled(|| self.examine_and_repair(spec, operators, budget, emit))
+    }
+
+    fn examine_and_repair(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+        emit: Option<&dyn Fn(&str)>,
+    ) -> Result<Report, CheckError> {
         let evaluator = self.evaluator(operators)?;
         let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
         if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
             let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
             examined.report.fixes.extend(fixes);
         }
-        if is_cancelled() { Err(CheckError::Cancelled) } else { Ok(examined.report) }
+        Ok(examined.report)
     }
 
     /// Checks without repairing.
@@ -299,6 +309,12 @@ impl Checker {
             timings: IndexMap::new(),
         }
     }
+}
+
+/// What a check comes to, unless it is cancelled meanwhile: then it says nothing.
+pub(super) fn uncancelled<T>(check: impl FnOnce() -> Result<T, CheckError>) -> Result<T, CheckError> {
+    let result = check();
+    if is_cancelled() { Err(CheckError::Cancelled) } else { result }
 }
 
 pub(super) fn diagnostic(code: &str, level: Level, message: String) -> Diagnostic {

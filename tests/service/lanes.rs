@@ -1,6 +1,10 @@
 //! Long work: it holds up nobody else, ends at its deadline, and leaves nothing behind.
 use crate::client::{LINES, example, form, get, post, request, send, with_limits};
 use serde_json::json;
+use sizewise::check::{CheckError, Checker};
+use sizewise::decide::Budget;
+use sizewise::expr::CancelToken;
+use sizewise::fake::Operators;
 use sizewise::service::{App, Lane};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +17,7 @@ const ENDLESS: &[(&str, &str)] = &[
     ),
     (
         "/v1/bounds",
-        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"given":["Ne(x**4 + y**4 + z**4, w**4)"],"expr":"(x**4 + y**4 + z**4)//w"}"#,
+        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"given":["Eq(x**4 + y**4 + z**4, w**4)"],"expr":"x + y"}"#,
     ),
     (
         "/v1/minimize",
@@ -21,7 +25,7 @@ const ENDLESS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A service that gives every question a thousand times the usual budget, with one worker for each lane.
+/// A service that gives every question a thousand times the usual budget, with two workers for each lane and room for no more.
 fn patient() -> Arc<App> {
     with_limits(|limits| {
         limits.budget = 1000;
@@ -85,6 +89,18 @@ async fn cheap_questions_are_answered_while_all_long_workers_are_busy() {
     let checked = send(&app, area).await.status.as_u16();
     assert!(checked == 200 || checked == 429, "{checked}");
     drop(places);
+}
+
+#[test]
+fn a_cancelled_check_says_nothing() {
+    let checker = Checker::read("area.pt2", &example("area.pt2")).unwrap();
+    let (operators, budget) = (Operators::new(), Budget::default());
+    let token = CancelToken::new();
+    assert!(token.during(|| checker.check(None, &operators, &budget)).is_ok());
+    token.cancel();
+    let cancelled = token.during(|| checker.check(None, &operators, &budget));
+    assert!(matches!(cancelled, Err(CheckError::Cancelled)));
+    assert!(checker.check(None, &operators, &budget).is_ok());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -208,9 +208,8 @@ fn connections_with_requests_in_progress_are_kept_and_others_refused() {
     let (mut one, mut two) = (begin(&process), begin(&process));
     assert_eq!(status(&mut process.connect()), 503);
     assert_eq!(finish(&mut one), 200);
-    // It is idle now, and makes room.
-    assert_eq!(process.get("/healthz"), 200);
-    one.shutdown(Shutdown::Write).ok();
+    // It is idle now, or will be in a moment, and makes room.
+    assert!((0..1000).any(|_| process.get("/healthz") == 200));
     assert_eq!(finish(&mut two), 200);
 }
 
