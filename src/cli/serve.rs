@@ -50,6 +50,9 @@ pub struct ServeOptions {
     /// Requests that wait for a worker, short and long ones each; more are answered with 429.
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub queue: u32,
+    /// Milliseconds after which work goes on where it holds up no short work.
+    #[arg(long, default_value_t = 20, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub short: u64,
     /// Environments at once.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_envs: usize,
@@ -128,6 +131,7 @@ fn config(options: &ServeOptions) -> Config {
             nodes: options.max_nodes,
             queries: options.max_queries,
             queue: options.queue as usize,
+            short: Duration::from_millis(options.short),
             budget: options.budget,
             deadline: Duration::from_secs(options.deadline),
             patience: Duration::from_secs(options.patience),

@@ -76,7 +76,7 @@ impl App {
         let metrics = Metrics::new().map_err(|error| StartError::System(error.to_string()))?;
         let metrics = Arc::new(metrics);
         let cache = Cache::open(&config.cache, limits, Arc::clone(&metrics))?;
-        let workers = Workers::start(config.workers, limits.queue, limits.deadline, metrics.work.clone())
+        let workers = Workers::start(config.workers, limits, metrics.work.clone())
             .map_err(|error| StartError::System(format!("no threads: {error}")))?;
         let room = Room { facts: limits.env_facts, bytes: ENV_BYTES, nodes: ENV_NODES };
         Ok(Arc::new(App {

@@ -160,10 +160,14 @@ pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, 
         }
         let entry = one.store.and_then(|_| entries.next().flatten());
         let (at, memory) = (one.at, one.memory);
-        let answer = or_bug(|| compute(app, asked, &requests[at], one, entry));
+        let mut found = Found::default();
+        let answer = or_bug(|| compute(app, asked, &requests[at], (one, entry), &mut found));
         let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
-        if let (Ok(text), false) = (&answer, is_cancelled()) {
-            app.cache.remember(memory, text.clone());
+        if !is_cancelled() {
+            found.count(app);
+            if let Ok(text) = &answer {
+                app.cache.remember(memory, text.clone());
+            }
         }
         answers[at] = Some(answer);
     }
@@ -178,13 +182,41 @@ fn counted_bug(app: &App) -> Refusal {
     bug()
 }
 
+/// How an answer that memory does not have was found.
+#[derive(Default)]
+struct Found {
+    in_store: bool,
+    /// Whether an entry of the store was not believed.
+    rejected: bool,
+    /// The verdict that the engine came to, and its rung.
+    decided: Option<(&'static str, &'static str)>,
+}
+
+impl Found {
+    fn count(&self, app: &App) {
+        match self.in_store {
+            true => app.metrics.hits.with_label_values(&["store"]).inc(),
+            false => app.metrics.misses.inc(),
+        }
+        if self.rejected {
+            app.metrics.rejected.with_label_values(&["check"]).inc();
+        }
+        if let Some((verdict, rung)) = self.decided {
+            app.metrics.decided.with_label_values(&[verdict, rung]).inc();
+            if verdict == "unknown" {
+                app.metrics.exhausted.with_label_values(&["entail"]).inc();
+            }
+        }
+    }
+}
+
 /// Finds one answer that memory does not have.
 fn compute(
     app: &App,
     asked: Asked,
     request: &Fields,
-    one: Pending,
-    entry: Option<Entry>,
+    (one, entry): (Pending, Option<Entry>),
+    found: &mut Found,
 ) -> Result<Text, Refusal> {
     let budget = app.budget.percent(asked.share);
     let fields = match asked.command {
@@ -196,18 +228,17 @@ fn compute(
             if let Some(entry) = entry {
                 question.assume();
                 if let Some(settled) = question.recheck(&entry.certificate) {
-                    app.metrics.hits.with_label_values(&["store"]).inc();
+                    found.in_store = true;
                     return Ok(Text::answer(question.reply(&settled)));
                 }
-                app.metrics.rejected.with_label_values(&["check"]).inc();
+                found.rejected = true;
                 question = Question::read(request)?;
             }
-            app.metrics.misses.inc();
             let settled = question.decide(&budget);
             if is_cancelled() {
                 return Err(Refusal::no_result("cancelled", "the work was cancelled"));
             }
-            count(app, &settled);
+            found.decided = Some(decision(&settled));
             if let Some(key) = one.store
                 && let Some(certificate) = question.certificate(&settled)
             {
@@ -223,7 +254,6 @@ fn compute(
             reply
         }
         other => {
-            app.metrics.misses.inc();
             let mut trace = Trace::off();
             match other {
                 Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
@@ -236,17 +266,15 @@ fn compute(
     Ok(Text::answer(fields))
 }
 
-fn count(app: &App, settled: &Settled) {
+/// The verdict and the rung that decided.
+fn decision(settled: &Settled) -> (&'static str, &'static str) {
     let verdict = match &settled.answer.verdict {
         Verdict::Implied { .. } => "implied",
         Verdict::Refuted { .. } => "refuted",
         Verdict::Inconsistent { .. } => "inconsistent",
         Verdict::Unknown { .. } => "unknown",
     };
-    app.metrics.decided.with_label_values(&[verdict, settled.answer.decided_by.name()]).inc();
-    if settled.answer.verdict.is_unknown() {
-        app.metrics.exhausted.with_label_values(&["entail"]).inc();
-    }
+    (verdict, settled.answer.decided_by.name())
 }
 
 /// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing

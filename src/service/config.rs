@@ -41,6 +41,8 @@ pub struct Limits {
     pub queries: u64,
     /// Requests that wait for a worker of a lane; more are told to come back.
     pub queue: usize,
+    /// How long work may take in the short lane before it is begun anew in the long one.
+    pub short: Duration,
     /// Batches at once.
     pub batches: usize,
     /// Connections at once.
@@ -81,6 +83,7 @@ impl Default for Limits {
             line: 1 << 20,
             queries: 1_000_000,
             queue: 256,
+            short: Duration::from_millis(20),
             batches: 64,
             connections: 4096,
             idle: 1024,

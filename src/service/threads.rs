@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long work may hold a worker of the short lane.
-pub(super) const SHORT: Duration = Duration::from_millis(20);
 /// How long work may go on once it was cancelled, or its time in the short lane is over, until the worker is replaced.
 const STUCK: Duration = Duration::from_millis(100);
 /// How often the watch looks at work that runs.
@@ -34,9 +32,9 @@ struct Running {
 }
 
 impl Running {
-    /// Whether its worker is to be replaced.
-    fn is_stuck(&mut self) -> bool {
-        let over = self.lane == Lane::Short && self.since.elapsed() >= SHORT;
+    /// Whether its worker is to be replaced; cancels what takes longer than `short` in the short lane.
+    fn is_stuck(&mut self, short: Duration) -> bool {
+        let over = self.lane == Lane::Short && self.since.elapsed() >= short;
         if let Some(token) = self.token.as_ref().filter(|_| over) {
             token.cancel();
         }
@@ -73,6 +71,8 @@ pub(super) struct Threads {
     watch: Condvar,
     /// The most threads beside the usual ones.
     most: usize,
+    /// How long work may hold a worker of the short lane.
+    limit: Duration,
     count: AtomicU64,
 }
 
@@ -82,14 +82,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Threads {
-    /// Starts so many threads for each lane, and the watch.
-    pub fn start(threads: usize) -> std::io::Result<Arc<Threads>> {
+    /// Starts so many threads for each lane, and the watch; `limit` is how long work may hold one of the short lane.
+    pub fn start(threads: usize, limit: Duration) -> std::io::Result<Arc<Threads>> {
         let shared = Arc::new(Threads {
             short: State::default(),
             long: State::default(),
             watched: Mutex::default(),
             watch: Condvar::new(),
             most: 4 * threads,
+            limit,
             count: AtomicU64::new(0),
         });
         for lane in Lane::ALL {
@@ -200,7 +201,7 @@ impl Threads {
         while !watched.closed {
             let spare = self.most.saturating_sub(watched.extra);
             let stuck: Vec<&mut Running> =
-                watched.running.values_mut().filter_map(|r| r.is_stuck().then_some(r)).collect();
+                watched.running.values_mut().filter_map(|r| r.is_stuck(self.limit).then_some(r)).collect();
             let mut replaced = 0;
             for running in stuck.into_iter().take(spare) {
                 // Where no thread can be had, it is tried again.

@@ -1,6 +1,7 @@
 //! The work of requests: begun in the short lane, begun anew in the long one if it takes too long there, cancelled at its deadline. A panic
 //! ends the work, not the thread.
 use super::auth::Holder;
+use super::config::Limits;
 use super::lanes::Lane;
 use super::problem::{Code, Problem};
 use super::threads::Threads;
@@ -94,23 +95,18 @@ pub struct Counts {
 }
 
 impl Workers {
-    /// Starts `threads` workers for each lane, behind queues for `queue` pieces of work each.
+    /// Starts `threads` workers for each lane, behind queues of their own.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn start(
-        threads: usize,
-        queue: usize,
-        deadline: Duration,
-        counts: Counts,
-    ) -> std::io::Result<Workers> {
-        let threads = threads.max(1);
+    pub fn start(threads: usize, limits: &Limits, counts: Counts) -> std::io::Result<Workers> {
+        let (threads, Limits { queue, deadline, short, .. }) = (threads.max(1), *limits);
         let places = || Arc::new(Semaphore::new(threads + queue));
         Ok(Workers {
             short: places(),
             long: places(),
             share: queue.div_ceil(2).max(1),
-            threads: Threads::start(threads)?,
+            threads: Threads::start(threads, short)?,
             deadline,
             counts,
         })
@@ -283,7 +279,8 @@ mod tests {
     fn workers() -> Workers {
         let counter = || IntCounter::new("name", "help").unwrap();
         let counts = Counts { moved: counter(), late: counter() };
-        Workers::start(1, 4, Duration::from_secs(60), counts).unwrap()
+        let limits = Limits { queue: 4, ..Limits::default() };
+        Workers::start(1, &limits, counts).unwrap()
     }
 
     /// Work of the long lane.
