@@ -244,11 +244,10 @@ impl Workers {
         let Place { permit, lane, holder, is_batch } = place;
         let threads = Arc::clone(&self.threads);
         let task = move || {
-            let _permit = permit;
-            if !token.is_cancelled() {
-                // Whoever has gone does not want the result.
-                let _ = done.send(work(&threads, &token));
-            }
+            let result = (!token.is_cancelled()).then(|| work(&threads, &token));
+            // Whoever has the result finds the place free. Whoever has gone does not want the result.
+            drop(permit);
+            let _ = result.map(|result| done.send(result));
         };
         self.threads.push(lane, |queue| queue.push(holder, is_batch, Box::new(task)));
         result.await.ok()
