@@ -7,6 +7,7 @@ use super::examine::is_hard;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover};
 use crate::decide::Budget;
+use crate::expr::{CancelToken, is_cancelled};
 use crate::shape_env::ShapeEnv;
 use crate::spec::Assumptions;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -44,6 +45,7 @@ impl Grounds<'_, '_> {
         }
         let (next, hard) = (AtomicUsize::new(0), AtomicU32::new(0));
         let (sender, receiver) = mpsc::channel();
+        let token = CancelToken::current().unwrap_or_default();
         let work = |sender: mpsc::Sender<(usize, Proof)>| {
             let (mut base, mut derived) = (self.base.clone(), self.derived.clone());
             let budget = self.budget.clone();
@@ -53,7 +55,7 @@ impl Grounds<'_, '_> {
                 let first = next.fetch_add(BLOCK, Ordering::Relaxed);
                 let Some(rest) = list.get(first..).filter(|rest| !rest.is_empty()) else { return };
                 for (obligation, at) in rest.iter().take(BLOCK).zip(first..) {
-                    if hard.load(Ordering::Relaxed) >= most {
+                    if hard.load(Ordering::Relaxed) >= most || is_cancelled() {
                         return;
                     }
                     let proof = prover.decide(&mut base, &mut derived, obligation);
@@ -69,7 +71,7 @@ impl Grounds<'_, '_> {
                 let sender = sender.clone();
                 let thread = std::thread::Builder::new().stack_size(crate::STACK_BYTES);
                 // What no thread takes is left to the caller.
-                if thread.spawn_scoped(scope, || work(sender)).is_err() {
+                if thread.spawn_scoped(scope, || token.during(|| work(sender))).is_err() {
                     break;
                 }
             }

@@ -11,7 +11,7 @@ use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
 use crate::decide::{Budget, Rung, Verdict, decide, open_requirements};
-use crate::expr::{Expr, Int, text};
+use crate::expr::{Expr, Int, is_cancelled, text};
 use crate::propagate::{ELEMENT_COUNT, FailureKind};
 use crate::range::ValueRange;
 use crate::report::{
@@ -78,6 +78,9 @@ impl<'p> Examination<'_, 'p> {
         let list = obligations(self.assumptions, run);
         let mut ahead = self.ahead(run, &base, &list);
         for (i, obligation) in list.iter().enumerate() {
+            if is_cancelled() {
+                break;
+            }
             let proof = match ahead.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
                 Some(proof) => proof,
                 None => {

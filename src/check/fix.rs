@@ -4,7 +4,7 @@ use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
 use crate::decide::{Budget, Verdict, decide};
-use crate::expr::{Expr, Func, Int, Symbol};
+use crate::expr::{Expr, Func, Int, Symbol, is_cancelled};
 use crate::report::{Fix, Outcome};
 use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
@@ -124,6 +124,9 @@ impl Session<'_> {
         let mut draft = start.clone();
         let mut changes = changes.clone();
         for round in 0..MAX_ROUNDS {
+            if is_cancelled() {
+                break;
+            }
             self.checker().tell("looking for a fix", round, MAX_ROUNDS);
             draft.apply(&changes, first);
             let mut examined = self.examine(Some(&draft.spec), budget, false)?;

@@ -5,7 +5,7 @@ use super::run::{Run, propagate};
 use super::session::Session;
 use super::summary;
 use crate::decide::Budget;
-use crate::expr::Expr;
+use crate::expr::{Expr, is_cancelled};
 use crate::fake::Operators;
 use crate::ir::pt2::{self, ReadOptions};
 use crate::ir::{Program, ReadError};
@@ -29,6 +29,9 @@ pub enum CheckError {
     /// The sizes of the inputs do not determine a symbol.
     #[error("no size of the inputs determines the symbol `{0}`")]
     Undetermined(String),
+    /// It was cancelled by a [`CancelToken`](crate::expr::CancelToken).
+    #[error("the check was cancelled")]
+    Cancelled,
     /// A dimension that the program's inputs do not have, with those that they have.
     #[error("no input has the dimension `{0}`; there are {1}")]
     NoDimension(String, String),
@@ -199,9 +202,19 @@ impl Checker {
         budget: &Budget,
         emit: Option<&dyn Fn(&str)>,
     ) -> Result<Report, CheckError> {
+        uncancelled(|| self.examine_and_repair(spec, operators, budget, emit))
+    }
+
+    fn examine_and_repair(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+        emit: Option<&dyn Fn(&str)>,
+    ) -> Result<Report, CheckError> {
         let evaluator = self.evaluator(operators)?;
         let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
-        if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
+        if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
             let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
             examined.report.fixes.extend(fixes);
         }
@@ -296,6 +309,12 @@ impl Checker {
             timings: IndexMap::new(),
         }
     }
+}
+
+/// What a check comes to, unless it is cancelled meanwhile: then it says nothing.
+pub(super) fn uncancelled<T>(check: impl FnOnce() -> Result<T, CheckError>) -> Result<T, CheckError> {
+    let result = check();
+    if is_cancelled() { Err(CheckError::Cancelled) } else { result }
 }
 
 pub(super) fn diagnostic(code: &str, level: Level, message: String) -> Diagnostic {

@@ -3,7 +3,7 @@
 //! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all that the program
 //! needs, whatever the spec. Each spec then only decides them, the program's symbols standing for what the spec makes of them.
 use super::evaluate::Evaluator;
-use super::pipeline::{CheckError, Checker, Examined, Task};
+use super::pipeline::{CheckError, Checker, Examined, Task, uncancelled};
 use super::run::Run;
 use crate::decide::Budget;
 use crate::fake::Operators;
@@ -56,12 +56,14 @@ impl<'c> Session<'c> {
     /// # Errors
     /// When the program's records cannot be read. A spec that does not fit is a report with the verdict `invalid`.
     pub fn check(&self, spec: Option<&Spec>, budget: &Budget) -> Result<Report, CheckError> {
-        let mut examined = self.examine(spec, budget, true)?;
-        if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
-            let fixes = self.fixes(spec, &mut examined, budget)?;
-            examined.report.fixes.extend(fixes);
-        }
-        Ok(examined.report)
+        uncancelled(|| {
+            let mut examined = self.examine(spec, budget, true)?;
+            if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
+                let fixes = self.fixes(spec, &mut examined, budget)?;
+                examined.report.fixes.extend(fixes);
+            }
+            Ok(examined.report)
+        })
     }
 
     /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for again and again.
@@ -69,7 +71,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// As [`Session::check`].
     pub fn recheck(&self, spec: Option<&Spec>, budget: &Budget) -> Result<Report, CheckError> {
-        Ok(self.examine(spec, budget, false)?.report)
+        uncancelled(|| Ok(self.examine(spec, budget, false)?.report))
     }
 
     pub(super) fn examine(

@@ -1,7 +1,6 @@
 //! `sizewise serve`: the engine as an HTTP service.
 use crate::service::{self, CacheAt, Config, Limits, StartError};
 use clap::Args;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,16 +8,19 @@ use std::time::Duration;
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
-    /// Where to listen. Elsewhere than on loopback, --tokens is required.
-    #[arg(long, default_value = "127.0.0.1:8077", value_name = "ADDRESS:PORT")]
-    pub listen: SocketAddr,
-    /// A file with the SHA-256 hash of a bearer token on each line.
+    /// Where to listen: an address, or a name of which every address is listened on. Elsewhere than on loopback, --tokens is required.
+    #[arg(long, default_value = "127.0.0.1:8077", value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub listen: String,
+    /// A name under which browsers may ask where there are no --tokens, beside localhost and --listen; may be repeated.
+    #[arg(long, value_name = "NAME", value_parser = host)]
+    pub allow_host: Vec<String>,
+    /// A file with the SHA-256 hash of a bearer token on each line; read again at SIGHUP.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
     /// Where verdicts are kept beside memory: a file, or redis://HOST:PORT to share them.
     #[arg(long, value_name = "FILE|redis://…")]
     pub cache: Option<String>,
-    /// Threads that answer; by default one for each core.
+    /// Threads that answer, and as many again for what takes long; by default one for each core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub workers: Option<u16>,
     /// How many times the usual amount of work a question may take.
@@ -45,12 +47,27 @@ pub struct ServeOptions {
     /// Queries of a batch.
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub max_queries: u64,
-    /// Requests that wait for a worker; more are answered with 429.
+    /// Requests that wait for a worker, short and long ones each; more are answered with 429.
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub queue: u32,
+    /// Milliseconds after which work goes on where it holds up no short work.
+    #[arg(long, default_value_t = 20, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub short: u64,
     /// Environments at once.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_envs: usize,
+    /// Environments at once of one token.
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub max_token_envs: usize,
+    /// Connections at once.
+    #[arg(long, default_value_t = 4096, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_connections: u32,
+    /// Connections at once without a request in progress; of more, the one idle longest is closed.
+    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_idle: u32,
+    /// Seconds that a connection may take to send the head of a request.
+    #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub head_time: u64,
     /// Seconds that an environment lives without being used.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub env_idle: u64,
@@ -60,6 +77,27 @@ pub struct ServeOptions {
     /// What to log: error, warn, info or debug (every request); or as `tracing` filters are written.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub log: String,
+}
+
+/// An address or a name with a port.
+fn host_and_port(text: &str) -> Result<String, String> {
+    let (host, port) = text.rsplit_once(':').ok_or("there is no port; expected HOST:PORT")?;
+    port.parse::<u16>().map_err(|_| format!("`{port}` is no port; expected HOST:PORT"))?;
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    if host.is_empty() || (host.contains(':') && !bracketed) {
+        return Err(format!("`{host}` is no host; an IPv6 address is written [::1]:{port}"));
+    }
+    Ok(text.to_string())
+}
+
+/// A name or an address, without scheme and port.
+fn host(text: &str) -> Result<String, String> {
+    let is_address = text.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>().is_ok();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    match is_address || (!text.is_empty() && text.chars().all(in_name)) {
+        true => Ok(text.to_string()),
+        false => Err("expected a name or an address without scheme and port".to_string()),
+    }
 }
 
 /// Serves until the process is told to stop.
@@ -79,7 +117,8 @@ pub fn run(options: &ServeOptions) -> ExitCode {
 fn config(options: &ServeOptions) -> Config {
     let usual = Config::default();
     Config {
-        listen: options.listen,
+        listen: options.listen.clone(),
+        hosts: options.allow_host.clone(),
         tokens: options.tokens.clone(),
         cache: options.cache.as_deref().map_or(CacheAt::Memory, CacheAt::parse),
         workers: options.workers.map_or(usual.workers, usize::from),
@@ -92,10 +131,15 @@ fn config(options: &ServeOptions) -> Config {
             nodes: options.max_nodes,
             queries: options.max_queries,
             queue: options.queue as usize,
+            short: Duration::from_millis(options.short),
             budget: options.budget,
             deadline: Duration::from_secs(options.deadline),
             patience: Duration::from_secs(options.patience),
             envs: options.max_envs,
+            token_envs: options.max_token_envs,
+            connections: options.max_connections as usize,
+            idle: options.max_idle as usize,
+            head: Duration::from_secs(options.head_time),
             env_idle: Duration::from_secs(options.env_idle),
             memory: options.memory << 20,
             ..usual.limits

@@ -7,7 +7,7 @@ use super::exhaust::is_beyond_code;
 use super::facts::{Consistency, Facts};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
+use crate::expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
 use crate::range::{DomainTable, teaches_once};
 use steps::MAX_RELAXED;
 
@@ -319,6 +319,9 @@ impl Climb<'_> {
         let mut spent = 0;
         let mut last = Rung::Search;
         for &step in STEPS {
+            if is_cancelled() {
+                return Settled::Open("cancelled".to_string(), last);
+            }
             let (rung, finding) = match step {
                 Step::Differences if self.facts.parts().len() <= MAX_RELAXED => continue,
                 Step::Differences => (Rung::Linear, self.differences(extra)),

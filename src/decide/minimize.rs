@@ -5,7 +5,7 @@ use super::premises::narrow;
 use super::simplify::simplify_traced;
 use super::verdict::{Budget, Premise, Trace, Verdict};
 use crate::egraph::Reading;
-use crate::expr::{Expr, Pool, Sort, Symbol, print};
+use crate::expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
 use crate::range::ValueRange;
 
 /// Larger sets are returned with only what ranges make redundant left out.
@@ -163,6 +163,9 @@ fn smallest(
     for order in tried.into_iter().take(orders) {
         let mut alive = vec![true; guards.len()];
         for &i in order.iter().take(MAX_GUARDS) {
+            if is_cancelled() {
+                break;
+            }
             alive[i] = !redundant(pool, ranges, guards, &alive, i, budget, trace)?;
         }
         let left = alive.iter().filter(|a| **a).count();
@@ -202,12 +205,15 @@ fn simplified(
 ) -> Smallest {
     let mut simple = guards.to_vec();
     for i in 0..guards.len() {
-        if alive[i] {
+        if alive[i] && !is_cancelled() {
             simple[i] = simpler(pool, ranges, &simple, &alive, i, budget, trace);
         }
     }
     for i in (0..guards.len()).rev() {
-        if alive[i] && redundant(pool, ranges, &simple, &alive, i, budget, trace) == Some(true) {
+        if alive[i]
+            && !is_cancelled()
+            && redundant(pool, ranges, &simple, &alive, i, budget, trace) == Some(true)
+        {
             alive[i] = false;
         }
     }

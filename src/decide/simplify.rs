@@ -8,7 +8,7 @@ use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
 use crate::egraph::{Graph, Limits, Reading, RuleSet};
-use crate::expr::{Expr, Func, Pool, Sort, print};
+use crate::expr::{Expr, Func, Pool, Sort, is_cancelled, print};
 use rustc_hash::FxHashMap;
 
 /// Expressions of more operators than this are only put through the e-graph.
@@ -124,6 +124,9 @@ impl Simplifier<'_> {
         let mut parts = pool.reachable(&[e]);
         parts.reverse();
         for part in parts.into_iter().take(MAX_PARTS) {
+            if is_cancelled() {
+                break;
+            }
             if part == e || !pool.reachable(&[best]).contains(&part) {
                 continue;
             }

@@ -5,7 +5,7 @@ use super::graph::{Graph, Use};
 use super::matching::{Matcher, Rest};
 use super::pattern::Bindings;
 use super::rule::{Rule, RuleSet};
-use crate::expr::{Expr, Func, Pool};
+use crate::expr::{Expr, Func, Pool, is_cancelled};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -111,7 +111,7 @@ impl Graph {
             if until.is_some_and(|goal| self.truth(pool, goal).is_some()) {
                 break Stop::Settled;
             }
-            if self.nodes() >= limits.nodes {
+            if self.nodes() >= limits.nodes || is_cancelled() {
                 break Stop::Nodes;
             }
             let state = (self.classes.unions(), self.solved.version(), self.nodes());
@@ -146,7 +146,7 @@ impl Graph {
             if !agenda.done.insert((rule, from, to)) || self.classes.same(from, to) {
                 continue;
             }
-            if self.nodes() >= limits.nodes {
+            if self.nodes() >= limits.nodes || is_cancelled() {
                 return Some(Stop::Nodes);
             }
             if agenda.matches == limits.matches {

@@ -1,4 +1,5 @@
 //! Counted work on expressions, so that reasoning that rewrites them can be stopped at the same place on every machine.
+use super::cancel::is_cancelled;
 use super::pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,9 +72,9 @@ impl Pool {
         self.meter.limit = before.0;
     }
 
-    /// Whether the work has reached the limit.
+    /// Whether the work has reached the limit, or was cancelled.
     pub fn is_spent(&self) -> bool {
-        self.meter.work() >= self.meter.limit
+        self.meter.work() >= self.meter.limit || is_cancelled()
     }
 }
 

@@ -10,6 +10,7 @@ mod build;
 mod build_bool;
 mod build_div;
 mod build_float;
+mod cancel;
 mod divisor;
 mod eval;
 mod int;
@@ -25,6 +26,7 @@ mod build_tests;
 #[cfg(test)]
 mod eval_tests;
 
+pub use cancel::{CancelToken, is_cancelled};
 pub use divisor::Divisor;
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;

@@ -8,7 +8,7 @@ use super::recorded;
 use super::results::{distribute, flat, retype};
 use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Scope, Step};
 use super::uses::{Hidden, Uses};
-use crate::expr::{Expr, Symbol};
+use crate::expr::{Expr, Symbol, is_cancelled};
 use crate::fake::{Cx, FakeKernel, KernelError, Operators, Value, Values, bind};
 use crate::ir::schema::Schema;
 use crate::ir::{Argument, Constant, Graph, GraphInput, Node, Program, Subgraph, TargetKind, ValueId};
@@ -170,6 +170,9 @@ impl<'p> Interpreter<'p> {
             }
         }
         for (at, node) in graph.nodes().iter().enumerate() {
+            if is_cancelled() {
+                return Err(self.failure(FailureKind::Malformed, "cancelled".to_string(), None, None));
+            }
             frame.at = at;
             self.run_node(&mut frame, node)?;
         }

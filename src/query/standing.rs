@@ -3,7 +3,7 @@ use super::premises::Premises;
 use super::simplify::{self, Written};
 use super::{Fields, Refusal, bounds, entail};
 use crate::decide::{self, Budget, Trace};
-use crate::expr::Pool;
+use crate::expr::{Pool, is_cancelled};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -31,6 +31,8 @@ pub struct Standing {
     /// The size of the pool when no question had been asked.
     unasked: usize,
     room: Room,
+    /// Whether the work on a question was cancelled: what was found out of the facts then is not to be relied on.
+    was_cancelled: bool,
 }
 
 /// What is asked.
@@ -56,7 +58,15 @@ impl Standing {
     pub fn new(room: Room) -> Standing {
         let pool = Pool::new();
         let unasked = pool.len();
-        Standing { pool, premises: Premises::none(), additions: Vec::new(), bytes: 0, unasked, room }
+        Standing {
+            pool,
+            premises: Premises::none(),
+            additions: Vec::new(),
+            bytes: 0,
+            unasked,
+            room,
+            was_cancelled: false,
+        }
     }
 
     /// Adds the `symbols` and the assumptions `given` of a request; all of them or, when something is wrong, nothing.
@@ -106,14 +116,21 @@ impl Standing {
         fields
     }
 
-    /// Answers a question. Its own `symbols` and `given` hold for this question only.
+    /// Answers a question. Its own `symbols` and `given` hold for this question only. The answer to one that is
+    /// [cancelled](crate::expr::CancelToken) means nothing; later ones do not suffer.
     ///
     /// # Errors
     /// When the request cannot be understood.
     pub fn ask(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
-        if self.pool.len() > self.unasked + LEFT_BEHIND {
+        if self.was_cancelled || self.pool.len() > self.unasked + LEFT_BEHIND {
             self.start_anew();
         }
+        let answer = self.ask_once(ask, request, budget);
+        self.was_cancelled = is_cancelled();
+        answer
+    }
+
+    fn ask_once(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
         let (pool, standing) = (&mut self.pool, &mut self.premises);
         let mut own = Premises::read(pool, request, "given")?;
         let e = own.expression(pool, request, ask.key())?;

@@ -1,16 +1,19 @@
 //! What all requests share.
-use super::auth::Tokens;
+use super::auth::{Holder, Tokens};
 use super::cache::{Cache, CacheError};
 use super::config::Config;
 use super::envs::Envs;
+use super::hosts::Hosts;
+use super::lanes::Lane;
 use super::metrics::{Metrics, resident_bytes};
 use super::problem::{Code, Problem};
 use super::work::Workers;
 use crate::decide::Budget;
 use crate::fake::Operators;
 use crate::query::Room;
-use std::sync::Arc;
+use axum::http::{HeaderValue, header};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{Notify, Semaphore};
 
 /// Nodes of the expressions of one environment.
@@ -45,7 +48,9 @@ pub struct App {
     /// Environments.
     pub envs: Envs,
     /// The known tokens; without, nobody needs one.
-    pub tokens: Option<Tokens>,
+    tokens: Option<RwLock<Tokens>>,
+    /// The hosts that requests may name, where there are no tokens.
+    pub hosts: Option<Hosts>,
     /// The operators.
     pub operators: Operators,
     /// The whole budget of one question.
@@ -71,11 +76,11 @@ impl App {
         let metrics = Metrics::new().map_err(|error| StartError::System(error.to_string()))?;
         let metrics = Arc::new(metrics);
         let cache = Cache::open(&config.cache, limits, Arc::clone(&metrics))?;
-        let workers = Workers::start(config.workers, limits.queue, limits.deadline)
+        let workers = Workers::start(config.workers, limits, metrics.work.clone())
             .map_err(|error| StartError::System(format!("no threads: {error}")))?;
         let room = Room { facts: limits.env_facts, bytes: ENV_BYTES, nodes: ENV_NODES };
         Ok(Arc::new(App {
-            envs: Envs::new(limits.envs, limits.env_idle, room),
+            envs: Envs::new(limits, room, metrics.envs_refused.clone()),
             budget: Budget::default().times(limits.budget),
             bodies: Arc::new(Semaphore::new(limits.bodies.div_ceil(1024))),
             batches: Arc::new(Semaphore::new(limits.batches)),
@@ -87,9 +92,41 @@ impl App {
             resident: AtomicU64::new(0),
             metrics,
             workers,
-            tokens,
+            hosts: tokens.is_none().then(|| Hosts::new(&config)),
+            tokens: tokens.map(RwLock::new),
             config,
         }))
+    }
+
+    /// Who makes a request, by its `Authorization` header.
+    ///
+    /// # Errors
+    /// [`Code::Unauthorized`] when tokens are required and this is none of them.
+    pub fn holder(&self, authorization: Option<&[u8]>) -> Result<Option<Holder>, Problem> {
+        let Some(tokens) = &self.tokens else { return Ok(None) };
+        let holder = tokens.read().unwrap_or_else(PoisonError::into_inner).holder(authorization);
+        if holder.is_some() {
+            return Ok(holder);
+        }
+        Err(Problem::new(Code::Unauthorized, "no bearer token, or one that is not known")
+            .at("header", "Authorization")
+            .expecting("Authorization: Bearer <token>")
+            .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+    }
+
+    /// Reads the file of tokens again; one that cannot be used changes nothing. What a token that is gone has asked before is still answered.
+    pub fn reload_tokens(&self) {
+        let (Some(tokens), Some(path)) = (&self.tokens, &self.config.tokens) else {
+            tracing::info!("there is no file of tokens to read again");
+            return;
+        };
+        match Tokens::load(path) {
+            Ok(new) => {
+                tracing::info!(tokens = new.len(), "the file of tokens was read again");
+                *tokens.write().unwrap_or_else(PoisonError::into_inner) = new;
+            }
+            Err(error) => tracing::error!(error, "the tokens stay as they were"),
+        }
     }
 
     /// Takes no new work from now on.
@@ -157,10 +194,12 @@ impl App {
 
     /// Brings the figures that are looked up, rather than counted, up to date.
     pub fn refresh_metrics(&self) {
-        let (running, queued) = self.workers.load();
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        self.metrics.running.set(number(running));
-        self.metrics.queued.set(number(queued));
+        for lane in Lane::ALL {
+            let (running, queued) = self.workers.load(lane);
+            self.metrics.running.with_label_values(&[lane.name()]).set(number(running));
+            self.metrics.queued.with_label_values(&[lane.name()]).set(number(queued));
+        }
         self.metrics.in_flight.set(number(self.in_flight()));
         self.metrics.envs.set(number(self.envs.expire()));
         self.watch_memory();

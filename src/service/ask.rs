@@ -3,6 +3,7 @@ use super::app::App;
 use super::cache::{Entry, Key, key};
 use super::work::or_bug;
 use crate::decide::{Trace, Verdict};
+use crate::expr::is_cancelled;
 use crate::query::entail::{Question, Settled};
 use crate::query::{self, Ask, Fields, Refusal, Standing};
 use serde_json::Value;
@@ -123,7 +124,8 @@ struct Pending {
     store: Option<Key>,
 }
 
-/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread.
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is cancelled meanwhile,
+/// the answers mean nothing, and nothing of them is kept.
 pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
     let mut answers: Vec<Option<Result<Text, Refusal>>> = Vec::with_capacity(requests.len());
     let mut pending = Vec::new();
@@ -153,16 +155,25 @@ pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, 
     let keys: Vec<Key> = pending.iter().filter_map(|one| one.store).collect();
     let mut entries = app.cache.look_up(&keys).into_iter();
     for one in pending {
+        if is_cancelled() {
+            break;
+        }
         let entry = one.store.and_then(|_| entries.next().flatten());
         let (at, memory) = (one.at, one.memory);
-        let answer = or_bug(|| compute(app, asked, &requests[at], one, entry));
+        let mut found = Found::default();
+        let answer = or_bug(|| compute(app, asked, &requests[at], (one, entry), &mut found));
         let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
-        if let Ok(text) = &answer {
-            app.cache.remember(memory, text.clone());
+        if !is_cancelled() {
+            found.count(app);
+            if let Ok(text) = &answer {
+                app.cache.remember(memory, text.clone());
+            }
         }
         answers[at] = Some(answer);
     }
-    app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    }
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(bug()))).collect()
 }
 
@@ -171,13 +182,41 @@ fn counted_bug(app: &App) -> Refusal {
     bug()
 }
 
+/// How an answer that memory does not have was found.
+#[derive(Default)]
+struct Found {
+    in_store: bool,
+    /// Whether an entry of the store was not believed.
+    rejected: bool,
+    /// The verdict that the engine came to, and its rung.
+    decided: Option<(&'static str, &'static str)>,
+}
+
+impl Found {
+    fn count(&self, app: &App) {
+        match self.in_store {
+            true => app.metrics.hits.with_label_values(&["store"]).inc(),
+            false => app.metrics.misses.inc(),
+        }
+        if self.rejected {
+            app.metrics.rejected.with_label_values(&["check"]).inc();
+        }
+        if let Some((verdict, rung)) = self.decided {
+            app.metrics.decided.with_label_values(&[verdict, rung]).inc();
+            if verdict == "unknown" {
+                app.metrics.exhausted.with_label_values(&["entail"]).inc();
+            }
+        }
+    }
+}
+
 /// Finds one answer that memory does not have.
 fn compute(
     app: &App,
     asked: Asked,
     request: &Fields,
-    one: Pending,
-    entry: Option<Entry>,
+    (one, entry): (Pending, Option<Entry>),
+    found: &mut Found,
 ) -> Result<Text, Refusal> {
     let budget = app.budget.percent(asked.share);
     let fields = match asked.command {
@@ -189,15 +228,17 @@ fn compute(
             if let Some(entry) = entry {
                 question.assume();
                 if let Some(settled) = question.recheck(&entry.certificate) {
-                    app.metrics.hits.with_label_values(&["store"]).inc();
+                    found.in_store = true;
                     return Ok(Text::answer(question.reply(&settled)));
                 }
-                app.metrics.rejected.with_label_values(&["check"]).inc();
+                found.rejected = true;
                 question = Question::read(request)?;
             }
-            app.metrics.misses.inc();
             let settled = question.decide(&budget);
-            count(app, &settled);
+            if is_cancelled() {
+                return Err(Refusal::no_result("cancelled", "the work was cancelled"));
+            }
+            found.decided = Some(decision(&settled));
             if let Some(key) = one.store
                 && let Some(certificate) = question.certificate(&settled)
             {
@@ -213,7 +254,6 @@ fn compute(
             reply
         }
         other => {
-            app.metrics.misses.inc();
             let mut trace = Trace::off();
             match other {
                 Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
@@ -226,20 +266,19 @@ fn compute(
     Ok(Text::answer(fields))
 }
 
-fn count(app: &App, settled: &Settled) {
+/// The verdict and the rung that decided.
+fn decision(settled: &Settled) -> (&'static str, &'static str) {
     let verdict = match &settled.answer.verdict {
         Verdict::Implied { .. } => "implied",
         Verdict::Refuted { .. } => "refuted",
         Verdict::Inconsistent { .. } => "inconsistent",
         Verdict::Unknown { .. } => "unknown",
     };
-    app.metrics.decided.with_label_values(&[verdict, settled.answer.decided_by.name()]).inc();
-    if settled.answer.verdict.is_unknown() {
-        app.metrics.exhausted.with_label_values(&["entail"]).inc();
-    }
+    (verdict, settled.answer.decided_by.name())
 }
 
-/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again.
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing
+/// is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
     standing: &mut Option<Standing>,
@@ -253,9 +292,11 @@ pub fn answer_in(
         Ask::Simplify => "simplify",
         Ask::Bounds => "bounds",
     };
-    app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
+        if is_cancelled() {
+            break;
+        }
         let Some(mut facts) = standing.take() else {
             answers.push(Err(Refusal::no_result("internal", "a bug has left the environment in disorder")));
             continue;
@@ -263,13 +304,16 @@ pub fn answer_in(
         answers.push(match or_bug(|| (facts.ask(ask, request, &budget), facts)) {
             Ok((answer, facts)) => {
                 *standing = Some(facts);
-                if let Ok(fields) = &answer {
+                if let (Ok(fields), false) = (&answer, is_cancelled()) {
                     count_fields(app, fields);
                 }
                 answer.map(Text::answer)
             }
             Err(_) => Err(counted_bug(app)),
         });
+    }
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
     }
     answers
 }

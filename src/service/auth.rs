@@ -1,13 +1,21 @@
 //! Bearer tokens: a file of their hashes says which are known.
 use sha2::{Digest, Sha256};
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use std::path::Path;
+use subtle::{Choice, ConstantTimeEq};
 
 /// A hash of a token.
 type Hash = [u8; 32];
 
-/// Which token a request came with; by this, environments belong to whoever made them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Holder(u32);
+/// Which token a request came with: its hash, so that it stays the same when the file is read again. Environments belong to whoever made them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Holder(pub(super) Hash);
+
+impl std::fmt::Debug for Holder {
+    /// Enough to tell holders apart.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "Holder({:02x}{:02x})", self.0[0], self.0[1])
+    }
+}
 
 /// The known tokens.
 #[derive(Clone, Debug)]
@@ -49,6 +57,21 @@ impl Tokens {
         }
     }
 
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or holds no hashes.
+    pub fn load(path: &Path) -> Result<Tokens, String> {
+        let failed = |error: String| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        Tokens::parse(&text).map_err(|error| failed(error.to_string()))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
     /// Who holds the token of an `Authorization` header, if it is known. Takes the same time whichever token it is, and however much of it
     /// is right.
     pub fn holder(&self, authorization: Option<&[u8]>) -> Option<Holder> {
@@ -58,13 +81,8 @@ impl Tokens {
             return None;
         }
         let hash: Hash = Sha256::digest(token.trim_ascii()).into();
-        let (mut found, mut holder) = (Choice::from(0), 0u32);
-        for (i, known) in self.hashes.iter().enumerate() {
-            let same = known.ct_eq(&hash);
-            holder.conditional_assign(&(i as u32), same);
-            found |= same;
-        }
-        bool::from(found).then_some(Holder(holder))
+        let found = self.hashes.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(&hash));
+        bool::from(found).then_some(Holder(hash))
     }
 }
 
@@ -93,9 +111,10 @@ mod tests {
     fn known_tokens_are_told_apart() {
         let text = format!("# tokens\n{}  ci\n\n{}\n", hash_of("one"), hash_of("two").to_uppercase());
         let tokens = Tokens::parse(&text).unwrap();
+        let holder = |token: &str| Some(Holder(Sha256::digest(token).into()));
         for (header, holder) in [
-            (Some("Bearer one"), Some(Holder(0))),
-            (Some("bearer two"), Some(Holder(1))),
+            (Some("Bearer one"), holder("one")),
+            (Some("bearer two"), holder("two")),
             (Some("Bearer three"), None),
             (Some("Bearer "), None),
             (Some("Basic one"), None),

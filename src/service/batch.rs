@@ -2,10 +2,12 @@
 //! leaves room for others.
 use super::app::App;
 use super::ask::Text;
+use super::auth::Holder;
 use super::envs::Slot;
 use super::intake::{Broken, Lines};
+use super::lanes::Lane;
 use super::problem::{Code, Problem};
-use super::work::Abandoned;
+use crate::expr::is_cancelled;
 use crate::query::{self, Fields, Refusal, Standing};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
@@ -19,8 +21,10 @@ use tokio_stream::wrappers::ReceiverStream;
 
 /// Lines that one piece of work takes at most.
 const CHUNK: usize = 32;
-/// A turn after which others come first.
-const TURN: Duration = Duration::from_millis(100);
+/// A turn of the short lane after which others come first; short enough not to be cancelled.
+const SHORT_TURN: Duration = Duration::from_millis(5);
+/// A turn of the long lane.
+const LONG_TURN: Duration = Duration::from_millis(100);
 /// Lines of one request that the engine answers in one go.
 const STRIDE: usize = 8;
 
@@ -36,6 +40,8 @@ pub struct Batch {
     pub answers: Answers,
     /// The environment, if it is put to one; then one piece of work is done after the other.
     pub env: Option<Slot>,
+    /// Whose it is.
+    pub holder: Option<Holder>,
     /// How long the answer to one line may take.
     pub deadline: Option<Duration>,
 }
@@ -127,62 +133,77 @@ async fn send(app: &App, out: &Out, text: Bytes) -> bool {
 }
 
 async fn chunk_answers(app: Arc<App>, batch: Batch, lines: Vec<Bytes>) -> Result<Vec<u8>, Problem> {
-    let (mut text, mut lines) = (Vec::new(), lines);
+    let (mut text, mut lines, mut lane) = (Vec::new(), lines, Lane::Short);
     while !lines.is_empty() {
         app.has_memory()?;
         let guard = match &batch.env {
             Some(slot) => Some(Arc::clone(slot).lock_owned().await),
             None => None,
         };
-        let place = app.workers.admit_later().await?;
-        let (state, answers) = (Arc::clone(&app), Arc::clone(&batch.answers));
-        let turn = move |abandoned: &Abandoned| {
+        let place = app.workers.admit_later(lane, batch.holder).await?;
+        let (state, answers, left) = (Arc::clone(&app), Arc::clone(&batch.answers), lines.len());
+        let turn = move || {
             let mut guard = guard;
             let mut nobody = None;
             let standing = guard.as_deref_mut().unwrap_or(&mut nobody);
-            take_turn(&state, standing, &*answers, lines, text, abandoned)
+            let length = if lane == Lane::Short { SHORT_TURN } else { LONG_TURN };
+            take_turn(&state, standing, &*answers, lines, (text, length))
         };
-        (text, lines) = app.workers.run(place, batch.deadline, turn).await?;
+        (text, lines) = app.workers.turn(place, batch.deadline, turn).await?;
+        // Lines that are too much for a turn of the short lane get one of the long lane.
+        let is_stuck = lane == Lane::Short && lines.len() == left;
+        lane = if is_stuck { Lane::Long } else { Lane::Short };
+        app.metrics.work.moved.inc_by(u64::from(is_stuck));
     }
     Ok(text)
 }
 
-/// Answers lines for the length of a turn; returns the text of the answers and the lines left.
+/// Answers lines for the length of a turn, at least some unless it is cancelled; returns the text of the answers and the lines left.
 fn take_turn(
     app: &App,
     standing: &mut Option<Standing>,
     answers: &Answering,
     mut lines: Vec<Bytes>,
-    mut text: Vec<u8>,
-    abandoned: &Abandoned,
+    (mut text, length): (Vec<u8>, Duration),
 ) -> (Vec<u8>, Vec<Bytes>) {
     let start = Instant::now();
-    while !lines.is_empty() && start.elapsed() < TURN {
-        abandoned.stop_if_true();
-        let some: Vec<Bytes> = lines.drain(..STRIDE.min(lines.len())).collect();
-        let (mut ids, mut requests, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
-        for line in &some {
-            match query::parse_line(line) {
-                Ok(mut request) => {
-                    ids.push(request.remove("id").unwrap_or_default());
-                    requests.push(request);
-                    refusals.push(None);
-                }
-                Err(refusal) => refusals.push(Some(refusal)),
-            }
+    while !lines.is_empty() && start.elapsed() < length {
+        let some = &lines[..STRIDE.min(lines.len())];
+        let answered = answer_lines(app, standing, answers, some);
+        if is_cancelled() {
+            break;
         }
-        let mut answered = ids.iter().zip(answers(app, standing, &requests));
-        for refusal in refusals {
-            match refusal {
-                Some(refusal) => Text::refusal(refusal).write(&serde_json::Value::Null, &mut text),
-                None => match answered.next() {
-                    Some((id, Ok(answer))) => answer.write(id, &mut text),
-                    Some((id, Err(refusal))) => Text::refusal(refusal).write(id, &mut text),
-                    None => continue,
-                },
-            }
-            text.push(b'\n');
-        }
+        text.extend_from_slice(&answered);
+        lines.drain(..STRIDE.min(lines.len()));
     }
     (text, lines)
+}
+
+/// The text of the answers to some lines.
+fn answer_lines(app: &App, standing: &mut Option<Standing>, answers: &Answering, lines: &[Bytes]) -> Vec<u8> {
+    let (mut ids, mut requests, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
+    for line in lines {
+        match query::parse_line(line) {
+            Ok(mut request) => {
+                ids.push(request.remove("id").unwrap_or_default());
+                requests.push(request);
+                refusals.push(None);
+            }
+            Err(refusal) => refusals.push(Some(refusal)),
+        }
+    }
+    let mut text = Vec::new();
+    let mut answered = ids.iter().zip(answers(app, standing, &requests));
+    for refusal in refusals {
+        match refusal {
+            Some(refusal) => Text::refusal(refusal).write(&serde_json::Value::Null, &mut text),
+            None => match answered.next() {
+                Some((id, Ok(answer))) => answer.write(id, &mut text),
+                Some((id, Err(refusal))) => Text::refusal(refusal).write(id, &mut text),
+                None => continue,
+            },
+        }
+        text.push(b'\n');
+    }
+    text
 }

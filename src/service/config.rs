@@ -1,5 +1,4 @@
 //! How the service is set up: where it listens, what it accepts, where verdicts are kept.
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,12 +39,18 @@ pub struct Limits {
     pub line: usize,
     /// Queries of one batch.
     pub queries: u64,
-    /// Requests that wait for a worker; more are told to come back.
+    /// Requests that wait for a worker of a lane; more are told to come back.
     pub queue: usize,
+    /// How long work may take in the short lane before it is begun anew in the long one.
+    pub short: Duration,
     /// Batches at once.
     pub batches: usize,
     /// Connections at once.
     pub connections: usize,
+    /// Connections at once without a request in progress; of more, the one that has been idle longest is closed.
+    pub idle: usize,
+    /// How long a connection may take to send the head of a request, from when it could begin.
+    pub head: Duration,
     /// How many times the usual work a question may take.
     pub budget: u32,
     /// How long a question may take before its answer is given up.
@@ -54,6 +59,8 @@ pub struct Limits {
     pub patience: Duration,
     /// Environments at once.
     pub envs: usize,
+    /// Environments at once of one token.
+    pub token_envs: usize,
     /// Symbols and facts of one environment.
     pub env_facts: usize,
     /// How long an environment lives without being used.
@@ -76,12 +83,16 @@ impl Default for Limits {
             line: 1 << 20,
             queries: 1_000_000,
             queue: 256,
+            short: Duration::from_millis(20),
             batches: 64,
             connections: 4096,
+            idle: 1024,
+            head: Duration::from_secs(20),
             budget: 1,
             deadline: Duration::from_secs(60),
             patience: Duration::from_secs(30),
             envs: 1000,
+            token_envs: 100,
             env_facts: 10_000,
             env_idle: Duration::from_secs(900),
             memory: 4 << 30,
@@ -94,13 +105,15 @@ impl Default for Limits {
 /// The whole set-up.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen.
-    pub listen: SocketAddr,
+    /// Where to listen: an address or a name, with a port.
+    pub listen: String,
+    /// Names under which the service may be asked where it is not protected by tokens, beside those of loopback.
+    pub hosts: Vec<String>,
     /// The file of the hashes of tokens; required to listen elsewhere than on loopback.
     pub tokens: Option<PathBuf>,
     /// Where verdicts are kept.
     pub cache: CacheAt,
-    /// Threads that answer questions.
+    /// Threads that answer questions; as many again work on what takes long.
     pub workers: usize,
     /// How long accepted work may take after the signal to stop.
     pub drain: Duration,
@@ -113,7 +126,8 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8077)),
+            listen: "127.0.0.1:8077".to_string(),
+            hosts: Vec::new(),
             tokens: None,
             cache: CacheAt::Memory,
             workers: std::thread::available_parallelism().map_or(2, usize::from),

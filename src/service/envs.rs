@@ -1,7 +1,9 @@
 //! Environments: facts that an exporter adds to while it traces, and puts questions to. They expire when they are not used.
 use super::auth::Holder;
+use super::config::Limits;
 use super::problem::{Code, Problem};
 use crate::query::{Room, Standing};
+use prometheus::IntCounterVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,14 +21,18 @@ struct Env {
 pub struct Envs {
     known: Mutex<HashMap<String, Env>>,
     most: usize,
+    /// The most of one token.
+    share: usize,
     idle: Duration,
     room: Room,
+    refused: IntCounterVec,
 }
 
 impl Envs {
-    /// No environments.
-    pub fn new(most: usize, idle: Duration, room: Room) -> Envs {
-        Envs { known: Mutex::default(), most, idle, room }
+    /// No environments. What is refused is counted.
+    pub fn new(limits: &Limits, room: Room, refused: IntCounterVec) -> Envs {
+        let Limits { envs: most, token_envs: share, env_idle: idle, .. } = *limits;
+        Envs { known: Mutex::default(), most, share, idle, room, refused }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Env>> {
@@ -47,7 +53,7 @@ impl Envs {
     /// Makes an environment and returns its name, which cannot be guessed.
     ///
     /// # Errors
-    /// When there are as many as allowed.
+    /// When there are as many as allowed, in all or of this token.
     pub fn make(&self, standing: Standing, owner: Option<Holder>) -> Result<String, Problem> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random)
@@ -55,14 +61,22 @@ impl Envs {
         let id: String = random.iter().map(|b| format!("{b:02x}")).collect();
         self.expire();
         let mut known = self.lock();
+        let own = known.values().filter(|env| env.owner == owner).count();
+        if owner.is_some() && own >= self.share {
+            return Err(self.refuse("token", &format!("there are {own} environments of this token")));
+        }
         if known.len() >= self.most {
-            let detail =
-                format!("there are {} environments; delete some, or wait until some expire", known.len());
-            return Err(Problem::new(Code::TooManyEnvs, detail).retry_after(30));
+            return Err(self.refuse("all", &format!("there are {} environments", known.len())));
         }
         let slot = Arc::new(tokio::sync::Mutex::new(Some(standing)));
         known.insert(id.clone(), Env { slot, owner, used: Instant::now() });
         Ok(id)
+    }
+
+    fn refuse(&self, of: &str, why: &str) -> Problem {
+        self.refused.with_label_values(&[of]).inc();
+        let detail = format!("{why}; delete some, or wait until some expire");
+        Problem::new(Code::TooManyEnvs, detail).at("of", of).retry_after(30)
     }
 
     /// The environment of this name, if it is the holder's own.

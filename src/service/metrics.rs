@@ -1,8 +1,19 @@
 //! Figures for Prometheus.
+use super::work::Counts;
 use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
+    Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
+use std::env::consts::{ARCH, OS};
 use std::time::Duration;
+
+/// The optional features that are built in.
+const FEATURES: &str = match (cfg!(feature = "smt"), cfg!(feature = "cli")) {
+    (true, true) => "smt,cli,service",
+    (true, false) => "smt,service",
+    (false, true) => "cli,service",
+    (false, false) => "service",
+};
 
 /// The bounds of the histogram of latencies, in seconds.
 const LATENCIES: &[f64] =
@@ -35,14 +46,22 @@ pub struct Metrics {
     pub panics: IntCounter,
     /// Environments.
     pub envs: IntGauge,
-    /// Pieces of work that run.
-    pub running: IntGauge,
-    /// Pieces of work that wait.
-    pub queued: IntGauge,
+    /// Environments not made because there were too many, by whose: of one `token`, or of `all`.
+    pub envs_refused: IntCounterVec,
+    /// Pieces of work that run, by lane.
+    pub running: IntGaugeVec,
+    /// Pieces of work that wait, by lane.
+    pub queued: IntGaugeVec,
+    /// What became of pieces of work.
+    pub work: Counts,
     /// Requests that were accepted and not answered yet.
     pub in_flight: IntGauge,
     /// Connections.
     pub connections: IntGauge,
+    /// Connections without a request in progress.
+    pub idle: IntGauge,
+    /// Connections closed to make room, by reason: `idle`, or `refused` where none was idle.
+    pub closed: IntCounterVec,
     /// Bytes of memory in use.
     pub resident: IntGauge,
 }
@@ -69,6 +88,13 @@ impl Metrics {
             registry.register(Box::new(metric.clone()))?;
             prometheus::Result::Ok(metric)
         };
+        let gauges = |name: &str, help: &str, labels: &[&str]| {
+            let metric = IntGaugeVec::new(Opts::new(format!("sizewise_{name}"), help), labels)?;
+            registry.register(Box::new(metric.clone()))?;
+            prometheus::Result::Ok(metric)
+        };
+        let build = gauges("build_info", "1, with what was built.", &["version", "features", "os", "arch"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION"), FEATURES, OS, ARCH]).set(1);
         let seconds = HistogramVec::new(
             HistogramOpts::new(
                 "sizewise_request_seconds",
@@ -97,19 +123,43 @@ impl Metrics {
                 &["reason"],
             )?,
             unwritten: counter("cache_unwritten_total", "Answers that did not reach the store.")?,
-            store_up: gauge(
-                "cache_store_up",
+            store_up: IntGauge::new(
+                "sizewise_cache_store_up",
                 "1 if the store of the cache answers, 0 if only memory is left.",
             )?,
             panics: counter("panics_total", "Bugs come upon while answering.")?,
             envs: gauge("envs", "Environments that live.")?,
-            running: gauge("work_running", "Pieces of work that run.")?,
-            queued: gauge("work_queued", "Pieces of work that wait.")?,
+            envs_refused: counters(
+                "envs_refused_total",
+                "Environments not made because there were too many, of one token or of all.",
+                &["of"],
+            )?,
+            running: gauges("work_running", "Pieces of work that run.", &["lane"])?,
+            queued: gauges("work_queued", "Pieces of work that wait.", &["lane"])?,
+            work: Counts {
+                moved: counter("work_moved_total", "Pieces of work moved to the long lane.")?,
+                late: counter("work_late_total", "Pieces of work cancelled at their deadline.")?,
+            },
             in_flight: gauge("in_flight", "Requests accepted and not answered yet.")?,
             connections: gauge("connections", "Open connections.")?,
+            idle: gauge("connections_idle", "Open connections without a request in progress.")?,
+            closed: counters(
+                "connections_closed_total",
+                "Connections closed because there were too many: idle ones, or new ones refused.",
+                &["why"],
+            )?,
             resident: gauge("resident_bytes", "Bytes of memory in use.")?,
             registry,
         })
+    }
+
+    /// Shows whether the store of the cache answers; not called where the cache has no store.
+    ///
+    /// # Errors
+    /// When it is shown already.
+    pub fn show_store(&self) -> prometheus::Result<()> {
+        self.store_up.set(1);
+        self.registry.register(Box::new(self.store_up.clone()))
     }
 
     /// Counts a request.

@@ -21,6 +21,8 @@ pub enum Code {
     Unauthorized,
     /// A page of another site asks.
     CrossSite,
+    /// The request names a host that is not this service.
+    UnknownHost,
     /// There is nothing at this path.
     NotFound,
     /// There is no such environment (any more).
@@ -63,11 +65,12 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 23] = [
+    pub const ALL: [Code; 24] = [
         Code::NotJson,
         Code::BrokenBody,
         Code::Unauthorized,
         Code::CrossSite,
+        Code::UnknownHost,
         Code::NotFound,
         Code::UnknownEnv,
         Code::MethodNotAllowed,
@@ -96,6 +99,7 @@ impl Code {
             Code::BrokenBody => (400, "broken-body", "The body breaks off or is malformed"),
             Code::Unauthorized => (401, "unauthorized", "A known bearer token is required"),
             Code::CrossSite => (403, "cross-site", "Pages of other sites may not ask"),
+            Code::UnknownHost => (403, "unknown-host", "The request names another host"),
             Code::NotFound => (404, "not-found", "There is nothing at this path"),
             Code::UnknownEnv => (404, "unknown-env", "There is no such environment, or no longer"),
             Code::MethodNotAllowed => (405, "method-not-allowed", "This path takes other methods"),

@@ -93,17 +93,11 @@ fn request_id(request: &Request) -> HeaderValue {
 /// Whether the request is let through, and by whom it is made.
 fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let mut holder = None;
+    if let Some(hosts) = &app.hosts {
+        hosts.admit(request.uri(), request.headers())?;
+    }
     if !docs::is_open(request.uri().path()) {
-        if let Some(tokens) = &app.tokens {
-            let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-            holder = tokens.holder(given);
-            if holder.is_none() {
-                return Err(Problem::new(Code::Unauthorized, "no bearer token, or one that is not known")
-                    .at("header", "Authorization")
-                    .expecting("Authorization: Bearer <token>")
-                    .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
-            }
-        }
+        holder = app.holder(request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes))?;
         // Pages of other sites can send forms to a service on loopback, though they cannot read the answer.
         let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
         if request.method() != Method::GET && matches!(site, Some(b"cross-site" | b"same-site")) {
@@ -157,7 +151,8 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
         }
         code
     });
-    log(&id, &method, endpoint, &response, took, code);
+    let is_draining = app.is_draining();
+    log(&id, &method, endpoint, &response, took, (code, is_draining));
     finish(&mut response, id);
     response
 }
@@ -168,11 +163,13 @@ fn log(
     endpoint: &str,
     response: &Response,
     took: Duration,
-    code: Option<Code>,
+    (code, is_draining): (Option<Code>, bool),
 ) {
     let (id, status) = (id.to_str().unwrap_or_default(), response.status().as_u16());
     let (ms, code) = (took.as_secs_f64() * 1e3, code.map_or("", Code::name));
-    if status >= 500 {
+    // Stopping is no failure: neither what is refused meanwhile, nor that `/readyz` says so.
+    let is_expected = is_draining && status == 503;
+    if status >= 500 && !is_expected {
         tracing::error!(request_id = id, %method, endpoint, status, ms, code, "request");
     } else if status >= 400 || took > SLOW {
         tracing::info!(request_id = id, %method, endpoint, status, ms, code, "request");

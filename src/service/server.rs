@@ -2,22 +2,16 @@
 use super::app::{App, StartError};
 use super::auth::Tokens;
 use super::config::Config;
-use super::{log, router};
-use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use super::connections::{self, Connections};
+use super::{listen, log, router};
+use futures_util::future::join_all;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
-/// How long a client may take to send the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(20);
-/// The most bytes of a request's head.
-const HEAD_BYTES: usize = 64 << 10;
 /// How long connections may take to end once everything is answered.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often idle environments and memory are looked after.
@@ -30,7 +24,8 @@ const IO_THREADS: usize = 2;
 /// # Errors
 /// When it cannot start.
 pub fn run(config: Config) -> Result<(), StartError> {
-    let tokens = tokens(&config)?;
+    let addresses = listen::resolve(&config.listen)?;
+    let tokens = tokens(&config, &addresses)?;
     let _log = log::start(&config.log).map_err(StartError::Usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(IO_THREADS)
@@ -38,47 +33,55 @@ pub fn run(config: Config) -> Result<(), StartError> {
         .build()
         .map_err(|error| StartError::System(error.to_string()))?;
     let app = App::new(config, tokens)?;
-    let result = runtime.block_on(serve(Arc::clone(&app)));
+    let result = runtime.block_on(serve(Arc::clone(&app), &addresses));
     app.cache.flush();
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
 }
 
 /// The tokens of the file; there is one if the service is to be reached from elsewhere.
-fn tokens(config: &Config) -> Result<Option<Tokens>, StartError> {
-    let Some(path) = &config.tokens else {
-        if config.listen.ip().is_loopback() {
-            return Ok(None);
-        }
-        let message = format!(
-            "to listen on {}, give --tokens FILE with hashes of bearer tokens; only loopback is served without",
-            config.listen
-        );
-        return Err(StartError::Usage(message));
-    };
-    let failed = |error: String| StartError::Usage(format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    Tokens::parse(&text).map(Some).map_err(|error| failed(error.to_string()))
+fn tokens(config: &Config, addresses: &[SocketAddr]) -> Result<Option<Tokens>, StartError> {
+    if let Some(path) = &config.tokens {
+        return Tokens::load(path).map(Some).map_err(StartError::Usage);
+    }
+    if addresses.iter().all(|address| address.ip().is_loopback()) {
+        return Ok(None);
+    }
+    let message = format!(
+        "to listen on {}, give --tokens FILE with hashes of bearer tokens; only loopback is served without",
+        config.listen
+    );
+    Err(StartError::Usage(message))
 }
 
-async fn serve(app: Arc<App>) -> Result<(), StartError> {
-    let system = |error: std::io::Error| StartError::System(error.to_string());
-    let listener = TcpListener::bind(app.config.listen)
-        .await
-        .map_err(|error| StartError::System(format!("{}: {error}", app.config.listen)))?;
-    let address = listener.local_addr().map_err(system)?;
-    let (mut term, mut int) =
-        (signal(SignalKind::terminate()).map_err(system)?, signal(SignalKind::interrupt()).map_err(system)?);
+/// The files that the process may have open: as many as the system lets it.
+fn raise_open_files() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where it cannot be raised, there are fewer connections.
+    let current = if setrlimit(Resource::Nofile, raised).is_ok() { limit.maximum } else { limit.current };
+    current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+async fn serve(app: Arc<App>, addresses: &[SocketAddr]) -> Result<(), StartError> {
+    let signal = |kind| signal(kind).map_err(|error| StartError::System(error.to_string()));
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let hangups = signal(SignalKind::hangup())?;
+    let listeners = listen::bind(addresses).await?;
     let (cache, _) = app.cache.state();
-    tracing::info!(%address, workers = app.config.workers, cache, "listening");
-    let care = tokio::spawn(care(Arc::clone(&app)));
+    for listener in &listeners {
+        let address = listener.local_addr().map_err(|error| StartError::System(error.to_string()))?;
+        tracing::info!(%address, workers = app.config.workers, cache, "listening");
+    }
+    let care = [tokio::spawn(care(Arc::clone(&app))), tokio::spawn(reload(Arc::clone(&app), hangups))];
     let router = router(Arc::clone(&app));
-    let connections = Connections {
-        graceful: GracefulShutdown::new(),
-        free: Arc::new(Semaphore::new(app.config.limits.connections)),
-    };
+    let connections = Connections::new(&app, raise_open_files());
+    let (alive, mut ended) = mpsc::channel(1);
+    let accepting =
+        || join_all(listeners.iter().map(|l| connections::accept(&connections, l, &router, &alive)));
     tokio::select! {
-        () = accept(&app, &listener, &router, &connections) => {}
+        _ = accepting() => {}
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
@@ -86,18 +89,28 @@ async fn serve(app: Arc<App>) -> Result<(), StartError> {
     app.drain();
     // Whoever comes now is told so, as long as there is anything to finish.
     tokio::select! {
-        () = accept(&app, &listener, &router, &connections) => {}
+        _ = accepting() => {}
         () = app.until_idle() => {}
         () = tokio::time::sleep(app.config.drain) => {
             tracing::warn!(in_flight = app.in_flight(), "the time to finish is over");
         }
     }
-    drop(listener);
+    drop((listeners, alive));
+    connections.stop();
     // An answer that takes no end is cut off.
-    let _ = tokio::time::timeout(LAST_WORDS, connections.graceful.shutdown()).await;
-    care.abort();
+    let _ = tokio::time::timeout(LAST_WORDS, ended.recv()).await;
+    care.iter().for_each(JoinHandle::abort);
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Reads the tokens again at each SIGHUP.
+async fn reload(app: Arc<App>, mut hangups: Signal) {
+    while hangups.recv().await.is_some() {
+        let app = Arc::clone(&app);
+        // Files may take their time.
+        let _ = tokio::task::spawn_blocking(move || app.reload_tokens()).await;
+    }
 }
 
 /// Looks after environments, memory and the cache's store.
@@ -111,49 +124,4 @@ async fn care(app: Arc<App>) {
         // The store may take its time.
         let _ = tokio::task::spawn_blocking(move || cache.probe()).await;
     }
-}
-
-/// What all connections share.
-struct Connections {
-    graceful: GracefulShutdown,
-    free: Arc<Semaphore>,
-}
-
-async fn accept(app: &Arc<App>, listener: &TcpListener, router: &Router, connections: &Connections) {
-    loop {
-        let Ok(permit) = Arc::clone(&connections.free).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => connection(app, stream, router, connections, permit),
-            Err(error) => {
-                // Too many open files, most likely: some may be closed by then.
-                tracing::warn!(%error, "no connection was accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-fn connection(
-    app: &Arc<App>,
-    stream: TcpStream,
-    router: &Router,
-    connections: &Connections,
-    permit: tokio::sync::OwnedSemaphorePermit,
-) {
-    // Answers are small: they are not to wait for more.
-    let _ = stream.set_nodelay(true);
-    let serving = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
-    let watched = connections.graceful.watch(serving);
-    let app = Arc::clone(app);
-    app.metrics.connections.inc();
-    tokio::spawn(async move {
-        // A client that leaves is no error of ours.
-        let _ = watched.await;
-        app.metrics.connections.dec();
-        drop(permit);
-    });
 }

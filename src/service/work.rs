@@ -1,279 +1,398 @@
-//! The threads that answer questions: few, with deep stacks, behind a queue with a bound. A panic ends the question, not the thread.
+//! The work of requests: begun in the short lane, begun anew in the long one if it takes too long there, cancelled at its deadline. A panic
+//! ends the work, not the thread.
+use super::auth::Holder;
+use super::config::Limits;
+use super::lanes::Lane;
 use super::problem::{Code, Problem};
-use std::collections::VecDeque;
+use super::threads::Threads;
+use crate::expr::CancelToken;
+use prometheus::IntCounter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// Thrown through the engine where work that nobody waits for is given up.
-struct GivenUp;
-
-/// Says to the work of a request that nobody waits for it any more.
-#[derive(Clone, Debug, Default)]
-pub struct Abandoned(Arc<AtomicBool>);
-
-impl Abandoned {
-    /// Whether that is so.
-    pub fn is_true(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Ends the work at hand if nobody waits for it. To be called on a worker's thread only.
-    pub fn stop_if_true(&self) {
-        if self.is_true() {
-            // No message is printed, and nothing is counted as a bug: the worker takes it up.
-            std::panic::resume_unwind(Box::new(GivenUp));
-        }
-    }
-}
+/// Requests of more bytes are long work from the start.
+const SHORT_BYTES: usize = 64 << 10;
 
 /// A bug of the engine's that some work came upon.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bug;
 
-/// The result of some work, or that it came upon a bug. To be called on a worker's thread only.
+/// The result of some work, or that it came upon a bug.
 ///
 /// # Errors
 /// When the work panics.
 pub fn or_bug<T>(work: impl FnOnce() -> T) -> Result<T, Bug> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        if panic.is::<GivenUp>() {
-            std::panic::resume_unwind(panic);
-        }
-        Bug
-    })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Bug)
 }
 
-/// Sets the sign when the one who waits is gone.
-struct Waiting(Abandoned);
+/// A piece of work: whose it is, how much it is about, and how long it may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Job {
+    /// Whose token it came with.
+    pub holder: Option<Holder>,
+    /// The bytes of the request.
+    pub bytes: usize,
+    /// How long it may take; at most the service's own limit.
+    pub deadline: Option<Duration>,
+}
+
+impl Job {
+    /// The lane to begin in.
+    fn lane(&self) -> Lane {
+        if self.bytes > SHORT_BYTES { Lane::Long } else { Lane::Short }
+    }
+}
+
+/// Cancels the work when the one who waits is gone.
+struct Waiting(CancelToken);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
+        self.0.cancel();
     }
 }
 
-type Job = Box<dyn FnOnce() + Send>;
-
-/// Of so many jobs taken, one is a turn of a batch, if any waits; the others are single questions.
-const BATCH_EVERY: u32 = 4;
-
-#[derive(Default)]
-struct Queue {
-    /// Single questions, for which somebody waits.
-    single: VecDeque<Job>,
-    /// Turns of batches.
-    batch: VecDeque<Job>,
-    taken: u32,
-    closed: bool,
+/// What became of work that can be begun anew.
+enum Ended<T, W> {
+    /// It has a result.
+    Done(T),
+    /// It was cancelled: the work, to be begun anew.
+    Cancelled(W),
+    /// It panicked.
+    Panicked,
 }
 
-impl Queue {
-    fn take(&mut self) -> Option<Job> {
-        self.taken = self.taken.wrapping_add(1);
-        let (first, second) = match self.taken % BATCH_EVERY {
-            0 => (&mut self.batch, &mut self.single),
-            _ => (&mut self.single, &mut self.batch),
-        };
-        first.pop_front().or_else(|| second.pop_front())
-    }
-}
-
-struct Shared {
-    queue: Mutex<Queue>,
-    woken: Condvar,
-    running: AtomicUsize,
-}
-
-impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        // Jobs do not run while the queue is locked, so it is whole even then.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn next(&self) -> Option<Job> {
-        let mut queue = self.lock();
-        loop {
-            match queue.take() {
-                Some(job) => return Some(job),
-                None if queue.closed => return None,
-                None => queue = self.woken.wait(queue).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
+/// The right to have one task wait or run in a lane.
+pub struct Place {
+    permit: OwnedSemaphorePermit,
+    lane: Lane,
+    holder: Option<Holder>,
+    /// Whether it is for a turn of a batch.
+    is_batch: bool,
 }
 
 /// The workers.
 pub struct Workers {
-    shared: Arc<Shared>,
-    admitted: Arc<Semaphore>,
+    threads: Arc<Threads>,
+    short: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+    /// The most single questions of one token that may wait in a lane.
+    share: usize,
     deadline: Duration,
+    counts: Counts,
 }
 
-/// The right to have one piece of work done or queued.
-pub struct Place {
-    permit: OwnedSemaphorePermit,
-    /// Whether it is a turn of a batch.
-    batch: bool,
+/// What became of pieces of work.
+#[derive(Clone)]
+pub struct Counts {
+    /// Those that were moved to the long lane.
+    pub moved: IntCounter,
+    /// Those that passed their deadline.
+    pub late: IntCounter,
 }
 
 impl Workers {
-    /// Starts `threads` workers behind a queue for `queue` pieces of work.
+    /// Starts `threads` workers for each lane, behind queues of their own.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn start(threads: usize, queue: usize, deadline: Duration) -> std::io::Result<Workers> {
-        let shared =
-            Arc::new(Shared { queue: Mutex::default(), woken: Condvar::new(), running: AtomicUsize::new(0) });
-        for n in 0..threads.max(1) {
-            let shared = Arc::clone(&shared);
-            std::thread::Builder::new().name(format!("worker-{n}")).stack_size(crate::STACK_BYTES).spawn(
-                move || {
-                    while let Some(job) = shared.next() {
-                        shared.running.fetch_add(1, Ordering::Relaxed);
-                        // Jobs catch their own panics; this keeps the thread whatever happens.
-                        let _ = catch_unwind(AssertUnwindSafe(job));
-                        shared.running.fetch_sub(1, Ordering::Relaxed);
-                    }
-                },
-            )?;
-        }
-        let places = threads.max(1) + queue;
-        Ok(Workers { shared, admitted: Arc::new(Semaphore::new(places)), deadline })
+    pub fn start(threads: usize, limits: &Limits, counts: Counts) -> std::io::Result<Workers> {
+        let (threads, Limits { queue, deadline, short, .. }) = (threads.max(1), *limits);
+        let places = || Arc::new(Semaphore::new(threads + queue));
+        Ok(Workers {
+            short: places(),
+            long: places(),
+            share: queue.div_ceil(2).max(1),
+            threads: Threads::start(threads, short)?,
+            deadline,
+            counts,
+        })
     }
 
-    /// A place in the queue, if there is one.
+    fn places(&self, lane: Lane) -> Arc<Semaphore> {
+        Arc::clone(match lane {
+            Lane::Short => &self.short,
+            Lane::Long => &self.long,
+        })
+    }
+
+    /// A place in a lane, if there is one.
     ///
     /// # Errors
-    /// [`Code::Busy`] when the queue is full.
-    pub fn admit(&self) -> Result<Place, Problem> {
-        Arc::clone(&self.admitted)
-            .try_acquire_owned()
-            .map(|permit| Place { permit, batch: false })
-            .map_err(|_| Problem::new(Code::Busy, "the queue is full").retry_after(1))
+    /// [`Code::Busy`] when the queue is full, or half of it with work of the same token.
+    pub fn admit(&self, lane: Lane, holder: Option<Holder>) -> Result<Place, Problem> {
+        let busy = |why: &str| Problem::new(Code::Busy, why).retry_after(1);
+        if holder.is_some() && self.threads.waiting(lane, |queue| queue.singles_of(holder)) >= self.share {
+            return Err(busy("as many requests with this token are waiting as may be"));
+        }
+        let permit = self.places(lane).try_acquire_owned().map_err(|_| busy("the queue is full"))?;
+        Ok(Place { permit, lane, holder, is_batch: false })
     }
 
-    /// A place in the queue for a turn of a batch, as soon as there is one.
+    /// A place for a turn of a batch, as soon as there is one.
     ///
     /// # Errors
     /// When there will be none any more.
-    pub async fn admit_later(&self) -> Result<Place, Problem> {
-        let permit = Arc::clone(&self.admitted).acquire_owned().await;
-        permit
-            .map(|permit| Place { permit, batch: true })
-            .map_err(|_| Problem::new(Code::Draining, "the queue is closed"))
+    pub async fn admit_later(&self, lane: Lane, holder: Option<Holder>) -> Result<Place, Problem> {
+        let permit = self.places(lane).acquire_owned().await;
+        let permit = permit.map_err(|_| Problem::new(Code::Draining, "the queue is closed"))?;
+        Ok(Place { permit, lane, holder, is_batch: true })
     }
 
-    /// The pieces of work that run, and those that wait.
-    pub fn load(&self) -> (usize, usize) {
-        let queue = self.shared.lock();
-        (self.shared.running.load(Ordering::Relaxed), queue.single.len() + queue.batch.len())
+    /// The pieces of work of a lane that run, and those that wait.
+    pub fn load(&self, lane: Lane) -> (usize, usize) {
+        self.threads.load(lane)
     }
 
-    /// Has a worker do something, and waits for the result.
+    /// How long something may take.
+    fn limit(&self, deadline: Option<Duration>) -> Duration {
+        deadline.map_or(self.deadline, |asked| asked.min(self.deadline))
+    }
+
+    /// Has workers do something, and waits for the result. The work may be cancelled and begun anew: what it did until then must not matter.
+    ///
+    /// # Errors
+    /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics, [`Code::Busy`] when too much is waiting.
+    pub async fn run<T, W>(&self, job: Job, mut work: W) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        W: FnMut() -> T + Send + 'static,
+    {
+        let limit = self.limit(job.deadline);
+        let until = Instant::now() + limit;
+        let mut lane = job.lane();
+        loop {
+            let place = self.admit(lane, job.holder)?;
+            let attempt = self.put(place, move |threads, token| {
+                let mut work = work;
+                let result = threads.watched(lane, Some(token.clone()), || {
+                    catch_unwind(AssertUnwindSafe(|| token.during(&mut work)))
+                });
+                match result {
+                    Err(_) => Ended::Panicked,
+                    Ok(_) if token.is_cancelled() => Ended::Cancelled(work),
+                    Ok(result) => Ended::Done(result),
+                }
+            });
+            work = match timeout_at(until, attempt).await {
+                Ok(Some(Ended::Done(result))) => return Ok(result),
+                Ok(Some(Ended::Cancelled(again))) => again,
+                Ok(Some(Ended::Panicked) | None) => return Err(bug()),
+                Err(_) => return Err(self.too_late(limit)),
+            };
+            lane = Lane::Long;
+            self.counts.moved.inc();
+        }
+    }
+
+    /// Has a worker do something that cannot be begun anew, and waits for the result. It is not cancelled once it has begun.
+    ///
+    /// # Errors
+    /// As [`Workers::run`].
+    pub async fn run_once<T: Send + 'static>(
+        &self,
+        job: Job,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let lane = job.lane();
+        let place = self.admit(lane, job.holder)?;
+        let attempt = self.put(place, move |threads, _| threads.watched(lane, None, || or_bug(work)));
+        self.settle(self.limit(job.deadline), attempt).await
+    }
+
+    /// Has a worker do a turn of a batch, and waits for the result. A turn sees by itself whether it was cancelled, and leaves the rest.
     ///
     /// # Errors
     /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics.
-    pub async fn run<T: Send + 'static>(
+    pub async fn turn<T: Send + 'static>(
         &self,
         place: Place,
         deadline: Option<Duration>,
-        work: impl FnOnce(&Abandoned) -> T + Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let abandoned = Abandoned::default();
-        let _waiting = Waiting(abandoned.clone());
-        let (done, result) = oneshot::channel();
-        let (permit, batch) = (place.permit, place.batch);
-        let job: Job = Box::new(move || {
-            let _permit = permit;
-            if !abandoned.is_true() {
-                let result = catch_unwind(AssertUnwindSafe(|| work(&abandoned)));
-                // Whoever has gone does not want the result.
-                let _ = done.send(result.map_err(|panic| panic.is::<GivenUp>()));
-            }
+        let lane = place.lane;
+        let attempt = self.put(place, move |threads, token| {
+            threads.watched(lane, Some(token.clone()), || or_bug(|| token.during(work)))
         });
-        {
-            let mut queue = self.shared.lock();
-            let lane = if batch { &mut queue.batch } else { &mut queue.single };
-            lane.push_back(job);
-        }
-        self.shared.woken.notify_one();
-        let deadline = deadline.map_or(self.deadline, |asked| asked.min(self.deadline));
-        match tokio::time::timeout(deadline, result).await {
-            Ok(Ok(Ok(result))) => Ok(result),
-            Ok(Ok(Err(false)) | Err(_)) => {
-                Err(Problem::new(Code::Internal, "the engine came upon a bug of its own"))
-            }
-            Ok(Ok(Err(true))) | Err(_) => {
-                let limit = deadline.as_millis();
-                Err(Problem::new(Code::Deadline, format!("no answer within {limit} ms")))
-            }
+        self.settle(self.limit(deadline), attempt).await
+    }
+
+    async fn settle<T>(
+        &self,
+        limit: Duration,
+        attempt: impl Future<Output = Option<Result<T, Bug>>>,
+    ) -> Result<T, Problem> {
+        match timeout(limit, attempt).await {
+            Ok(Some(Ok(result))) => Ok(result),
+            Ok(Some(Err(Bug)) | None) => Err(bug()),
+            Err(_) => Err(self.too_late(limit)),
         }
     }
+
+    /// Has a worker do something that is cancelled when nobody waits any more; none when it got lost.
+    async fn put<R: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce(&Threads, &CancelToken) -> R + Send + 'static,
+    ) -> Option<R> {
+        let token = CancelToken::new();
+        let _waiting = Waiting(token.clone());
+        let (done, result) = oneshot::channel();
+        let Place { permit, lane, holder, is_batch } = place;
+        let threads = Arc::clone(&self.threads);
+        let task = move || {
+            let result = (!token.is_cancelled()).then(|| work(&threads, &token));
+            // Whoever has the result finds the place free. Whoever has gone does not want the result.
+            drop(permit);
+            let _ = result.map(|result| done.send(result));
+        };
+        self.threads.push(lane, |queue| queue.push(holder, is_batch, Box::new(task)));
+        result.await.ok()
+    }
+
+    fn too_late(&self, limit: Duration) -> Problem {
+        self.counts.late.inc();
+        Problem::new(Code::Deadline, format!("no answer within {} ms", limit.as_millis()))
+    }
+}
+
+fn bug() -> Problem {
+    Problem::new(Code::Internal, "the engine came upon a bug of its own")
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.woken.notify_all();
+        self.threads.close();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expr::is_cancelled;
+    use std::sync::mpsc;
 
     fn workers() -> Workers {
-        Workers::start(1, 4, Duration::from_secs(60)).unwrap()
+        let counter = || IntCounter::new("name", "help").unwrap();
+        let counts = Counts { moved: counter(), late: counter() };
+        let limits = Limits { queue: 4, ..Limits::default() };
+        Workers::start(1, &limits, counts).unwrap()
+    }
+
+    /// Work of the long lane.
+    fn long() -> Job {
+        Job { bytes: SHORT_BYTES + 1, ..Job::default() }
+    }
+
+    fn moved_and_late(workers: &Workers) -> (u64, u64) {
+        (workers.counts.moved.get(), workers.counts.late.get())
+    }
+
+    async fn works(workers: &Workers) -> bool {
+        let (short, long) = (workers.run(Job::default(), || 7).await, workers.run(long(), || 8).await);
+        short.ok() == Some(7) && long.ok() == Some(8)
     }
 
     #[tokio::test]
     async fn a_panic_ends_the_work_and_not_the_worker() {
         let workers = workers();
         for _ in 0..3 {
-            let place = workers.admit().unwrap();
-            let result: Result<(), Problem> = workers.run(place, None, |_| panic!("a bug")).await;
+            let result: Result<(), Problem> = workers.run(Job::default(), || panic!("a bug")).await;
+            assert_eq!(result.unwrap_err().code, Code::Internal);
+            let result: Result<(), Problem> = workers.run_once(Job::default(), || panic!("a bug")).await;
             assert_eq!(result.unwrap_err().code, Code::Internal);
         }
-        let place = workers.admit().unwrap();
-        assert_eq!(workers.run(place, None, |_| 7).await.unwrap(), 7);
+        assert!(works(&workers).await);
     }
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_is_given_up() {
+    async fn long_work_is_begun_anew_where_it_holds_up_nobody() {
         let workers = workers();
-        let (started, wait) = std::sync::mpsc::channel();
-        let place = workers.admit().unwrap();
-        let result: Result<(), Problem> = workers
-            .run(place, Some(Duration::from_millis(1)), move |abandoned| {
-                while !abandoned.is_true() {
-                    std::thread::yield_now();
-                }
-                let result = or_bug(|| abandoned.stop_if_true());
-                started.send(result.is_ok()).unwrap();
-            })
-            .await;
-        assert_eq!(result.unwrap_err().code, Code::Deadline);
-        // It was unwound: it did not get to send anything.
-        assert!(wait.recv().is_err());
-        let place = workers.admit().unwrap();
-        assert_eq!(workers.run(place, None, |_| 7).await.unwrap(), 7);
+        let mut begun = 0;
+        let work = move || {
+            begun += 1;
+            while begun == 1 && !is_cancelled() {
+                std::thread::yield_now();
+            }
+            (begun, std::thread::current().name().map(str::to_string))
+        };
+        let (begun, thread) = workers.run(Job::default(), work).await.unwrap();
+        assert_eq!((begun, moved_and_late(&workers)), (2, (1, 0)));
+        assert!(thread.unwrap().starts_with("long"));
     }
 
-    #[test]
-    fn single_questions_go_before_batches_and_do_not_starve_them() {
-        let mut queue = Queue::default();
-        let order = Arc::new(Mutex::new(Vec::new()));
-        for i in 0..6 {
-            let (a, b) = (Arc::clone(&order), Arc::clone(&order));
-            queue.single.push_back(Box::new(move || a.lock().unwrap().push(format!("s{i}"))));
-            queue.batch.push_back(Box::new(move || b.lock().unwrap().push(format!("b{i}"))));
+    #[tokio::test]
+    async fn work_is_cancelled_at_its_deadline() {
+        let workers = workers();
+        let (ended, wait) = mpsc::channel();
+        let job = Job { deadline: Some(Duration::from_millis(1)), ..long() };
+        let work = move || {
+            while !is_cancelled() {
+                std::thread::yield_now();
+            }
+            ended.send(()).unwrap();
+        };
+        let result = workers.run(job, work).await;
+        assert_eq!((result.unwrap_err().code, moved_and_late(&workers)), (Code::Deadline, (0, 1)));
+        assert!(wait.recv().is_ok());
+        assert!(works(&workers).await);
+    }
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_is_not_begun() {
+        let workers = workers();
+        let (hold, held) = mpsc::channel::<()>();
+        let (begun, began) = mpsc::channel::<()>();
+        let first = workers.run_once(long(), move || drop(held.recv()));
+        let second = workers.run_once(long(), move || drop(begun.send(())));
+        let both = async { tokio::join!(first, second) };
+        // Both wait, or run, until this one gives up on them.
+        assert!(timeout(Duration::from_millis(5), both).await.is_err());
+        drop(hold);
+        assert!(works(&workers).await);
+        assert!(began.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_does_not_end_cancelled_work_is_replaced() {
+        let workers = workers();
+        for bytes in [0, SHORT_BYTES + 1] {
+            let (hold, held) = mpsc::channel::<()>();
+            let held = std::sync::Mutex::new(held);
+            let job = Job { bytes, deadline: Some(Duration::from_millis(1)), ..Job::default() };
+            let result = workers.run(job, move || drop(held.lock().unwrap().recv())).await;
+            assert_eq!(result.unwrap_err().code, Code::Deadline);
+            // The only worker of the lane is held still.
+            assert!(works(&workers).await);
+            drop(hold);
+            assert!(works(&workers).await);
         }
-        while let Some(job) = queue.take() {
-            job();
+    }
+
+    #[tokio::test]
+    async fn one_token_cannot_fill_a_queue() {
+        let workers = workers();
+        let (one, other) = (Some(Holder([1; 32])), Some(Holder([2; 32])));
+        let (hold, held) = mpsc::channel::<()>();
+        let held = std::sync::Mutex::new(held);
+        let wait = move || drop(held.lock().unwrap().recv());
+        let job = |holder| Job { holder, ..long() };
+        let mut first = Box::pin(workers.run_once(job(None), wait));
+        assert!(timeout(Duration::from_millis(5), &mut first).await.is_err());
+        let mut waiting: Vec<_> = (0..2).map(|_| Box::pin(workers.run_once(job(one), || ()))).collect();
+        for one in &mut waiting {
+            assert!(timeout(Duration::from_millis(1), one).await.is_err());
         }
-        assert_eq!(order.lock().unwrap().join(" "), "s0 s1 s2 b0 s3 s4 s5 b1 b2 b3 b4 b5");
+        assert_eq!(workers.run(job(one), || ()).await.unwrap_err().code, Code::Busy);
+        assert!(workers.admit(Lane::Long, other).is_ok());
+        assert!(workers.admit(Lane::Long, None).is_ok());
+        drop(hold);
+        assert!(first.await.is_ok());
+        for one in waiting {
+            assert!(one.await.is_ok());
+        }
     }
 }

@@ -29,6 +29,32 @@ fn timeless(mut answer: Value) -> Value {
     answer
 }
 
+#[tokio::test]
+async fn a_cache_without_a_store_has_none_that_could_be_down() {
+    let app = crate::client::service();
+    let text = get(&app, "/metrics").await.text;
+    assert!(!text.contains("sizewise_cache_store_up"), "{text}");
+    assert_eq!(get(&app, "/readyz").await.json()["cache"]["answers"], true);
+    let folder = tempfile::tempdir().unwrap();
+    let app = open(&folder.path().join("cache"));
+    assert_eq!(figure(&app, "sizewise_cache_store_up").await, 1);
+}
+
+#[tokio::test]
+async fn what_was_built_is_shown() {
+    let text = get(&crate::client::service(), "/metrics").await.text;
+    let line = text.lines().find(|line| line.starts_with("sizewise_build_info{")).unwrap();
+    for part in [
+        concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""),
+        "features=\"smt,cli,service\"",
+        "os=",
+        "arch=",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(line.ends_with("} 1"), "{line}");
+}
+
 async fn ask_all(app: &Arc<App>) -> Vec<Value> {
     let answers = post_lines(app, "/v1/entail", QUESTIONS.join("\n")).await;
     answers.lines().into_iter().map(timeless).collect()

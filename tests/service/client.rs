@@ -5,6 +5,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use sizewise::service::{App, Config, Limits, Tokens, router};
 use std::sync::Arc;
+use std::time::Duration;
 use tower::ServiceExt;
 
 /// What came back.
@@ -38,9 +39,10 @@ impl Answer {
     }
 }
 
-/// A small service: two workers, the usual limits.
+/// A small service: two workers, the usual limits, and patience with short work on busy machines.
 pub fn config() -> Config {
-    Config { workers: 2, ..Config::default() }
+    let limits = Limits { short: Duration::from_secs(60), ..Limits::default() };
+    Config { workers: 2, limits, ..Config::default() }
 }
 
 pub fn with_limits(change: impl FnOnce(&mut Limits)) -> Arc<App> {

@@ -1,8 +1,10 @@
 //! Environments: facts added as a trace goes, questions in between.
-use crate::client::{Answer, JSON, LINES, get, post, request, send, service, with_limits, with_tokens};
+use crate::client::{
+    Answer, JSON, LINES, config, get, post, request, send, service, with_limits, with_tokens,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use sizewise::service::App;
+use sizewise::service::{App, Limits, Tokens};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,9 +120,49 @@ async fn there_is_room_for_so_much() {
     assert_eq!(ask(&app, &id, "facts", r#"{"given":["s0 > 1"]}"#).await.status, 200);
 }
 
+fn hash(token: &str) -> String {
+    Sha256::digest(token).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[tokio::test]
+async fn one_token_cannot_take_all_environments() {
+    let mut setup = config();
+    setup.limits = Limits { envs: 3, token_envs: 2, ..setup.limits };
+    let tokens = Tokens::parse(&format!("{}\n{}\n", hash("one"), hash("two"))).unwrap();
+    let app = App::new(setup, Some(tokens)).unwrap();
+    let (one, two) = (("authorization", "Bearer one"), ("authorization", "Bearer two"));
+    let make = async |token| send(&app, request("POST", "/v1/envs", &[JSON, token], "{}")).await;
+    let first = make(one).await.json()["env"].as_str().unwrap().to_string();
+    assert_eq!(make(one).await.status, 201);
+    let refused = make(one).await;
+    assert_eq!(refused.problem(), (429, "too-many-envs".to_string()));
+    assert_eq!((refused.header("retry-after"), &refused.json()["place"]["of"]), ("30", &json!("token")));
+    assert!(refused.json()["detail"].as_str().unwrap().starts_with("there are 2 environments of this token"));
+    assert_eq!(make(two).await.status, 201);
+    let refused = make(two).await;
+    assert_eq!((refused.problem().0, &refused.json()["place"]["of"]), (429, &json!("all")));
+    // Whoever deletes one can make another.
+    assert_eq!(send(&app, request("DELETE", &format!("/v1/envs/{first}"), &[one], "")).await.status, 204);
+    assert_eq!(make(one).await.status, 201);
+    let text = send(&app, request("GET", "/metrics", &[one], "")).await.text;
+    for line in [
+        "sizewise_envs 3",
+        "sizewise_envs_refused_total{of=\"token\"} 1",
+        "sizewise_envs_refused_total{of=\"all\"} 1",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn without_tokens_all_environments_are_anybodys() {
+    let app = with_limits(|limits| limits.token_envs = 1);
+    make(&app, "{}").await;
+    make(&app, "{}").await;
+}
+
 #[tokio::test]
 async fn an_environment_is_its_makers_own() {
-    let hash = |token: &str| Sha256::digest(token).iter().map(|b| format!("{b:02x}")).collect::<String>();
     let app = with_tokens(&format!("{}\n{}\n", hash("one"), hash("two")));
     let one = ("authorization", "Bearer one");
     let made: Value = send(&app, request("POST", "/v1/envs", &[JSON, one], "{}")).await.json();

@@ -2,6 +2,7 @@
 use crate::client::{BYTES, JSON, example, form, get, post, post_lines, request, send, with_limits};
 use axum::body::{Body, Bytes};
 use futures_util::stream::{self, StreamExt};
+use sizewise::service::Lane;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +96,7 @@ async fn programs_of_too_many_nodes_are_refused() {
 async fn a_full_queue_says_come_back() {
     // One at work, none waiting.
     let app = with_limits(|limits| limits.queue = 0);
-    let places: Vec<_> = (0..2).map(|_| app.workers.admit().ok().unwrap()).collect();
+    let places: Vec<_> = (0..2).map(|_| app.workers.admit(Lane::Short, None).ok().unwrap()).collect();
     let answer = post(&app, "/v1/entail", "{\"goal\":\"2 > 1\"}").await;
     assert_eq!(answer.problem(), (429, "busy".to_string()));
     assert_eq!(answer.header("retry-after"), "1");

@@ -49,6 +49,8 @@ const CASES: &[Case] = &[
     ("POST", "/v1/envs/none/entail", &[JSON], "{\"goal\":\"1\"}", 404, "unknown-env"),
     ("POST", "/v1/envs", &[JSON], "{\"given\":[\"s0 +\"]}", 422, "invalid"),
     ("POST", "/v1/entail", &[JSON, ("sec-fetch-site", "cross-site")], "{\"goal\":\"1\"}", 403, "cross-site"),
+    ("POST", "/v1/entail", &[JSON, ("origin", "http://evil.example")], "{\"goal\":\"1\"}", 403, "cross-site"),
+    ("POST", "/v1/entail", &[JSON, ("host", "evil.example")], "{\"goal\":\"1\"}", 403, "unknown-host"),
 ];
 
 #[tokio::test]

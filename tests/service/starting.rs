@@ -12,6 +12,12 @@ fn wrong_setups_end_with_a_message() {
     for (options, status, says) in [
         (vec!["--listen", "0.0.0.0:0"], 2, "--tokens"),
         (vec!["--listen", "nowhere"], 2, "nowhere"),
+        (vec!["--listen", "localhost:port"], 2, "`port` is no port"),
+        (vec!["--listen", "::1:8077"], 2, "[::1]:8077"),
+        (vec!["--listen", ":8077"], 2, "no host"),
+        (vec!["--listen", "no-such-host.invalid:8077"], 3, "--listen no-such-host.invalid:8077"),
+        (vec!["--allow-host", "https://shapes.example.org"], 2, "--allow-host"),
+        (vec!["--max-connections", "0"], 2, "--max-connections"),
         (vec!["--listen", &taken], 3, &taken),
         (vec!["--tokens", "/no/such/file"], 2, "/no/such/file"),
         (vec!["--tokens", no_hash], 2, "64 hexadecimal digits"),

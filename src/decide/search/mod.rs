@@ -8,7 +8,7 @@ mod repair;
 mod violation;
 
 use super::program::{Outcome, Program, to_i128};
-use crate::expr::{Expr, Int, Pool};
+use crate::expr::{Expr, Int, Pool, is_cancelled};
 pub use candidates::Constants;
 
 /// Boxes of up to this many points are enumerated.
@@ -92,8 +92,11 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Counts an assignment, a long program's as several; `None` when the budget is spent.
+    /// Counts an assignment, a long program's as several; `None` when the budget is spent, or the work was cancelled.
     fn count(&mut self) -> Option<()> {
+        if is_cancelled() {
+            return None;
+        }
         self.left = self.left.checked_sub(self.cost())?;
         Some(())
     }

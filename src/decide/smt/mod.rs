@@ -7,8 +7,10 @@
 mod encode;
 mod magnitude;
 
-use crate::expr::{Expr, Func, Int, Node, Pool, Symbol};
+use crate::expr::{CancelToken, Expr, Func, Int, Node, Pool, Symbol};
 use encode::Encoder;
+use std::sync::mpsc;
+use std::time::Duration;
 use z3::{Config, Params, SatResult, Solver, Tactic};
 
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
@@ -97,7 +99,7 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     for assertion in encoder.assertions() {
         solver.assert(assertion);
     }
-    match solver.check() {
+    match interruptibly(|| solver.check()) {
         SatResult::Unsat => Response::Unsatisfiable,
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
             Some(reason) => format!("Z3 gave up, {reason} (budget: rlimit {})", question.rlimit),
@@ -108,6 +110,30 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
             None => Response::Unknown("Z3's model is no integer assignment".to_string()),
         },
     }
+}
+
+/// How often cancelled work of Z3's is interrupted: an interrupt that comes before Z3 has begun is lost.
+const INTERRUPTS: Duration = Duration::from_millis(5);
+
+/// Has Z3, in the context of this thread, do some work that ends early when it is cancelled.
+fn interruptibly<T>(work: impl FnOnce() -> T) -> T {
+    let Some(token) = CancelToken::current() else { return work() };
+    let context = z3::Context::thread_local();
+    let handle = context.handle();
+    let (done, waiting) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        // Where no thread can be had, the resource limit alone ends the work.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+            while waiting.recv_timeout(INTERRUPTS) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if token.is_cancelled() {
+                    handle.interrupt();
+                }
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// The positions of those of the `tracked` conditions that contradict each other together with all `others`; `None` where Z3 finds no
@@ -132,7 +158,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         for assertion in encoder.assertions() {
             solver.assert(assertion);
         }
-        if solver.check() != SatResult::Unsat {
+        if interruptibly(|| solver.check()) != SatResult::Unsat {
             return None;
         }
         let core = solver.get_unsat_core();

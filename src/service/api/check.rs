@@ -1,4 +1,5 @@
 //! `/v1/check`: does a spec imply everything that a program needs?
+use super::envs::Owner;
 use super::form;
 use super::params::{self, CheckParams, ReportForm};
 use super::schema::{CheckForm, ReportAnswer};
@@ -6,11 +7,11 @@ use crate::check::outline;
 use crate::report::{self, Report, Style};
 use crate::service::app::App;
 use crate::service::problem::{Code, Problem};
-use crate::service::work::Abandoned;
+use crate::service::work::Job;
 use crate::spec::{Spec, SpecError};
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 )]
 pub async fn check(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Result<Query<CheckParams>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
@@ -42,11 +44,11 @@ pub async fn check(
         Some(part) if part.bytes.trim_ascii().is_empty() => None,
         Some(part) => Some(Spec::parse(&part.bytes).map_err(spec_problem)?),
     };
-    let place = app.workers.admit()?;
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
     let form = params.format;
-    let work = move |abandoned: &Abandoned| report(&state, &name, &program, spec, share, form, abandoned);
-    let (kind, text) = app.workers.run(place, deadline, work).await??;
+    let job = Job { holder, bytes: program.len(), deadline };
+    let work = move || report(&state, &name, &program, spec.as_ref(), (share, form));
+    let (kind, text) = app.workers.run(job, work).await??;
     // Until here it counts among the bodies that are held.
     drop(upload);
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
@@ -61,16 +63,12 @@ fn report(
     app: &App,
     name: &str,
     program: &[u8],
-    spec: Option<Spec>,
-    share: u32,
-    form: ReportForm,
-    abandoned: &Abandoned,
+    spec: Option<&Spec>,
+    (share, form): (u32, ReportForm),
 ) -> Result<(&'static str, String), Problem> {
-    let mut checker = form::read(app, name, program)?;
-    let sign = abandoned.clone();
-    checker = checker.watched(Box::new(move |_| sign.stop_if_true()));
+    let checker = form::read(app, name, program)?;
     let budget = app.budget.percent(share);
-    let mut report = checker.check(spec.as_ref(), &app.operators, &budget)?;
+    let mut report = checker.check(spec, &app.operators, &budget)?;
     report.timings.clear();
     count(app, &report);
     Ok(match form {

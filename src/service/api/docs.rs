@@ -73,10 +73,16 @@ pub fn is_open(path: &str) -> bool {
 /// The problems that a request to a path can run into.
 fn problems(path: &str, method: &HttpMethod) -> Vec<Code> {
     if is_open(path) {
-        return vec![Code::MethodNotAllowed, Code::Internal];
+        return vec![Code::CrossSite, Code::UnknownHost, Code::MethodNotAllowed, Code::Internal];
     }
-    let mut codes =
-        vec![Code::Unauthorized, Code::CrossSite, Code::MethodNotAllowed, Code::Internal, Code::Draining];
+    let mut codes = vec![
+        Code::Unauthorized,
+        Code::CrossSite,
+        Code::UnknownHost,
+        Code::MethodNotAllowed,
+        Code::Internal,
+        Code::Draining,
+    ];
     if path.contains("{env}") {
         codes.push(Code::UnknownEnv);
     }

@@ -1,6 +1,6 @@
 //! Environments: `/v1/envs`.
 use super::params::{self, Effort};
-use super::questions::{object, one, settle};
+use super::questions::{One, object, one, settle};
 use super::schema::{
     Added, BoundsAnswer, EntailAnswer, EnvBoundsRequest, EnvEntailRequest, EnvMade, EnvShown, Facts,
     SimplifyAnswer,
@@ -12,7 +12,7 @@ use crate::service::auth::Holder;
 use crate::service::batch::{self, Batch};
 use crate::service::intake::{self, Media};
 use crate::service::problem::{Code, Problem};
-use crate::service::work::or_bug;
+use crate::service::work::{Job, or_bug};
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, State};
@@ -51,8 +51,8 @@ pub async fn make(
     let facts = object(&held.bytes)?;
     app.has_memory()?;
     let mut standing = app.envs.blank();
-    let place = app.workers.admit()?;
-    let added = app.workers.run(place, None, move |_| standing.add(&facts).map(|()| standing)).await?;
+    let job = Job { holder, bytes: held.bytes.len(), deadline: None };
+    let added = app.workers.run_once(job, move || standing.add(&facts).map(|()| standing)).await?;
     let id = app.envs.make(added?, holder)?;
     let idle = app.envs.idle().as_secs();
     let mut response = json(StatusCode::CREATED, &json!({"env": id, "idle_seconds": idle}));
@@ -106,9 +106,9 @@ pub async fn add(
     let facts = object(&held.bytes)?;
     app.has_memory()?;
     let mut guard = slot.lock_owned().await;
-    let place = app.workers.admit()?;
+    let job = Job { holder, bytes: held.bytes.len(), deadline: None };
     let state = Arc::clone(&app);
-    let work = move |_: &_| {
+    let work = move || {
         let mut standing = guard.take().ok_or_else(lost)?;
         let (added, standing) = or_bug(move || (standing.add(&facts), standing)).map_err(|_| {
             state.metrics.panics.inc();
@@ -119,7 +119,7 @@ pub async fn add(
         added?;
         Ok::<_, Problem>(size)
     };
-    let (symbols, facts) = app.workers.run(place, None, work).await??;
+    let (symbols, facts) = app.workers.run_once(job, work).await??;
     Ok(json(StatusCode::OK, &json!({"symbols": symbols, "facts": facts})))
 }
 
@@ -219,17 +219,16 @@ async fn answer(
         let answers = Arc::new(move |app: &App, standing: &mut Option<_>, requests: &[Fields]| {
             ask::answer_in(app, standing, what, share, requests)
         });
-        return batch::respond(app, Batch { answers, env: Some(slot), deadline }, body);
+        return batch::respond(app, Batch { answers, env: Some(slot), holder, deadline }, body);
     }
-    let (id, request) = one(app, headers, body).await?;
+    let One { id, request, bytes } = one(app, headers, body).await?;
     app.has_memory()?;
     let mut guard = slot.lock_owned().await;
     if guard.is_none() {
         return Err(lost());
     }
-    let place = app.workers.admit()?;
-    let state = Arc::clone(app);
-    let work = move |_: &_| ask::answer_in(&state, &mut guard, what, share, &[request]);
-    let mut answers = app.workers.run(place, deadline, work).await?;
+    let (state, requests) = (Arc::clone(app), [request]);
+    let work = move || ask::answer_in(&state, &mut guard, what, share, &requests);
+    let mut answers = app.workers.run(Job { holder, bytes, deadline }, work).await?;
     settle(&id, answers.pop())
 }

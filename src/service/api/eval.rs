@@ -1,18 +1,20 @@
 //! `/v1/eval`: what happens to inputs of given shapes.
+use super::envs::Owner;
 use super::form;
 use super::params::{self, Effort};
 use super::questions::{object, settle};
 use super::schema::{EvalAnswer, EvalForm};
 use crate::check::Checker;
+use crate::expr::is_cancelled;
 use crate::query::{self, Fields, Refusal};
 use crate::service::app::App;
 use crate::service::ask::Text;
 use crate::service::batch::{self, Batch};
 use crate::service::problem::{Code, Problem};
-use crate::service::work::or_bug;
+use crate::service::work::{Job, or_bug};
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use std::sync::Arc;
@@ -30,6 +32,7 @@ use std::sync::Arc;
 )]
 pub async fn eval(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Result<Query<Effort>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
@@ -55,23 +58,23 @@ pub async fn eval(
         }
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
-    let read = move |_: &_| form::read(&state, &name, &program).map(Arc::new);
-    let place = app.workers.admit()?;
-    let checker = app.workers.run(place, deadline, read).await??;
+    let job = Job { holder, bytes: upload.program.len(), deadline };
+    let read = move || form::read(&state, &name, &program).map(Arc::new);
+    let checker = app.workers.run(job, read).await??;
     match (one, many) {
         (Some(mut request), _) => {
             let id = request.remove("id").unwrap_or_default();
-            let place = app.workers.admit()?;
-            let state = Arc::clone(&app);
-            let work = move |_: &_| answers(&state, &checker, &[request]);
-            let mut answers = app.workers.run(place, deadline, work).await?;
+            let (state, requests) = (Arc::clone(&app), [request]);
+            let work = move || answers(&state, &checker, &requests);
+            let mut answers = app.workers.run(job, work).await?;
             settle(&id, answers.pop())
         }
         (None, many) => {
             let lines = many.map(|part| part.bytes).unwrap_or_default();
             let answer =
                 move |app: &App, _: &mut Option<_>, requests: &[Fields]| answers(app, &checker, requests);
-            batch::respond(&app, Batch { answers: Arc::new(answer), env: None, deadline }, Body::from(lines))
+            let batch = Batch { answers: Arc::new(answer), env: None, holder, deadline };
+            batch::respond(&app, batch, Body::from(lines))
         }
     }
 }
@@ -89,5 +92,5 @@ fn answers(app: &App, checker: &Checker, requests: &[Fields]) -> Vec<Result<Text
             Err(Refusal::no_result("internal", "the engine came upon a bug of its own"))
         }
     };
-    requests.iter().map(answer).collect()
+    requests.iter().take_while(|_| !is_cancelled()).map(answer).collect()
 }

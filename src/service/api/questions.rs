@@ -1,4 +1,5 @@
 //! Questions on expressions and operators: `/v1/entail`, `/v1/simplify`, `/v1/minimize`, `/v1/bounds`, `/v1/infer`.
+use super::envs::Owner;
 use super::params::{self, Effort, EntailParams};
 use super::schema::{
     BoundsAnswer, BoundsRequest, EntailAnswer, EntailRequest, InferAnswer, InferRequest, MinimizeAnswer,
@@ -7,12 +8,14 @@ use super::schema::{
 use crate::query::{Fields, Refusal};
 use crate::service::app::App;
 use crate::service::ask::{self, Asked, Command, Text};
+use crate::service::auth::Holder;
 use crate::service::batch::{self, Batch};
 use crate::service::intake::{self, Media};
 use crate::service::problem::{Code, Problem, not_json};
+use crate::service::work::Job;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use serde_json::Value;
@@ -35,13 +38,14 @@ type Params<T> = Result<Query<T>, QueryRejection>;
 )]
 pub async fn entail(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Params<EntailParams>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let params = params::read(query)?;
     let command = Command::Entail { proof: params.proof, explain: params.explain };
-    answer(&app, command, params.effort(), &headers, body).await
+    answer(&app, holder, (command, params.effort()), &headers, body).await
 }
 
 /// The smallest expression that is equal under ranges and assumptions.
@@ -56,11 +60,12 @@ pub async fn entail(
 )]
 pub async fn simplify(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Params<Effort>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    answer(&app, Command::Simplify, params::read(query)?, &headers, body).await
+    answer(&app, holder, (Command::Simplify, params::read(query)?), &headers, body).await
 }
 
 /// An equivalent set of guards without redundant members.
@@ -75,11 +80,12 @@ pub async fn simplify(
 )]
 pub async fn minimize(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Params<Effort>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    answer(&app, Command::Minimize, params::read(query)?, &headers, body).await
+    answer(&app, holder, (Command::Minimize, params::read(query)?), &headers, body).await
 }
 
 /// The least and the greatest value of an expression.
@@ -94,11 +100,12 @@ pub async fn minimize(
 )]
 pub async fn bounds(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Params<Effort>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    answer(&app, Command::Bounds, params::read(query)?, &headers, body).await
+    answer(&app, holder, (Command::Bounds, params::read(query)?), &headers, body).await
 }
 
 /// What an operator call returns.
@@ -113,17 +120,18 @@ pub async fn bounds(
 )]
 pub async fn infer(
     State(app): State<Arc<App>>,
+    Extension(holder): Owner,
     query: Params<Effort>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    answer(&app, Command::Infer, params::read(query)?, &headers, body).await
+    answer(&app, holder, (Command::Infer, params::read(query)?), &headers, body).await
 }
 
 async fn answer(
     app: &Arc<App>,
-    command: Command,
-    effort: Effort,
+    holder: Option<Holder>,
+    (command, effort): (Command, Effort),
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -133,28 +141,38 @@ async fn answer(
         let answers = Arc::new(move |app: &App, _: &mut Option<_>, requests: &[Fields]| {
             ask::answer(app, asked, requests)
         });
-        return batch::respond(app, Batch { answers, env: None, deadline }, body);
+        return batch::respond(app, Batch { answers, env: None, holder, deadline }, body);
     }
-    let (id, request) = one(app, headers, body).await?;
+    let One { id, request, bytes } = one(app, headers, body).await?;
     // What memory holds is answered at once, without a worker.
     if let Some(text) = app.cache.recall(&ask::memory_key(asked, &request)) {
         app.metrics.queries.with_label_values(&[command.name()]).inc();
         return Ok(found(&id, &text, "hit"));
     }
     app.has_memory()?;
-    let place = app.workers.admit()?;
     let state = Arc::clone(app);
-    let mut answers =
-        app.workers.run(place, deadline, move |_| ask::answer(&state, asked, &[request])).await?;
+    let job = Job { holder, bytes, deadline };
+    let requests = [request];
+    let mut answers = app.workers.run(job, move || ask::answer(&state, asked, &requests)).await?;
     settle(&id, answers.pop())
 }
 
-/// The one request in a JSON body, and its `id`.
-pub async fn one(app: &App, headers: &HeaderMap, body: Body) -> Result<(Value, Fields), Problem> {
+/// The one request in a JSON body.
+pub struct One {
+    /// Its `id`.
+    pub id: Value,
+    /// The request without it.
+    pub request: Fields,
+    /// How long the body was.
+    pub bytes: usize,
+}
+
+/// Takes in the one request in a JSON body.
+pub async fn one(app: &App, headers: &HeaderMap, body: Body) -> Result<One, Problem> {
     let held = intake::whole(app, headers, body, app.config.limits.line).await?;
     let mut request = object(&held.bytes)?;
     let id = request.remove("id").unwrap_or_default();
-    Ok((id, request))
+    Ok(One { id, request, bytes: held.bytes.len() })
 }
 
 /// The JSON object that a text holds.

@@ -92,13 +92,13 @@ impl Cache {
             None => None,
             Some(store) => {
                 let up = Arc::new(AtomicBool::new(true));
-                metrics.store_up.set(1);
                 let place = match at {
                     CacheAt::Disk(path) => path.display().to_string(),
                     _ => "cache".to_string(),
                 };
                 let writer = writer::Writer::start(Arc::clone(&store), Arc::clone(&metrics))
-                    .map_err(|error| CacheError { place, message: error.to_string() })?;
+                    .map_err(|error| CacheError { place: place.clone(), message: error.to_string() })?;
+                metrics.show_store().map_err(|error| CacheError { place, message: error.to_string() })?;
                 Some(Outside { store, writer, up })
             }
         };
