@@ -1,5 +1,6 @@
 //! Facts that stand while questions are put to them: symbols and assumptions are added as they become known.
 use super::premises::Premises;
+use super::refusal::only;
 use super::{Fields, Refusal, bounds, entail, simplify};
 use crate::decide::{self, Budget, Trace};
 use crate::expr::{Expr, Pool};
@@ -63,6 +64,7 @@ impl Standing {
     /// # Errors
     /// When the request cannot be understood, or there is no room (kind `limit`).
     pub fn add(&mut self, request: &Fields) -> Result<(), Refusal> {
+        only(request, &["id", "symbols", "given"])?;
         let mut addition = Fields::new();
         for key in ["symbols", "given"] {
             if let Some(value) = request.get(key) {
@@ -110,6 +112,7 @@ impl Standing {
     /// # Errors
     /// When the request cannot be understood.
     pub fn ask(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
+        only(request, &["id", "symbols", "given", ask.key()])?;
         if self.pool.len() > self.unasked + LEFT_BEHIND {
             self.start_anew();
         }

@@ -1,6 +1,7 @@
 //! Checkers as data.
 use super::formula::{condition_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::escape::json_text;
 use crate::expr::{Int, text};
 use serde_json::{Value as Json, json};
 
