@@ -54,7 +54,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// The inputs that the user passes, by placeholder name.
-    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.contract.inputs.iter().map(|input| &*input.input.placeholder)
     }
 
@@ -81,8 +81,8 @@ impl<'p> Evaluator<'p> {
         let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
         for name in given.keys() {
             if !contract.inputs.iter().any(|i| i.input.placeholder == *name) {
-                let names: Vec<&str> = self.inputs().collect();
-                let near = keys::nearest(name, self.inputs());
+                let names: Vec<&str> = self.placeholders().collect();
+                let near = keys::nearest(name, self.placeholders());
                 let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
                 return Err(malformed(format!(
                     "the program has no input `{name}`{near} (it has {})",

@@ -26,7 +26,7 @@ pub fn json_text(text: String) -> String {
 /// and nothing looks like the end of the script.
 pub fn page_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut shown = |c: char, out: &mut String| {
+    let shown = |c: char, out: &mut String| {
         let mut escape = String::new();
         write_escape(c, &mut escape);
         out.push_str(&escape.replace('\\', "\\\\"));

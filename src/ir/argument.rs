@@ -168,7 +168,7 @@ impl Argument {
     }
 
     /// Calls `f` with every operator in this argument.
-    pub(super) fn for_each_operator<'a>(&'a self, f: &mut dyn FnMut(&'a Target)) {
+    pub(super) fn for_each_operator<'a>(&'a self, f: &mut dyn FnMut(&'a str)) {
         match self {
             Argument::Operator(target) => f(target),
             Argument::List(items) => items.iter().for_each(|argument| argument.for_each_operator(f)),
@@ -178,7 +178,7 @@ impl Argument {
     }
 
     /// As [`Argument::for_each_operator`], to change them.
-    pub(super) fn for_each_operator_mut(&mut self, f: &mut dyn FnMut(&mut Target)) {
+    pub(super) fn for_each_operator_mut(&mut self, f: &mut dyn FnMut(&mut Arc<str>)) {
         match self {
             Argument::Operator(target) => f(target),
             Argument::List(items) => items.iter_mut().for_each(|argument| argument.for_each_operator_mut(f)),

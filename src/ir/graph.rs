@@ -168,7 +168,13 @@ impl Graph {
             node.name = names.name(&node.name);
             node.target = names.target(&node.target);
             for input in &mut node.inputs {
-                input.arg.for_each_operator_mut(&mut |target| *target = names.target(target));
+                input.arg.for_each_operator_mut(&mut |text| {
+                    let target = Target::parse(text);
+                    let renamed = names.target(&target);
+                    if renamed != target {
+                        *text = renamed.qualified_name().into();
+                    }
+                });
                 input.arg.for_each_graph_mut(&mut |inner| {
                     let graph = inner.graph.renamed(names);
                     *inner = Arc::new(Subgraph { name: names.name(&inner.name), graph });

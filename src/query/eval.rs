@@ -64,7 +64,7 @@ fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refus
         Ok(()) => return Ok(()),
         Err(error) => error,
     };
-    let misplaced = |field: &&String| evaluator.inputs().any(|input| *input == ***field);
+    let misplaced = |field: &&String| evaluator.placeholders().any(|input| *input == ***field);
     match request.keys().find(misplaced) {
         None => Err(error),
         Some(input) => {

@@ -64,6 +64,11 @@ fn python_target(target: &Target) -> bool {
             "math" => plain(function),
             "torch" => plain(function) && function.trim_start_matches('_').starts_with("sym_"),
             "torch._functorch.predispatch" => plain(function),
+            "torch._C" => matches!(&**function, "_set_grad_enabled"),
+            "torch.amp.autocast_mode" => matches!(&**function, "_enter_autocast" | "_exit_autocast"),
+            "torch.fx.experimental.symbolic_shapes" => {
+                matches!(&**function, "cast_symbool_to_symint_guardless" | "sym_eq")
+            }
             "builtins" | "" => {
                 matches!(&**function, "round" | "max" | "min" | "abs" | "int" | "float" | "bool" | "pow" | "len")
             }
@@ -124,12 +129,14 @@ impl Renaming for Names {
 }
 
 /// All names and targets of a graph and of those within.
-fn gather<'g>(graph: &'g Graph, names: &mut Vec<&'g str>, targets: &mut Vec<&'g Target>) {
+fn gather<'g>(graph: &'g Graph, names: &mut Vec<&'g str>, targets: &mut Vec<Target>) {
     names.extend(graph.values().map(|(_, name, _)| &**name));
     for node in graph.nodes() {
         names.push(&node.name);
-        targets.push(&node.target);
-        node.inputs.iter().for_each(|input| input.arg.for_each_operator(&mut |target| targets.push(target)));
+        targets.push(node.target.clone());
+        for input in &node.inputs {
+            input.arg.for_each_operator(&mut |text| targets.push(Target::parse(text)));
+        }
         for inner in node.subgraphs() {
             names.push(&inner.name);
             gather(&inner.graph, names, targets);

@@ -58,5 +58,5 @@ pub(super) fn emit(set: &GuardSet) -> String {
         "conditions": conditions,
         "left_open": set.left_open,
     });
-    format!("{document:#}\n")
+    json_text(format!("{document:#}\n"))
 }
