@@ -41,7 +41,11 @@ mod tests {
     #[test]
     fn the_message_names_what_there_is() {
         for (key, known, message) in [
-            ("mn", &["min", "max"][..], "there is no field `mn` here; the nearest is `min` (known: `min`, `max`)"),
+            (
+                "mn",
+                &["min", "max"][..],
+                "there is no field `mn` here; the nearest is `min` (known: `min`, `max`)",
+            ),
             ("x", &["id"], "there is no field `x` here, only `id`"),
             ("x", &[], "there is no field `x` here: expected none"),
         ] {

@@ -2,8 +2,8 @@
 use crate::decide::{Budget, FactId, Premise, Verdict, decide};
 use crate::expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
-use crate::keys;
 use crate::ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
+use crate::keys;
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::shape_env::{Records, ShapeEnv};
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};

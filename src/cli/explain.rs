@@ -20,7 +20,10 @@ pub fn run(options: &ExplainOptions) -> ExitCode {
             files::complain(&message);
             if status == 3 && !options.program.exists() {
                 let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
-                files::complain(&format!("it is no code of a diagnostic either; those are {}", codes.join(", ")));
+                files::complain(&format!(
+                    "it is no code of a diagnostic either; those are {}",
+                    codes.join(", ")
+                ));
             }
             ExitCode::from(status)
         }

@@ -20,7 +20,8 @@ pub fn run(command: &SpecCommand) -> ExitCode {
     };
     let written = result.and_then(|(spec, note)| {
         let text = serde_json::to_string_pretty(&spec).map_err(|error| (70, error.to_string()))?;
-        files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n"))).map_err(|message| (3, message))?;
+        files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n")))
+            .map_err(|message| (3, message))?;
         note.map_or(Ok(()), |note| Err((4, note)))
     });
     match written {

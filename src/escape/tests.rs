@@ -40,7 +40,9 @@ fn colour_stays_and_other_sequences_do_not() {
 
 #[test]
 fn literals_and_comments_cannot_be_left() {
-    for (text, literal) in [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")] {
+    for (text, literal) in
+        [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")]
+    {
         assert_eq!(python_string(text), literal);
     }
     assert_eq!(python_string("a\"'\n\u{202e}\\"), "'a\"\\'\\n\\u202e\\\\'");

@@ -105,13 +105,15 @@ fn conditions(out: &mut String, list: &[Condition], style: Style, indent: &str) 
         }
         match (&condition.node, &condition.op) {
             (Some(node), Some(op)) => {
-                let clause = condition.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
+                let clause =
+                    condition.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
                 let more = match condition.more_nodes {
                     0 => String::new(),
                     1 => ", and one more node".to_string(),
                     n => format!(", and {n} more nodes"),
                 };
-                let _ = writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
+                let _ =
+                    writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
             }
             _ => drop(writeln!(out, "{indent}  recorded by the program: {}", condition.cause.text())),
         }

@@ -114,7 +114,12 @@ fn violated(out: &mut String, report: &Report, style: Style) {
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
-            let _ = writeln!(out, "  breaks        {}   {}", shapes(report, inputs), style.faint(&visible(&names)));
+            let _ = writeln!(
+                out,
+                "  breaks        {}   {}",
+                shapes(report, inputs),
+                style.faint(&visible(&names))
+            );
         }
         if let Some(consequence) = &guard.consequence {
             let _ = writeln!(out, "  then          {}", visible(consequence));

@@ -29,7 +29,15 @@ const PYTHON_NAMES: &[&str] =
 
 /// Operators whose names begin and end with two underscores.
 const DOUBLE_UNDERSCORES: &[&str] = &[
-    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__iand__", "__ior__", "__ixor__", "__ilshift__",
+    "__and__",
+    "__or__",
+    "__xor__",
+    "__lshift__",
+    "__rshift__",
+    "__iand__",
+    "__ior__",
+    "__ixor__",
+    "__ilshift__",
     "__irshift__",
 ];
 
@@ -38,7 +46,10 @@ fn text_name(name: &str) -> bool {
 }
 
 fn python_name(name: &str) -> bool {
-    is_identifier(name) && !is_python_keyword(name) && !PYTHON_NAMES.contains(&name) && !name.starts_with("__")
+    is_identifier(name)
+        && !is_python_keyword(name)
+        && !PYTHON_NAMES.contains(&name)
+        && !name.starts_with("__")
 }
 
 /// Whether a target is names with dots between them, the first few characters of an extension's aside.
@@ -59,7 +70,8 @@ fn python_target(target: &Target) -> bool {
         TargetKind::HigherOrder(name) => plain(name),
         TargetKind::Python { module, function } => match &**module {
             "_operator" => {
-                notation(function).is_some() || matches!(&**function, "getitem" | "not_" | "truth" | "abs" | "index")
+                notation(function).is_some()
+                    || matches!(&**function, "getitem" | "not_" | "truth" | "abs" | "index")
             }
             "math" => plain(function),
             "torch" => plain(function) && function.trim_start_matches('_').starts_with("sym_"),
@@ -70,7 +82,10 @@ fn python_target(target: &Target) -> bool {
                 matches!(&**function, "cast_symbool_to_symint_guardless" | "sym_eq")
             }
             "builtins" | "" => {
-                matches!(&**function, "round" | "max" | "min" | "abs" | "int" | "float" | "bool" | "pow" | "len")
+                matches!(
+                    &**function,
+                    "round" | "max" | "min" | "abs" | "int" | "float" | "bool" | "pow" | "len"
+                )
             }
             _ => false,
         },

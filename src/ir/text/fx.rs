@@ -35,7 +35,9 @@ fn write(program: &Program, graph: &Graph, scope: &str, detail: Detail, text: &m
 
 fn kind(program: &Program, graph: &Graph, value: Option<ValueId>, detail: Detail) -> String {
     let meta = value.map(|value| graph.meta(value));
-    match meta.and_then(|meta| annotation::write_quoted(meta, &program.exprs, detail).map(|text| (meta, text))) {
+    match meta
+        .and_then(|meta| annotation::write_quoted(meta, &program.exprs, detail).map(|text| (meta, text)))
+    {
         Some((meta, text)) if meta.tensor().is_some() => format!("Tensor {text} "),
         Some((_, text)) => format!("{text} "),
         None => String::new(),
@@ -47,8 +49,10 @@ fn call_text(node: &Node, graph: &Graph) -> String {
     let (keyword, positional): (Vec<&Input>, Vec<&Input>) =
         node.inputs.iter().partition(|input| input.passed_as == PassedAs::Keyword);
     let positional: Vec<String> = positional.iter().map(|input| shower.argument(&input.arg)).collect();
-    let keyword: Vec<String> =
-        keyword.iter().map(|input| format!("{}: {}", parameter_text(&input.name), shower.argument(&input.arg))).collect();
+    let keyword: Vec<String> = keyword
+        .iter()
+        .map(|input| format!("{}: {}", parameter_text(&input.name), shower.argument(&input.arg)))
+        .collect();
     let comma = if positional.len() == 1 { "," } else { "" };
     let target = target_text(node);
     format!(

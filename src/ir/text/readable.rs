@@ -183,7 +183,9 @@ impl Class<'_> {
             }
             let (value, right) = match statement {
                 Statement::Fetch(name) => (None, format!("self.{name}")),
-                Statement::Call { node, value, .. } => (*value, call_text(node, graph, self.functions, self.reader())),
+                Statement::Call { node, value, .. } => {
+                    (*value, call_text(node, graph, self.functions, self.reader()))
+                }
                 Statement::Item { from, index, value, .. } => (*value, format!("{from}[{index}]")),
             };
             let annotation = self.annotation(graph, value);

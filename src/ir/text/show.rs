@@ -1,7 +1,7 @@
 //! Arguments and expressions as Python writes them.
 
-use crate::expr::{Pool, print, read};
 use crate::escape::{is_hidden, python_string, visible};
+use crate::expr::{Pool, print, read};
 use crate::ir::{Argument, Constant, ExprTable, Functions, Graph, Operand, Sym, ValueId};
 
 /// How strings and references are written.

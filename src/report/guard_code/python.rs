@@ -95,7 +95,10 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     );
     let names = Names::of(set);
     for (i, input) in set.inputs.iter().enumerate() {
-        let _ = writeln!(out, "    i{i} = inputs[{}]", quoted(input.name(), '"'));
+        let key = quoted(input.name(), '"');
+        let missing = ascii_literal(&format!("{} is missing", input.name()));
+        let _ = writeln!(out, "    if {key} not in inputs:\n        return {missing}");
+        let _ = writeln!(out, "    i{i} = inputs[{key}]");
         if let GuardedInput::Tensor { name, sizes } = input {
             let message = ascii_literal(&format!("{name} has to have {} dimensions", sizes.len()));
             let _ = writeln!(out, "    if not len(i{i}) == {}:\n        return {message}", sizes.len());
@@ -126,7 +129,8 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     if !checks.is_empty() {
         out.push_str("    try:\n");
         for (condition, message) in &checks {
-            let _ = writeln!(out, "        if not {condition}:\n            return {}", ascii_literal(message));
+            let _ =
+                writeln!(out, "        if not {condition}:\n            return {}", ascii_literal(message));
         }
         out.push_str(
             "    except (ArithmeticError, ValueError) as error:\n        \

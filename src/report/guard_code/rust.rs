@@ -105,7 +105,11 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
     let _ = writeln!(out, "pub fn check({}) -> Result<(), &'static str> {{", parameters.join(", "));
     let line = |out: &mut String, condition: &str, message: &str| {
-        let _ = writeln!(out, "    if !({condition}) {{\n        return Err({});\n    }}", ascii_literal(message));
+        let _ = writeln!(
+            out,
+            "    if !({condition}) {{\n        return Err({});\n    }}",
+            ascii_literal(message)
+        );
     };
     let size = |input: usize, dim: Option<usize>| {
         let name = &names.inputs[input];
