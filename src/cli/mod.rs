@@ -40,6 +40,9 @@ pub fn run() -> ExitCode {
         Ok(options) => options,
         Err(error) => return usage(&error),
     };
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|panic| files::complain(&panic.to_string())));
+    }
     let worker = std::thread::Builder::new().stack_size(crate::STACK_BYTES).spawn(move || dispatch(options));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,

@@ -2,15 +2,16 @@
 use super::hidden::{is_hidden, write_escape};
 use std::fmt::Write;
 
-/// JSON text with hidden characters written as JSON escapes them. What is not within strings has none but line breaks.
+/// JSON text with hidden characters written as JSON escapes them. What is not within strings has none but line breaks. No line of it is a
+/// workflow command of GitHub.
 pub fn json_text(text: String) -> String {
     let hidden = |c: char| !c.is_ascii() && is_hidden(c) || c == '\u{7f}';
-    if !text.contains(hidden) {
+    if !text.contains(hidden) && !text.contains("##[") {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if hidden(c) {
+        if hidden(c) || c == '[' && out.ends_with("##") {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{unit:04x}");
@@ -51,6 +52,7 @@ pub fn page_json(text: &str) -> String {
             },
             '<' => out.push_str("\\u003c"),
             c if is_hidden(c) && c != '\n' => shown(c, &mut out),
+            '[' if out.ends_with("##") => out.push_str("\\u005b"),
             c => out.push(c),
         }
     }

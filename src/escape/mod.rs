@@ -60,21 +60,17 @@ pub fn coloured_lines(text: &str) -> String {
     out
 }
 
-/// A message for standard error: line breaks stay only in front of an indented line, such as the excerpt below a message.
+/// A message for standard error, on one line but for the excerpt that may follow it: an indented line and a caret below.
 pub fn message(text: &str) -> Cow<'_, str> {
-    if !text.contains('\n') {
-        return visible(text);
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for (i, line) in text.split('\n').enumerate() {
-        match line.starts_with("  ") {
-            _ if i == 0 => {}
-            true => out.push('\n'),
-            false => out.push_str("\\n"),
+    let mut parts = text.rsplitn(3, '\n');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(caret), Some(excerpt), Some(head))
+            if caret.starts_with("  ") && caret.trim_start() == "^" && excerpt.starts_with("  ") =>
+        {
+            Cow::Owned(format!("{}\n{}\n{caret}", visible(head), visible(excerpt)))
         }
-        out.push_str(&visible(line));
+        _ => visible(text),
     }
-    Cow::Owned(out)
 }
 
 /// Whether GitHub takes a line for a workflow command: `::error::`, or the older `##[error]` anywhere.
@@ -108,6 +104,7 @@ pub fn quoted(text: &str, quote: char) -> String {
     for c in text.chars() {
         match c {
             '\\' => literal.push_str("\\\\"),
+            '[' if literal.ends_with("##") => literal.push_str("\\x5b"),
             c if c == quote => literal.extend(['\\', c]),
             c if is_hidden(c) => write_escape(c, &mut literal),
             c => literal.push(c),
@@ -120,7 +117,7 @@ pub fn quoted(text: &str, quote: char) -> String {
 /// A string literal of Rust or Python in ASCII: of what else there is, it holds the escape as letters.
 pub fn ascii_literal(text: &str) -> String {
     let mut literal = String::from("\"");
-    for c in text.chars() {
+    for c in visible(text).chars() {
         let mut shown = String::new();
         match c {
             ' '..='~' => shown.push(c),

@@ -21,8 +21,8 @@ fn lines_for_people_hold_nothing_hidden() {
         assert_eq!(visible(text), shown);
     }
     assert_eq!(lines("a\n\t::error\u{1b}\nb"), "a\n\t\\x3a:error\\x1b\nb");
-    assert_eq!(message("a\nb\n  c\n  ::d"), "a\\nb\n  c\n  \\x3a:d");
-    assert_eq!(message("a\nb"), "a\\nb");
+    assert_eq!(message("a\nb\n  ::c\n   ^"), "a\\nb\n  \\x3a:c\n   ^");
+    assert_eq!(message("a\n  b\n  c"), "a\\n  b\\n  c");
 }
 
 #[test]

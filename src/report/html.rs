@@ -26,7 +26,8 @@ pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
 /// The report as one file that asks for nothing else.
 pub fn to_html(report: &Report, graph: &GraphView) -> String {
     let data = to_view_json(report, graph);
-    let title = html(&format!("{} - sizewise", report.program.path));
+    // Braces would be taken for a place of the page.
+    let title = html(&format!("{} - sizewise", report.program.path)).replace('{', "&#123;");
     include_str!("page/report.html")
         .replace("{{title}}", &title)
         .replace("{{style}}", PAGE_STYLE)

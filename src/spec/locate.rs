@@ -146,9 +146,13 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
         }
         known.insert(&input.input.placeholder);
     }
+    let parameters = contract.program.call_signature().and_then(|call| call.forward_arg_names.as_deref());
+    known.extend(parameters.into_iter().flatten().map(|name| &**name));
+    // The name of `**kwargs` may be recorded nowhere, and what it holds may be nothing.
+    let all_known = parameters.is_some() && contract.inputs.iter().all(|i| i.input.keyword.is_none());
     for (name, entry) in entries {
         if !known.contains(name.as_str())
-            && !entry.is_null()
+            && (all_known || !entry.is_null())
             && keyword_container(contract, spec) != Some(name)
         {
             let mut names: Vec<String> = contract

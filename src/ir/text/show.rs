@@ -1,6 +1,6 @@
 //! Arguments and expressions as Python writes them.
 
-use crate::escape::{is_hidden, python_string, visible};
+use crate::escape::{python_string, visible};
 use crate::expr::{Pool, print, read};
 use crate::ir::{Argument, Constant, ExprTable, Functions, Graph, Operand, Sym, ValueId};
 
@@ -100,7 +100,7 @@ impl Shower<'_> {
     /// A string; FX leaves the quotes out, where it can be read all the same.
     pub fn string(&self, text: &str) -> String {
         let begins_safely = text.chars().next().is_some_and(|c| !c.is_whitespace() && !"'\"".contains(c));
-        let plain = begins_safely && !text.contains(is_hidden) && !text.ends_with(char::is_whitespace);
+        let plain = begins_safely && visible(text) == text && !text.ends_with(char::is_whitespace);
         if self.style == Style::Fx && plain { text.to_owned() } else { python_string(text) }
     }
 
@@ -154,7 +154,7 @@ impl Shower<'_> {
             Argument::List(items) => list(items, |item| self.argument(item)),
             Argument::Map(map) => {
                 let entry = |(key, value): (&std::sync::Arc<str>, &Argument)| {
-                    let bare = self.style == Style::Fx && !key.contains(is_hidden);
+                    let bare = self.style == Style::Fx && visible(key) == **key;
                     let key = if bare { key.to_string() } else { python_string(key) };
                     format!("{key}: {}", self.argument(value))
                 };
