@@ -11,7 +11,8 @@ fn recorded(name: &str) -> Vec<Value> {
 }
 
 fn entail(options: &[&str], queries: &[Value]) -> Vec<Value> {
-    let asked = |q: &Value| json!({"id": q["id"], "symbols": q["symbols"], "given": q["given"], "goal": q["goal"]});
+    let asked =
+        |q: &Value| json!({"id": q["id"], "symbols": q["symbols"], "given": q["given"], "goal": q["goal"]});
     let input: String = queries.iter().map(|q| format!("{}\n", asked(q))).collect();
     let output = Command::cargo_bin("sizewise")
         .expect("the program is built")

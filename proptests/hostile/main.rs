@@ -8,7 +8,7 @@ mod campaign;
 mod text;
 mod words;
 
-use campaign::{Tally, config};
+use campaign::{config, count};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
@@ -110,7 +110,7 @@ fn models() -> Vec<Json> {
 fn model(path: &PathBuf) -> Json {
     let mut archive =
         zip::ZipArchive::new(std::fs::File::open(path).expect("a program")).expect("an archive");
-    let names: Vec<String> = archive.file_names().map(str::to_owned).collect();
+    let names: Vec<String> = archive.file_names().map(|name| name.expect("a name").into_owned()).collect();
     let name = names.iter().find(|name| name.ends_with("models/model.json")).expect("a model");
     serde_json::from_reader(archive.by_name(name).expect("an entry")).expect("JSON")
 }
@@ -166,7 +166,6 @@ fn attacked() -> impl Strategy<Value = (Json, usize)> {
 
 #[test]
 fn no_text_of_a_program_is_obeyed() {
-    let tally = Tally::new("no text of a program is obeyed");
     let folder = tempfile::tempdir().expect("a folder");
     let python = Mutex::new(Vec::new());
     let mut runner = TestRunner::new(config(600));
@@ -184,7 +183,7 @@ fn no_text_of_a_program_is_obeyed() {
             }
         }
         let output = sizewise(folder.path(), &arguments, None);
-        tally.add(1);
+        count(1);
         broken(&output, form).map_err(|why| TestCaseError::fail(format!("{arguments:?}: {why}")))?;
         if form == Form::Python {
             python.lock().expect("a lock").push(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -197,7 +196,6 @@ fn no_text_of_a_program_is_obeyed() {
 
 #[test]
 fn no_text_beside_a_program_is_obeyed() {
-    let tally = Tally::new("no text beside a program is obeyed");
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/branch.pt2");
     std::fs::copy(program, folder.path().join("branch.pt2")).expect("a writable folder");
@@ -229,7 +227,7 @@ fn no_text_beside_a_program_is_obeyed() {
             };
             // What begins with a dash is an option, and asking for help is none of an attack's business.
             prop_assume!(!name.is_empty() && !name.starts_with('-'));
-            tally.add(1);
+            count(1);
             let output = sizewise(folder.path(), &arguments, None);
             broken(&output, form).map_err(|why| TestCaseError::fail(format!("{arguments:?}: {why}")))
         })
@@ -238,7 +236,6 @@ fn no_text_beside_a_program_is_obeyed() {
 
 #[test]
 fn no_text_of_a_query_is_obeyed() {
-    let tally = Tally::new("no text of a query is obeyed");
     let mut runner = TestRunner::new(config(1500));
     let queries = queries();
     let choice = (0..queries.len(), any::<prop::sample::Index>(), hostile());
@@ -249,7 +246,7 @@ fn no_text_of_a_query_is_obeyed() {
             texts(query, &mut found);
             found.extend(["s0", "op", "goal", "tensor", "shape"].map(str::to_string));
             let query = replaced(query, &found[index.index(found.len())], &text);
-            tally.add(1);
+            count(1);
             let answer =
                 sizewise::cli::answer_line(command, query.to_string().as_bytes()).expect("an answer");
             prop_assert!(!answer.contains('\n'), "{answer:?}");
@@ -280,12 +277,12 @@ fn queries() -> [(&'static str, Json); 5] {
 
 /// A name that is one of these with a letter changed, left out, doubled or swapped; or any other.
 fn misspelt() -> impl Strategy<Value = String> {
-    let known = [
+    const KNOWN: &[&str] = &[
         "symbols", "given", "goal", "expr", "guards", "op", "args", "kwargs", "min", "max", "hint", "shape",
         "dtype", "stride",
     ];
-    let slip = (prop::sample::select(&known[..]), any::<prop::sample::Index>(), 0..4u8).prop_map(
-        |(name, at, slip)| {
+    let slip =
+        (prop::sample::select(KNOWN), any::<prop::sample::Index>(), 0..4u8).prop_map(|(name, at, slip)| {
             let mut letters: Vec<char> = name.chars().collect();
             let at = at.index(letters.len());
             match slip {
@@ -295,14 +292,12 @@ fn misspelt() -> impl Strategy<Value = String> {
                 _ => letters.swap(at, 0),
             }
             letters.into_iter().collect::<String>()
-        },
-    );
-    prop_oneof![4 => slip, 1 => hostile(), 1 => prop::sample::select(&known[..]).prop_map(str::to_string)]
+        });
+    prop_oneof![4 => slip, 1 => hostile(), 1 => prop::sample::select(KNOWN).prop_map(str::to_string)]
 }
 
 #[test]
 fn a_field_that_nothing_reads_is_an_error_wherever_it_stands() {
-    let tally = Tally::new("a field that nothing reads is an error");
     let mut runner = TestRunner::new(config(1500));
     let places = [
         ("", "id symbols given goal expr guards op args kwargs"),
@@ -323,7 +318,7 @@ fn a_field_that_nothing_reads_is_an_error_wherever_it_stands() {
             let object = query.pointer_mut(place).and_then(Json::as_object_mut);
             prop_assume!(object.is_some() && !known.split(' ').any(|name| name == field));
             object.expect("an object").insert(field.clone(), json!(1));
-            tally.add(1);
+            count(1);
             let answer =
                 sizewise::cli::answer_line(command, query.to_string().as_bytes()).expect("an answer");
             let answer: Json = serde_json::from_str(&answer).expect("JSON");

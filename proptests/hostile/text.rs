@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 /// What a text tries to begin a line with.
-pub const MARK: &str = "FORGED";
+pub const MARK: &str = "FORGED!";
 
 /// What texts are made of.
 const PIECES: &[&str] = &[
@@ -29,9 +29,9 @@ const PIECES: &[&str] = &[
     "::set-output name=a::b",
     "##[error]pwned",
     "\n::error file=x::pwned",
-    "\nFORGED",
-    "\n  FORGED\n  ^",
-    "\rFORGED",
+    "\nFORGED!",
+    "\n  FORGED!\n  ^",
+    "\rFORGED!",
     "'",
     "\"",
     "`",

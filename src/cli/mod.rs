@@ -23,6 +23,7 @@ mod spec;
 mod verify;
 
 use crate::decide::{Budget, Trace};
+use crate::escape;
 use crate::query;
 use args::{Command, Options, Reasoning};
 use clap::Parser;
@@ -60,14 +61,22 @@ pub fn run() -> ExitCode {
 
 /// Says what is wrong with the arguments, or what help was asked for. Arguments that are quoted may hold anything.
 fn usage(error: &clap::Error) -> ExitCode {
-    let text = error.render().to_string();
-    match (error.use_stderr(), crate::escape::lines(&text)) {
-        (true, std::borrow::Cow::Owned(escaped)) => {
-            eprint!("{escaped}");
-            ExitCode::from(WRONG_USAGE)
-        }
-        _ => error.exit(),
+    let given: Vec<String> = std::env::args_os().map(|given| given.to_string_lossy().into_owned()).collect();
+    let mut parts: Vec<&str> = given.iter().flat_map(|given| given.split(['=', ','])).collect();
+    parts.extend(given.iter().map(String::as_str));
+    parts.retain(|part| escape::visible(part) != *part);
+    if parts.is_empty() || !error.use_stderr() {
+        error.exit();
     }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    // With its colours, as the text without them lacks characters of the arguments too.
+    let text = error.render().ansi().to_string();
+    let shown = parts.iter().fold(text, |text, part| text.replace(part, &escape::visible(part)));
+    let mut pieces = shown.split("\u{1b}[");
+    let mut plain = pieces.next().unwrap_or_default().to_string();
+    plain.extend(pieces.map(|piece| piece.split_once('m').map_or("", |(_, text)| text)));
+    eprint!("{}", escape::lines(&plain));
+    ExitCode::from(WRONG_USAGE)
 }
 
 /// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line. Commands that read no
