@@ -161,9 +161,13 @@ fn gather<'g>(graph: &'g Graph, names: &mut Vec<&'g str>, targets: &mut Vec<Targ
 
 /// The program itself where its names can be written, else a copy with others in their place.
 pub(super) fn checked(program: &Program, reader: Reader) -> Checked<'_> {
-    let (name_fits, target_fits): (fn(&str) -> bool, fn(&Target) -> bool) = match reader {
-        Reader::Text => (text_name, text_target),
-        Reader::Python => (python_name, python_target),
+    let name_fits: fn(&str) -> bool = match reader {
+        Reader::Text => text_name,
+        Reader::Python => python_name,
+    };
+    let target_fits: fn(&Target) -> bool = match reader {
+        Reader::Text => text_target,
+        Reader::Python => python_target,
     };
     let (mut names, mut targets) = (Vec::new(), Vec::new());
     gather(&program.graph, &mut names, &mut targets);
@@ -172,7 +176,7 @@ pub(super) fn checked(program: &Program, reader: Reader) -> Checked<'_> {
             names.push(name);
         }
     }
-    if names.iter().all(|name| name_fits(name)) && targets.iter().all(|target| target_fits(target)) {
+    if names.iter().all(|name| name_fits(name)) && targets.iter().all(target_fits) {
         return Checked { program: Cow::Borrowed(program), renamed: Vec::new() };
     }
     let known = targets.iter().filter_map(|target| target.op()).map(|(_, op, _)| op);
