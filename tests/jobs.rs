@@ -18,7 +18,8 @@ fn answers(command: &str, jobs: usize, input: &str) -> Vec<Value> {
         .write_stdin(input)
         .output()
         .expect("the program runs");
-    assert!(output.status.success(), "{command} --jobs {jobs}");
+    // Some lines are no questions.
+    assert_eq!(output.status.code(), Some(3), "{command} --jobs {jobs}");
     let text = String::from_utf8(output.stdout).expect("answers are text");
     let answer = |line: &str| {
         let mut answer: Value = serde_json::from_str(line).expect("an answer is JSON");
@@ -57,7 +58,7 @@ fn every_number_of_threads_gives_the_same_answers_in_the_same_order() {
         request
     };
     let cases = [
-        ("entail", questions(Value::clone)),
+        ("entail", questions(|q| with(q, &[("given", &q["given"]), ("goal", &q["goal"])]))),
         ("simplify", questions(|q| with(q, &[("given", &json!([])), ("expr", &q["goal"])]))),
         ("minimize", questions(|q| with(q, &[("guards", &q["given"])]))),
     ];

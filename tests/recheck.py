@@ -243,10 +243,12 @@ def of_queries(binary, files, folder):
     for path in files:
         source = os.path.splitext(os.path.basename(path))[0]
         out = os.path.join(folder, "obligations", source)
-        with open(path) as queries:
-            run = subprocess.run([binary, "entail", "--emit-smt2", out], stdin=queries, capture_output=True, text=True, check=True)
         with open(path) as lines:
             asked = [json.loads(line) for line in lines if line.strip()]
+        # What is recorded of the answers is no part of the questions.
+        questions = [{key: query[key] for key in ("id", "symbols", "given", "goal") if key in query} for query in asked]
+        text = "".join(json.dumps(question) + "\n" for question in questions)
+        run = subprocess.run([binary, "entail", "--emit-smt2", out], input=text, capture_output=True, text=True, check=True)
         for query, line in zip(asked, run.stdout.splitlines()):
             answer = json.loads(line)
             verdict, file = answer.get("verdict", "error"), answer.get("smt2")

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// The layers of the design: a module may use modules of lower layers only.
 const LAYERS: &[(&str, u32)] = &[
+    ("escape", 0),
+    ("keys", 0),
     ("expr", 0),
     ("range", 1),
     ("ir", 2),

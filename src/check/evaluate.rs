@@ -3,6 +3,7 @@ use crate::decide::{Budget, FactId, Premise, Verdict, decide};
 use crate::expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
 use crate::ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
+use crate::keys;
 use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::shape_env::{Records, ShapeEnv};
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
@@ -34,6 +35,8 @@ pub struct Evaluation {
     pub outputs: Vec<Option<Vec<Expr>>>,
     /// What the program records for the same outputs at these inputs.
     pub recorded: Vec<Option<Vec<Expr>>>,
+    /// The inputs that were not given and have the sizes or the value that they were traced with.
+    pub as_traced: Vec<String>,
     /// Nodes without a kernel, whose records were trusted.
     pub unsupported: usize,
 }
@@ -48,6 +51,11 @@ impl<'p> Evaluator<'p> {
     /// An evaluator of the program with this contract.
     pub fn new(contract: Contract<'p>, operators: &'p Operators) -> Evaluator<'p> {
         Evaluator { contract, operators }
+    }
+
+    /// The inputs that the user passes, by placeholder name.
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.contract.inputs.iter().map(|input| &*input.input.placeholder)
     }
 
     /// The program's contract.
@@ -73,9 +81,11 @@ impl<'p> Evaluator<'p> {
         let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
         for name in given.keys() {
             if !contract.inputs.iter().any(|i| i.input.placeholder == *name) {
-                let names: Vec<&str> = contract.inputs.iter().map(|i| &*i.input.placeholder).collect();
+                let names: Vec<&str> = self.placeholders().collect();
+                let near = keys::nearest(name, self.placeholders());
+                let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
                 return Err(malformed(format!(
-                    "the program has no input `{name}`; it has {}",
+                    "the program has no input `{name}`{near} (it has {})",
                     names.join(", ")
                 )));
             }
@@ -140,7 +150,13 @@ impl<'p> Evaluator<'p> {
             expected.push(record.as_ref().and_then(tensor_sizes));
         }
         let unsupported = interpreter.unsupported.len();
-        Ok(Evaluation { env: interpreter.env, outputs, recorded: expected, unsupported })
+        let left_out = |input: &&ProgramInput| {
+            matches!(input.kind, InputKind::Tensor { .. } | InputKind::Scalar(_))
+                && !given.contains_key(&input.input.placeholder)
+        };
+        let left_out = contract.inputs.iter().filter(left_out);
+        let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
+        Ok(Evaluation { env: interpreter.env, outputs, recorded: expected, as_traced, unsupported })
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.

@@ -4,6 +4,7 @@ use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
 use crate::decide::{Budget, Verdict, decide};
+use crate::escape::visible;
 use crate::expr::{Expr, Func, Int, Symbol, is_cancelled};
 use crate::report::{Fix, Outcome};
 use crate::spec::{Change, Shape, Spec};
@@ -46,7 +47,7 @@ impl Session<'_> {
         let constants = constant_numbers(first);
         for (input, path, condition) in &constants {
             start.spec = start.spec.with_static(self.contract(), *input);
-            start.lines.insert(path.clone(), "Dim.STATIC".to_string());
+            start.lines.insert(visible(path).into_owned(), "Dim.STATIC".to_string());
             start.conditions.get_or_insert_default().push(*condition);
         }
         let mut unnamed = unnamed(first);
@@ -62,7 +63,7 @@ impl Session<'_> {
             let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
             start.spec = named;
             for (path, name, symbol, range) in names {
-                start.lines.insert(format!("# {path} is {name}"), String::new());
+                start.lines.insert(format!("# {} is {name}", visible(&path)), String::new());
                 start.lines.entry(name.clone()).or_insert(range);
                 let e = first.assumptions.env.pool.symbol_expr(symbol);
                 start.meaning.push((name, e));

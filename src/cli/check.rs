@@ -27,7 +27,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
                 ReportFormat::Html => to_html(&report, &outline(checker.program())),
             };
             if let Err(message) = files::write(options.output.as_deref(), &text) {
-                eprintln!("sizewise: {message}");
+                files::complain(&message);
                 return ExitCode::from(3);
             }
             // The process ends here: taking the program apart first would only take time.
@@ -40,7 +40,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
             })
         }
         Err((status, message)) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(status)
         }
     }
@@ -53,11 +53,11 @@ fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
         None => None,
         Some(path) => {
             let text = files::read(path).map_err(|message| (2, message))?;
-            Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::name(path))))?)
+            Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::shown(path))))?)
         }
     };
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let failed = |error: CheckError| (3, format!("{}: {error}", files::name(&options.program)));
+    let failed = |error: CheckError| (3, format!("{}: {error}", files::shown(&options.program)));
     let budget = Budget::default();
     let report = match &options.emit_smt2 {
         None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,
@@ -75,7 +75,7 @@ fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
         Some(spec) => spec,
         None if report.verdict == Outcome::Ok => spec.map(|spec| spec.to_json()).unwrap_or_default(),
         None => {
-            eprintln!("sizewise: no fix was found, {} is not written", path.display());
+            files::complain(&format!("no fix was found, {} is not written", files::shown(path)));
             return Ok((report, checker));
         }
     };
@@ -95,7 +95,7 @@ struct Archive<'f> {
 
 impl<'f> Archive<'f> {
     fn new(folder: &'f Path) -> Result<Archive<'f>, (u8, String)> {
-        std::fs::create_dir_all(folder).map_err(|error| (2, format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| (2, format!("{}: {error}", files::shown(folder))))?;
         Ok(Archive { folder, count: Cell::new(0), error: RefCell::new(None) })
     }
 
@@ -103,7 +103,7 @@ impl<'f> Archive<'f> {
         self.count.set(self.count.get() + 1);
         let path = self.folder.join(format!("{:04}.smt2", self.count.get()));
         if let Err(error) = std::fs::write(&path, text) {
-            self.error.borrow_mut().get_or_insert(format!("{}: {error}", path.display()));
+            self.error.borrow_mut().get_or_insert(format!("{}: {error}", files::shown(&path)));
         }
     }
 

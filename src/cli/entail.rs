@@ -1,6 +1,6 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
 use super::args::EntailOptions;
-use super::jsonl;
+use super::{files, jsonl};
 use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
@@ -12,7 +12,7 @@ pub fn run(options: &EntailOptions) -> ExitCode {
     if let Some(folder) = &options.emit_smt2
         && let Err(error) = std::fs::create_dir_all(folder)
     {
-        eprintln!("sizewise: {}: {error}", folder.display());
+        files::complain(&format!("{}: {error}", files::shown(folder)));
         return ExitCode::from(2);
     }
     jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request))

@@ -9,26 +9,26 @@ use std::process::ExitCode;
 pub fn run(options: &EvalOptions) -> ExitCode {
     let loaded = files::read(&options.program).and_then(|bytes| {
         let name = files::name(&options.program);
-        Checker::read(&name, &bytes).map_err(|error| format!("{name}: {error}"))
+        Checker::read(&name, &bytes).map_err(|error| format!("{}: {error}", files::shown(&options.program)))
     });
     let checker = match loaded {
         Ok(checker) => checker,
         Err(message) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             return ExitCode::from(3);
         }
     };
     let operators = match operators::load(&options.operators) {
         Ok(operators) => operators,
         Err(message) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             return ExitCode::from(2);
         }
     };
     match checker.evaluator(&operators) {
         Ok(evaluator) => jsonl::run(options.jsonl.jobs, &|request| query::eval::answer(&evaluator, request)),
         Err(error) => {
-            eprintln!("sizewise: {}: {error}", files::name(&options.program));
+            files::complain(&format!("{}: {error}", files::shown(&options.program)));
             ExitCode::from(3)
         }
     }

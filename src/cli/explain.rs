@@ -2,6 +2,7 @@
 use super::args::{ExplainOptions, Format};
 use super::{files, operators, programs};
 use crate::decide::Budget;
+use crate::escape;
 use crate::report::{CODES, Explanation, Style, meaning};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -16,10 +17,13 @@ pub fn run(options: &ExplainOptions) -> ExitCode {
     match result.and_then(|text| files::write(options.output.as_deref(), &text).map_err(|m| (3, m))) {
         Ok(()) => ExitCode::SUCCESS,
         Err((status, message)) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             if status == 3 && !options.program.exists() {
                 let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
-                eprintln!("sizewise: it is no code of a diagnostic either; those are {}", codes.join(", "));
+                files::complain(&format!(
+                    "it is no code of a diagnostic either; those are {}",
+                    codes.join(", ")
+                ));
             }
             ExitCode::from(status)
         }
@@ -27,7 +31,7 @@ pub fn run(options: &ExplainOptions) -> ExitCode {
 }
 
 fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
-    let name = files::name(&options.program);
+    let name = files::shown(&options.program);
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
     let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
@@ -46,7 +50,7 @@ fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
         Format::Json => {
             let text =
                 serde_json::to_string_pretty(&explanations).map_err(|error| (70, error.to_string()))?;
-            Ok(format!("{text}\n"))
+            Ok(escape::json_text(format!("{text}\n")))
         }
         _ => {
             let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());

@@ -1,4 +1,5 @@
 //! Reading and writing files; `-` is standard input or output.
+use crate::escape;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -10,12 +11,22 @@ pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_string() } else { path.display().to_string() }
 }
 
+/// The name of a file in messages, on one line.
+pub fn shown(path: &Path) -> String {
+    escape::visible(&name(path)).into_owned()
+}
+
+/// Writes a message to standard error.
+pub fn complain(text: &str) {
+    eprintln!("sizewise: {}", escape::message(text));
+}
+
 /// The bytes of a file.
 ///
 /// # Errors
 /// A message that names the file.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", name(path));
+    let failed = |error: std::io::Error| format!("{}: {error}", shown(path));
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
         std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
@@ -23,7 +34,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
         let file = std::fs::File::open(path).map_err(failed)?;
         let known = file.metadata().ok();
         if known.as_ref().is_some_and(|m| m.is_dir()) {
-            return Err(format!("{}: a folder; expected a file", name(path)));
+            return Err(format!("{}: a folder; expected a file", shown(path)));
         }
         // Room for all of it at once, with a byte more to see the end in: what grows is copied. Where there is no such room, it grows.
         let room = known.map_or(0, |m| m.len().min(MAX_BYTES) + 1);
@@ -48,7 +59,7 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<(), String> {
 pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
     match path {
         Some(path) if path.as_os_str() != "-" => {
-            std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", name(path)))
+            std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", shown(path)))
         }
         _ => match std::io::stdout().lock().write_all(bytes) {
             // Whoever reads the output has seen enough.

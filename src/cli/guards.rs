@@ -9,14 +9,14 @@ pub fn run(options: &GuardsOptions) -> ExitCode {
     match guards(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err((status, message)) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(status)
         }
     }
 }
 
 fn guards(options: &GuardsOptions) -> Result<(), (u8, String)> {
-    let name = files::name(&options.program);
+    let name = files::shown(&options.program);
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
     let checker = programs::checker(&options.program).map_err(|message| (3, message))?;

@@ -1,6 +1,6 @@
 //! `sizewise infer`: shape inference of one operator call a line.
 use super::args::InferOptions;
-use super::{jsonl, operators};
+use super::{files, jsonl, operators};
 use crate::query;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ pub fn run(options: &InferOptions) -> ExitCode {
             query::infer::explained(&operators, request, options.explain)
         }),
         Err(message) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(2)
         }
     }

@@ -1,4 +1,6 @@
 //! JSON lines: one object a line in, one answer a line out, in input order.
+use super::files;
+use crate::escape::json_text;
 use crate::query::{self, Fields, Refusal};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
@@ -12,24 +14,32 @@ const BATCH: usize = 512;
 /// Answers one request: the fields of the answer beside its `id`.
 pub type Answer<'a> = &'a (dyn Fn(&Fields) -> Result<Fields, Refusal> + Sync);
 
-/// Answers every line of standard input on standard output with `jobs` threads.
+/// The exit status where a line could not be answered.
+const UNANSWERED: u8 = 3;
+
+/// The text of an answer, and whether it is one and no error.
+pub(super) type Reply = (String, bool);
+
+/// Answers every line of standard input on standard output with `jobs` threads. The exit status says whether every line was answered.
 pub fn run(jobs: u16, answer: Answer) -> ExitCode {
     match stream(usize::from(jobs), answer) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(UNANSWERED),
         // Whoever reads the answers has gone: nothing is left to do.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("sizewise: {error}");
+            files::complain(&error.to_string());
             ExitCode::from(3)
         }
     }
 }
 
-fn stream(jobs: usize, answer: Answer) -> io::Result<()> {
+fn stream(jobs: usize, answer: Answer) -> io::Result<bool> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let limit = if jobs > 1 { BATCH * jobs } else { 1 };
     let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut all_answered = true;
     loop {
         let mut line = Vec::new();
         let read = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)?;
@@ -43,7 +53,8 @@ fn stream(jobs: usize, answer: Answer) -> io::Result<()> {
         }
         let waiting = input.buffer().is_empty();
         if read == 0 || lines.len() >= limit || waiting {
-            for text in answer_all(jobs, answer, &lines) {
+            for (text, answered) in answer_all(jobs, answer, &lines) {
+                all_answered &= answered;
                 output.write_all(text.as_bytes())?;
                 output.write_all(b"\n")?;
             }
@@ -53,7 +64,7 @@ fn stream(jobs: usize, answer: Answer) -> io::Result<()> {
             }
         }
         if read == 0 {
-            return Ok(());
+            return Ok(all_answered);
         }
     }
 }
@@ -77,7 +88,7 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
+fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<Reply> {
     if jobs <= 1 || lines.len() <= 1 {
         return lines.iter().filter_map(|line| answer_line(answer, line)).collect();
     }
@@ -108,7 +119,7 @@ fn answer_all(jobs: usize, answer: Answer, lines: &[Vec<u8>]) -> Vec<String> {
 }
 
 /// The answer to one line; none to a blank one.
-pub(super) fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
+pub(super) fn answer_line(answer: Answer, line: &[u8]) -> Option<Reply> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
@@ -116,5 +127,7 @@ pub(super) fn answer_line(answer: Answer, line: &[u8]) -> Option<String> {
         Ok(request) => (request.get("id").cloned(), answer(&request)),
         Err(refusal) => (None, Err(refusal)),
     };
-    serde_json::to_string(&query::reply(id, result)).ok()
+    let answered = result.as_ref().map_or_else(Refusal::is_answer, |_| true);
+    let text = serde_json::to_string(&query::reply(id, result)).ok()?;
+    Some((json_text(text), answered))
 }

@@ -1,7 +1,7 @@
 //! Layer 11: the command line.
 //!
-//! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, 4 undecided, 70
-//! internal error.
+//! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, or a line of JSON lines that
+//! is an error, 4 undecided, 70 internal error.
 mod args;
 mod check;
 mod entail;
@@ -23,6 +23,7 @@ mod spec;
 mod verify;
 
 use crate::decide::{Budget, Trace};
+use crate::escape;
 use crate::query;
 use args::{Command, Options, Reasoning};
 use clap::Parser;
@@ -31,28 +32,57 @@ use std::process::ExitCode;
 /// The exit status of an internal error.
 const INTERNAL_ERROR: u8 = 70;
 
+/// The exit status of wrong usage.
+const WRONG_USAGE: u8 = 2;
+
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
-    let options = Options::parse();
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => return usage(&error),
+    };
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|panic| files::complain(&panic.to_string())));
+    }
     let worker = std::thread::Builder::new().stack_size(crate::STACK_BYTES).spawn(move || dispatch(options));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
         // The panic has said where; it is a bug of ours.
         Ok(Err(_)) => {
-            eprintln!("sizewise: internal error; please report it with the input");
+            files::complain("internal error; please report it with the input");
             ExitCode::from(INTERNAL_ERROR)
         }
         Err(error) => {
-            eprintln!("sizewise: no thread can be started: {error}");
+            files::complain(&format!("no thread can be started: {error}"));
             ExitCode::from(INTERNAL_ERROR)
         }
     }
 }
 
+/// Says what is wrong with the arguments, or what help was asked for. Arguments that are quoted may hold anything.
+fn usage(error: &clap::Error) -> ExitCode {
+    let given: Vec<String> = std::env::args_os().map(|given| given.to_string_lossy().into_owned()).collect();
+    let mut parts: Vec<&str> = given.iter().flat_map(|given| given.split(['=', ','])).collect();
+    parts.extend(given.iter().map(String::as_str));
+    parts.retain(|part| escape::visible(part) != *part);
+    if parts.is_empty() || !error.use_stderr() {
+        error.exit();
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    // With its colours, as the text without them lacks characters of the arguments too.
+    let text = error.render().ansi().to_string();
+    let shown = parts.iter().fold(text, |text, part| text.replace(part, &escape::visible(part)));
+    let mut pieces = shown.split("\u{1b}[");
+    let mut plain = pieces.next().unwrap_or_default().to_string();
+    plain.extend(pieces.map(|piece| piece.split_once('m').map_or("", |(_, text)| text)));
+    eprint!("{}", escape::lines(&plain));
+    ExitCode::from(WRONG_USAGE)
+}
+
 /// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line. Commands that read no
 /// lines, or need a program, answer nothing.
 pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
-    match Options::try_parse_from(["sizewise", command]).ok()?.command {
+    let reply = match Options::try_parse_from(["sizewise", command]).ok()?.command {
         Command::Infer(_) => {
             let operators = crate::fake::Operators::new();
             jsonl::answer_line(&|request| query::infer::answer(&operators, request), line)
@@ -62,7 +92,8 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
         Command::Minimize(options) => answered(&options, query::minimize::answer, line),
         Command::Bounds(options) => answered(&options, query::bounds::answer, line),
         _ => None,
-    }
+    };
+    reply.map(|(text, _)| text)
 }
 
 fn dispatch(options: Options) -> ExitCode {
@@ -90,7 +121,7 @@ fn dispatch(options: Options) -> ExitCode {
 /// Answers a question on expressions.
 type Reasoned = fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>;
 
-fn answered(options: &Reasoning, answer: Reasoned, line: &[u8]) -> Option<String> {
+fn answered(options: &Reasoning, answer: Reasoned, line: &[u8]) -> Option<jsonl::Reply> {
     jsonl::answer_line(&|request| answer(request, &options.budget(), &mut options.trace()), line)
 }
 

@@ -10,7 +10,7 @@ use crate::fake::Operators;
 pub fn load(options: &OperatorFiles) -> Result<Operators, String> {
     let mut operators = Operators::new();
     for path in &options.ops {
-        let name = files::name(path);
+        let name = files::shown(path);
         let text = String::from_utf8(files::read(path)?).map_err(|error| {
             let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&b| b == b'\n').count();
             format!("{name}:{line}: expected text in UTF-8")

@@ -53,7 +53,7 @@ pub fn run(options: &OpsOptions) -> ExitCode {
     match text.and_then(|text| files::write(None, &text)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(2)
         }
     }
@@ -61,7 +61,7 @@ pub fn run(options: &OpsOptions) -> ExitCode {
 
 /// Counts the lines for each overload in the tables of a folder.
 fn table_lines(folder: &Path) -> Result<Lines, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", files::shown(folder));
     let mut lines = Lines::default();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

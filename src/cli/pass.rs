@@ -1,6 +1,7 @@
 //! `sizewise pass` and `sizewise lower`: programs made of programs.
 use super::args::OperatorFiles;
 use super::{files, operators, programs};
+use crate::escape;
 use crate::ir::Program;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
@@ -87,9 +88,9 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
             Err(message) => refuse(&message, 3),
         },
         Err(PassError::Broken { pass, violations }) => {
-            eprintln!("sizewise: after {pass} the program breaks rules of its dialect:");
+            files::complain(&format!("after {pass} the program breaks rules of its dialect:"));
             for violation in &violations {
-                eprintln!("  {violation}");
+                eprintln!("  {}", escape::visible(&violation.to_string()));
             }
             ExitCode::from(1)
         }
@@ -98,7 +99,7 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
 }
 
 fn refuse(message: &str, status: u8) -> ExitCode {
-    eprintln!("sizewise: {message}");
+    files::complain(message);
     ExitCode::from(status)
 }
 

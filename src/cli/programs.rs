@@ -61,7 +61,8 @@ impl Loaded {
 /// A message that names the file.
 pub fn checker(path: &Path) -> Result<Checker, String> {
     let name = files::name(path);
-    let checker = Checker::read(&name, &files::read(path)?).map_err(|error| format!("{name}: {error}"))?;
+    let checker = Checker::read(&name, &files::read(path)?)
+        .map_err(|error| format!("{}: {error}", files::shown(path)))?;
     Ok(match progress::on_terminal() {
         Some(watch) => checker.watched(watch),
         None => checker,
@@ -78,5 +79,5 @@ fn reading() -> ReadOptions {
 /// A message that names the file.
 pub fn load(path: &Path) -> Result<Program, String> {
     let loaded = Loaded::open(path)?;
-    loaded.program().map_err(|error| format!("{}: {error}", loaded.name()))
+    loaded.program().map_err(|error| format!("{}: {error}", files::shown(path)))
 }

@@ -1,4 +1,5 @@
 //! `sizewise serve`: the engine as an HTTP service.
+use super::files;
 use crate::service::{self, CacheAt, Config, Limits, StartError};
 use clap::Args;
 use std::path::PathBuf;
@@ -105,7 +106,7 @@ pub fn run(options: &ServeOptions) -> ExitCode {
     match service::run(config(options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("sizewise: {error}");
+            files::complain(&error.to_string());
             ExitCode::from(match error {
                 StartError::Usage(_) => 2,
                 StartError::Cache(_) | StartError::System(_) => 3,

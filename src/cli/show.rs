@@ -1,5 +1,6 @@
 //! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
 use super::{files, programs};
+use crate::escape::json_text;
 use crate::ir::text::{self, Detail};
 use crate::ir::{onnx, pt2};
 use clap::{Args, ValueEnum};
@@ -61,14 +62,14 @@ pub fn run(options: &ShowOptions) -> ExitCode {
             Form::Python => text::write_python(&program),
             Form::Functions => text::write_functions(&program),
             Form::Dot => text::write_dot(&program),
-            Form::Json => pt2::write_json(&program).map_err(|error| error.to_string())?,
+            Form::Json => json_text(pt2::write_json(&program).map_err(|error| error.to_string())?),
         };
         files::write(options.output.as_deref(), &text)
     });
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(3)
         }
     }

@@ -3,6 +3,7 @@ use super::args::{SpecCommand, SpecOptions};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
+use crate::escape;
 use crate::report::Outcome;
 use crate::spec::{Contract, Spec, Width};
 use serde_json::Value as Json;
@@ -19,13 +20,14 @@ pub fn run(command: &SpecCommand) -> ExitCode {
     };
     let written = result.and_then(|(spec, note)| {
         let text = serde_json::to_string_pretty(&spec).map_err(|error| (70, error.to_string()))?;
-        files::write(options.output.as_deref(), &format!("{text}\n")).map_err(|message| (3, message))?;
+        files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n")))
+            .map_err(|message| (3, message))?;
         note.map_or(Ok(()), |note| Err((4, note)))
     });
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err((status, message)) => {
-            eprintln!("sizewise: {message}");
+            files::complain(&message);
             ExitCode::from(status)
         }
     }
@@ -37,7 +39,7 @@ fn read(options: &SpecOptions) -> Result<Checker, (u8, String)> {
 
 fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>, (u8, String)> {
     Contract::load(checker.program())
-        .map_err(|error| (3, format!("{}: {error}", files::name(&options.program))))
+        .map_err(|error| (3, format!("{}: {error}", files::shown(&options.program))))
 }
 
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, String)> {
@@ -61,7 +63,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, Stri
 fn widen(options: &SpecOptions) -> Result<Written, (u8, String)> {
     let checker = read(options)?;
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let name = files::name(&options.program);
+    let name = files::shown(&options.program);
     let contract = contract(&checker, options)?;
     let check = |spec: Option<&Spec>| {
         let report = checker.check(spec, &operators, &Budget::default());

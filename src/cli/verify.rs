@@ -2,6 +2,7 @@
 use super::args::{Colour, Format};
 use super::files;
 use super::programs::Loaded;
+use crate::escape::{coloured_lines, json_text, lines, visible};
 use crate::fake::Operators;
 use crate::ir::schema::Schema;
 use crate::ir::{Dialect, ReadErrorKind};
@@ -120,7 +121,7 @@ pub fn run(options: &VerifyOptions) -> ExitCode {
         Ok(findings.verdict().1)
     });
     ExitCode::from(written.unwrap_or_else(|message| {
-        eprintln!("sizewise: {message}");
+        files::complain(&message);
         3
     }))
 }
@@ -128,7 +129,8 @@ pub fn run(options: &VerifyOptions) -> ExitCode {
 fn verify(options: &VerifyOptions) -> Result<Findings, String> {
     let loaded = Loaded::open(&options.program)?;
     let name = loaded.name().to_owned();
-    let (outline, program) = loaded.both().map_err(|error| format!("{name}: {error}"))?;
+    let shown = visible(&name).into_owned();
+    let (outline, program) = loaded.both().map_err(|error| format!("{shown}: {error}"))?;
     let mut violations = verify_outline(&outline);
     let asked = options.dialect.map(Profile::from);
     let (own, profile) = match program {
@@ -148,7 +150,7 @@ fn verify(options: &VerifyOptions) -> Result<Findings, String> {
         {
             (None, asked.unwrap_or(Profile::Training))
         }
-        Err(error) => return Err(format!("{name}: {error}")),
+        Err(error) => return Err(format!("{shown}: {error}")),
     };
     Ok(Findings { name, own, profile, violations })
 }
@@ -170,19 +172,19 @@ fn to_text(findings: &Findings, colour: bool) -> String {
         _ => paint(&format!("{}, {undecided} undecided", plural(errors, "violation")), "31"),
     };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}: {} dialect: {outcome}", findings.name, findings.profile);
+    let _ = writeln!(text, "{}: {} dialect: {outcome}", visible(&findings.name), findings.profile);
     for violation in &findings.violations {
         let (level, code) = match violation.rule.level() {
             Level::Error => ("error", "31"),
             Level::Undecided => ("undecided", "33"),
         };
         let head = paint(&format!("{level}[{}]", violation.rule), code);
-        let _ = writeln!(text, "\n{head}: {}", violation.message);
+        let _ = writeln!(text, "\n{head}: {}", visible(&violation.message));
         if let Some(node) = &violation.node {
             let graph =
                 if violation.graph.is_empty() { String::new() } else { format!(" of {}", violation.graph) };
             let location = violation.location.as_ref().map_or(String::new(), |line| format!("   {line}"));
-            let _ = writeln!(text, "  at    {node}{graph}{location}");
+            let _ = writeln!(text, "  at    {}", visible(&format!("{node}{graph}{location}")));
         }
         let _ = writeln!(text, "  rule  {} ({})", violation.rule.statement(), violation.rule.source());
     }
@@ -190,7 +192,7 @@ fn to_text(findings: &Findings, colour: bool) -> String {
         let _ =
             writeln!(text, "\nThe program is not well formed; its operators and records were not looked at.");
     }
-    text
+    if colour { coloured_lines(&text) } else { lines(&text).into_owned() }
 }
 
 fn to_json(findings: &Findings) -> String {
@@ -215,7 +217,7 @@ fn to_json(findings: &Findings) -> String {
         "well_formed": findings.own.is_some(),
         "findings": findings.violations.iter().map(entry).collect::<Vec<_>>(),
     });
-    let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    let mut text = json_text(serde_json::to_string_pretty(&report).unwrap_or_default());
     text.push('\n');
     text
 }

@@ -3,6 +3,7 @@
 //! The ranges, the assumptions and the negated goal are asserted, so `unsat` means that the goal follows. Quotient and remainder are
 //! written by their definition: `a = b*q + r` with `0 <= r < b` or `b < r <= 0`.
 use super::facts::Facts;
+use crate::escape::is_identifier;
 use crate::expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -30,9 +31,9 @@ pub fn obligation(pool: &mut Pool, facts: &Facts, goal: Expr, status: &str) -> O
     let _ = writeln!(writer.text, "(set-logic {logic})");
     let symbols: Vec<(Symbol, Option<Int>, Option<Int>)> =
         facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
-    for (s, low, high) in &symbols {
+    for (i, (s, low, high)) in symbols.iter().enumerate() {
         let e = pool.symbol_expr(*s);
-        let name = quoted(pool.symbol_name(*s));
+        let name = quoted(pool.symbol_name(*s), i);
         let sort = match pool.sort(e) {
             Sort::Int => "Int",
             Sort::Bool => "Bool",
@@ -64,10 +65,46 @@ fn number(v: &Int) -> String {
     if v.is_negative() { format!("(- {})", v.abs()) } else { v.to_string() }
 }
 
-/// A name as a symbol of SMT-LIB.
-fn quoted(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { name.to_string() } else { format!("|{}|", name.replace(['|', '\\'], "_")) }
+/// Words that SMT-LIB keeps to itself, and what its logics define.
+const WORDS: &[&str] = &[
+    "BINARY",
+    "DECIMAL",
+    "HEXADECIMAL",
+    "NUMERAL",
+    "STRING",
+    "_",
+    "abs",
+    "and",
+    "as",
+    "assert",
+    "distinct",
+    "div",
+    "exists",
+    "exit",
+    "false",
+    "forall",
+    "ite",
+    "let",
+    "match",
+    "mod",
+    "not",
+    "or",
+    "par",
+    "pop",
+    "push",
+    "reset",
+    "true",
+    "xor",
+];
+
+/// The name of the `i`-th symbol as one of SMT-LIB. A name that cannot stand as it is gets a number, so that none becomes another's.
+fn quoted(name: &str, i: usize) -> String {
+    if is_identifier(name) && !WORDS.contains(&name) {
+        return name.to_string();
+    }
+    let name: String =
+        name.chars().map(|c| if matches!(c, ' '..='~') && !"|\\".contains(c) { c } else { '_' }).collect();
+    format!("|{name}!s{i}|")
 }
 
 struct Writer {
@@ -218,5 +255,26 @@ mod tests {
         assert_eq!(status(&["-7 <= a", "a <= -5"], "Eq(a//-3, 2)"), Sat);
         assert_eq!(status(&["Eq(a, b)"], "Eq(a*b*c//(b*b*c), a//b)"), Unsat);
         assert_eq!(status(&["Abs(a) > 3", "a < 2"], "Where(a < 0, -a, a) >= 4"), Unsat);
+    }
+
+    #[test]
+    fn names_that_smtlib_cannot_write_stay_apart() {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        let names = ["a|b", "a\\b", "let", "mod", "2a", "e1!", "a\n(assert false)", "true"];
+        let mut goal = pool.bool(true);
+        for (i, name) in names.iter().enumerate() {
+            let symbol = pool.symbol(name);
+            let value = pool.int(i64::try_from(i).unwrap_or_default());
+            let equation = pool.eq(symbol, value);
+            facts.assume(&mut pool, equation);
+            goal = pool.and(&[goal, equation]);
+            facts.declare_free(&pool, equation);
+        }
+        let text = obligation(&mut pool, &facts, goal, "unsat").expect("it has a counterpart");
+        assert!(text.lines().all(|line| line.starts_with(['(', ';'])), "{text}");
+        assert_eq!(text.matches("(declare-const").count(), names.len());
+        let solver = z3::Solver::new();
+        solver.from_string(text.clone());
+        assert_eq!(solver.check(), z3::SatResult::Unsat, "{text}");
     }
 }

@@ -167,6 +167,26 @@ impl Argument {
         }
     }
 
+    /// Calls `f` with every operator in this argument.
+    pub(super) fn for_each_operator<'a>(&'a self, f: &mut dyn FnMut(&'a str)) {
+        match self {
+            Argument::Operator(target) => f(target),
+            Argument::List(items) => items.iter().for_each(|argument| argument.for_each_operator(f)),
+            Argument::Map(map) => map.values().for_each(|argument| argument.for_each_operator(f)),
+            _ => {}
+        }
+    }
+
+    /// As [`Argument::for_each_operator`], to change them.
+    pub(super) fn for_each_operator_mut(&mut self, f: &mut dyn FnMut(&mut Arc<str>)) {
+        match self {
+            Argument::Operator(target) => f(target),
+            Argument::List(items) => items.iter_mut().for_each(|argument| argument.for_each_operator_mut(f)),
+            Argument::Map(map) => map.values_mut().for_each(|argument| argument.for_each_operator_mut(f)),
+            _ => {}
+        }
+    }
+
     /// The one value that this argument is; `None` for lists, literals and the like.
     pub fn value(&self) -> Option<ValueId> {
         match self {

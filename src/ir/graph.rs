@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::argument::Argument;
+use super::argument::{Argument, Subgraph};
 use super::error::{ReadError, ReadErrorKind, ReadResult};
 use super::meta::{ExprRef, Meta};
 use super::node::{Constant, Input, Node, Output, Target};
@@ -159,10 +159,43 @@ impl Graph {
         }
     }
 
+    /// The graph with its names and targets, and those of the graphs within, replaced.
+    pub(super) fn renamed(&self, names: &mut dyn Renaming) -> Graph {
+        let mut graph = self.clone();
+        let values = std::mem::take(&mut graph.values);
+        graph.values = values.into_iter().map(|(name, value)| (names.name(&name), value)).collect();
+        for node in &mut graph.nodes {
+            node.name = names.name(&node.name);
+            node.target = names.target(&node.target);
+            for input in &mut node.inputs {
+                input.arg.for_each_operator_mut(&mut |text| {
+                    let target = Target::parse(text);
+                    let renamed = names.target(&target);
+                    if renamed != target {
+                        *text = renamed.qualified_name().into();
+                    }
+                });
+                input.arg.for_each_graph_mut(&mut |inner| {
+                    let graph = inner.graph.renamed(names);
+                    *inner = Arc::new(Subgraph { name: names.name(&inner.name), graph });
+                });
+            }
+        }
+        graph
+    }
+
     /// The graphs that nodes of this graph call, each with its node.
     pub fn subgraphs(&self) -> impl Iterator<Item = (&Node, &Graph)> {
         self.nodes.iter().flat_map(|node| node.subgraphs().into_iter().map(move |inner| (node, &inner.graph)))
     }
+}
+
+/// What names and targets become. Names that differ have to stay different.
+pub(super) trait Renaming {
+    /// What a value, a node or a graph is called.
+    fn name(&mut self, name: &Arc<str>) -> Arc<str>;
+    /// What a node calls.
+    fn target(&mut self, target: &Target) -> Target;
 }
 
 /// Builds a graph front to back and refuses what is not well formed.

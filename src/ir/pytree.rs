@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::error::{ReadError, ReadErrorKind, ReadResult};
+use crate::escape::python_string;
 
 /// The structure of nested containers.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,25 +90,6 @@ impl fmt::Display for PathStep {
             PathStep::Field(name) => write!(f, ".{name}"),
         }
     }
-}
-
-/// A string literal as Python's `repr` writes it, for texts without unprintable characters.
-pub fn python_string(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push(quote);
-    for char in text.chars() {
-        match char {
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '\\' => literal.push_str("\\\\"),
-            char if char == quote => literal.extend(['\\', char]),
-            char => literal.push(char),
-        }
-    }
-    literal.push(quote);
-    literal
 }
 
 /// The fields of named tuples, by the type's qualified name.
@@ -402,15 +384,6 @@ mod tests {
             let error = TreeSpec::parse(text, &fields).unwrap_err();
             assert_eq!(error.kind, ReadErrorKind::Pytree);
             assert!(error.message.contains(part), "{error}");
-        }
-    }
-
-    #[test]
-    fn string_literals_are_those_of_python() {
-        for (text, literal) in
-            [("k", "'k'"), ("it's", "\"it's\""), ("a'\"b", "'a\\'\"b'"), ("a\\b\n", "'a\\\\b\\n'")]
-        {
-            assert_eq!(python_string(text), literal);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
 use super::Refusal;
+use super::refusal::only;
 use crate::expr::{Expr, Int, Pool, text};
 use crate::fake::{Cx, Sizes, Tensor, Value};
 use crate::ir::dtype::{Device, Dtype, Layout, MemoryFormat};
@@ -9,6 +10,9 @@ use std::sync::Arc;
 
 /// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are operators with a result for each.
 const MAX_RANK: usize = 128;
+
+/// What is said of a tensor.
+const TENSOR_FIELDS: &[&str] = &["shape", "dtype", "stride", "storage_offset", "device", "layout"];
 
 type Result<T> = std::result::Result<T, Refusal>;
 
@@ -77,6 +81,7 @@ fn read_name<T>(json: &Json, what: &str, find: impl Fn(&str) -> Option<T>) -> Re
 
 fn read_tensor(env: &mut ShapeEnv, json: &Json) -> Result<Tensor> {
     let fields = json.as_object().ok_or_else(|| expected("a tensor object", json))?;
+    only(fields, TENSOR_FIELDS)?;
     let shape = fields.get("shape").ok_or_else(|| expected("a tensor with a `shape`", json))?;
     if shape.as_array().is_some_and(|sizes| sizes.len() > MAX_RANK) {
         return Err(Refusal::invalid(format!("a tensor of more than {MAX_RANK} dimensions is not read")));

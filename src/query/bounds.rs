@@ -1,5 +1,6 @@
 //! The least and the greatest value of an expression under ranges and assumptions.
 use super::premises::Premises;
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::decide::{self, Budget, Trace};
 use crate::expr::{Expr, Int, Pool};
@@ -10,6 +11,7 @@ use serde_json::Value;
 /// # Errors
 /// When the request cannot be understood.
 pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "given", "expr"])?;
     let mut pool = Pool::new();
     let mut premises = Premises::read(&mut pool, request, "given")?;
     let e = premises.expression(&mut pool, request, "expr")?;

@@ -1,5 +1,6 @@
 //! Do ranges and assumptions imply a goal?
 use super::premises::Premises;
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::decide::{self, Answer, Budget, Premise, Rung, Verdict, Witness};
 use crate::expr::{Expr, Int, Pool, print, read};
@@ -37,6 +38,7 @@ impl Question {
     /// # Errors
     /// When it cannot be understood.
     pub fn read(request: &Fields) -> Result<Question, Refusal> {
+        only(request, &["id", "symbols", "given", "goal"])?;
         let mut pool = Pool::new();
         let mut premises = Premises::read(&mut pool, request, "given")?;
         let goal = premises.expression(&mut pool, request, "goal")?;

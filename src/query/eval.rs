@@ -1,4 +1,5 @@
 //! What happens to inputs of given shapes.
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::check::{Evaluator, Refused, Shapes};
 use crate::expr::{Int, Value as Number, text};
@@ -10,6 +11,7 @@ use serde_json::Value as Json;
 /// # Errors
 /// When the request cannot be understood.
 pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal> {
+    fields_are_known(evaluator, request)?;
     let mut shapes = Shapes::new();
     for (field, is_tensor) in [("shapes", true), ("scalars", false)] {
         match request.get(field) {
@@ -41,6 +43,9 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
                 .collect();
             fields.insert("ok".into(), true.into());
             fields.insert("outputs".into(), outputs.into());
+            if !evaluation.as_traced.is_empty() {
+                fields.insert("as_traced".into(), evaluation.as_traced.into());
+            }
         }
         Err(Refused { malformed: true, message, .. }) => return Err(Refusal::invalid(message)),
         Err(refused) => {
@@ -51,6 +56,25 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
         }
     }
     Ok(fields)
+}
+
+/// Refuses fields that nothing reads; an input's name among them has another place.
+fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refusal> {
+    let error = match only(request, &["id", "shapes", "scalars"]) {
+        Ok(()) => return Ok(()),
+        Err(error) => error,
+    };
+    let misplaced = |field: &&String| evaluator.placeholders().any(|input| *input == ***field);
+    match request.keys().find(misplaced) {
+        None => Err(error),
+        Some(input) => {
+            let message = format!(
+                "the input `{input}` stands within `shapes`, or `scalars` if it is a number: {{\"shapes\": {{{:?}: [..]}}}}",
+                input
+            );
+            Err(Refusal { message, ..error })
+        }
+    }
 }
 
 fn tensor(name: &str, json: &Json) -> Result<Shape, Refusal> {

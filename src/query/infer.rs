@@ -1,5 +1,7 @@
 //! Shape inference of one operator call.
 use super::argument::{read_value, write_int, write_value};
+use super::premises::SYMBOL_FIELDS;
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::expr::{Expr, Int, Value as Number, text};
 use crate::fake::{Cx, KernelError, Operators, Value, bind};
@@ -21,6 +23,7 @@ pub fn answer(operators: &Operators, request: &Fields) -> Result<Fields, Refusal
 /// # Errors
 /// As for [`answer`].
 pub fn explained(operators: &Operators, request: &Fields, explain: bool) -> Result<Fields, Refusal> {
+    only(request, &["id", "op", "args", "kwargs", "symbols"])?;
     let op = match request.get("op") {
         Some(Json::String(op)) => op.as_str(),
         _ => return Err(Refusal::invalid("expected `op`, such as \"aten.cat.default\"")),
@@ -119,6 +122,9 @@ fn declare_symbols(env: &mut ShapeEnv, symbols: Option<&Json>) -> Result<(), Ref
     for (name, info) in symbols {
         if !info.is_object() && !info.is_null() {
             return Err(Refusal::invalid(format!("expected an object for the symbol `{name}`, got {info}")));
+        }
+        if let Some(info) = info.as_object() {
+            only(info, SYMBOL_FIELDS).map_err(|error| error.at(|| format!("symbols.{name}")))?;
         }
         let number = |field: &str| -> Result<Option<Int>, Refusal> {
             match info.get(field) {

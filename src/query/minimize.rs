@@ -1,5 +1,6 @@
 //! An equivalent set of guards without redundant members.
 use super::premises::Premises;
+use super::refusal::only;
 use super::simplify::Written;
 use super::{Fields, Refusal};
 use crate::decide::{self, Budget, Premise, Trace};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 /// # Errors
 /// When the request cannot be understood.
 pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "guards"])?;
     let mut pool = Pool::new();
     let premises = Premises::read(&mut pool, request, "guards")?;
     let guards = premises.defined(&mut pool);

@@ -1,9 +1,13 @@
 //! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::decide::{Facts, Premise, requirements};
 use crate::expr::{Expr, Func, Int, Pool, Symbol, print, read};
 use crate::range::ValueRange;
 use serde_json::{Map, Value};
+
+/// What is said of a symbol.
+pub(super) const SYMBOL_FIELDS: &[&str] = &["min", "max", "hint"];
 
 /// The facts of a request, with the texts they were given in.
 #[derive(Clone)]
@@ -246,6 +250,9 @@ impl Premises {
             return Err(Refusal::invalid(format!(
                 "symbol {name}: expected an object such as {{\"min\": 2, \"max\": null}}, got {range}"
             )));
+        }
+        if let Some(range) = range.as_object() {
+            only(range, SYMBOL_FIELDS)?;
         }
         let e = pool.symbol(name);
         let Some(symbol) = pool.as_symbol(e) else {

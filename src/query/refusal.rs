@@ -1,5 +1,6 @@
 //! Why a request has no answer, and how an answer is put together.
 use super::Fields;
+use crate::keys;
 use serde_json::{Value, json};
 
 /// Why a request has no answer.
@@ -21,6 +22,12 @@ impl Refusal {
     /// A request that cannot be understood.
     pub fn invalid(message: impl Into<String>) -> Refusal {
         Refusal { kind: "invalid", message: message.into(), clause: None, malformed: true, field: None }
+    }
+
+    /// Whether this is what the question comes to, as PyTorch would raise an error or nothing here knows the operator, and no mistake in the
+    /// request and no failure on the way.
+    pub fn is_answer(&self) -> bool {
+        !self.malformed && matches!(self.kind, "invalid" | "unsupported" | "data_dependent")
     }
 
     /// The same, at this place of the request; the innermost stays.
@@ -51,6 +58,17 @@ pub fn reply(id: Option<Value>, result: Result<Fields, Refusal>) -> Fields {
         }
     }
     reply
+}
+
+/// Refuses fields that nothing reads.
+///
+/// # Errors
+/// For the first field that is not `known`; the message names the nearest that is.
+pub(super) fn only(fields: &Fields, known: &[&str]) -> Result<(), Refusal> {
+    match fields.keys().find(|field| !known.contains(&field.as_str())) {
+        None => Ok(()),
+        Some(field) => Err(Refusal::invalid(keys::unknown(field, known)).at(|| field.clone())),
+    }
 }
 
 /// A request from the text of a line.

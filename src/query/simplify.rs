@@ -1,5 +1,6 @@
 //! The smallest expression equal to another one under ranges and assumptions.
 use super::premises::Premises;
+use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::decide::{self, Budget, Trace};
 use crate::egraph::Reading;
@@ -12,6 +13,7 @@ use serde_json::Value;
 /// # Errors
 /// When the request cannot be understood.
 pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "given", "expr"])?;
     let mut pool = Pool::new();
     let mut premises = Premises::read(&mut pool, request, "given")?;
     let e = premises.expression(&mut pool, request, "expr")?;

@@ -1,5 +1,6 @@
 //! Facts that stand while questions are put to them: symbols and assumptions are added as they become known.
 use super::premises::Premises;
+use super::refusal::only;
 use super::simplify::{self, Written};
 use super::{Fields, Refusal, bounds, entail};
 use crate::decide::{self, Budget, Trace};
@@ -74,6 +75,7 @@ impl Standing {
     /// # Errors
     /// When the request cannot be understood, or there is no room (kind `limit`).
     pub fn add(&mut self, request: &Fields) -> Result<(), Refusal> {
+        only(request, &["id", "symbols", "given"])?;
         let mut addition = Fields::new();
         for key in ["symbols", "given"] {
             if let Some(value) = request.get(key) {
@@ -122,6 +124,7 @@ impl Standing {
     /// # Errors
     /// When the request cannot be understood.
     pub fn ask(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
+        only(request, &["id", "symbols", "given", ask.key()])?;
         if self.was_cancelled || self.pool.len() > self.unasked + LEFT_BEHIND {
             self.start_anew();
         }

@@ -1,6 +1,7 @@
 //! Why a dimension is what it is.
 use super::model::Cause;
 use super::style::Style;
+use crate::escape::{coloured_lines, lines, visible};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -51,7 +52,7 @@ impl Explanation {
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
         let kind = if self.is_static { "static" } else { "dynamic" };
-        let _ = writeln!(out, "{} is {kind}: {}", style.strong(&self.dim), self.recorded);
+        let _ = writeln!(out, "{} is {kind}: {}", style.strong(&visible(&self.dim)), visible(&self.recorded));
         match self.reasons.as_slice() {
             [] => self.nothing_forces_it(&mut out),
             [only] => {
@@ -71,9 +72,9 @@ impl Explanation {
             conditions(&mut out, &self.restrictions, style, "    ");
         }
         if let Some(node) = &self.stopped_at {
-            let _ = writeln!(out, "  nothing is known of what comes after {node}");
+            let _ = writeln!(out, "  nothing is known of what comes after {}", visible(node));
         }
-        out
+        if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
     }
 
     fn nothing_forces_it(&self, out: &mut String) {
@@ -82,7 +83,7 @@ impl Explanation {
         }
         let _ = writeln!(out, "  nothing in the graph forces that");
         if let Some(size) = &self.also_taken {
-            let _ = writeln!(out, "  every operator takes {size} as well");
+            let _ = writeln!(out, "  every operator takes {} as well", visible(size));
         }
         if self.is_static {
             let _ = writeln!(
@@ -96,26 +97,28 @@ impl Explanation {
 
 fn conditions(out: &mut String, list: &[Condition], style: Style, indent: &str) {
     for condition in list {
-        let _ = writeln!(out, "{indent}{}", style.strong(&condition.shown));
-        match (&condition.location, &condition.code) {
+        let _ = writeln!(out, "{indent}{}", style.strong(&visible(&condition.shown)));
+        match (condition.location.as_deref().map(visible), condition.code.as_deref().map(visible)) {
             (Some(location), Some(code)) => drop(writeln!(out, "{indent}  {location}   {code}")),
             (Some(location), None) => drop(writeln!(out, "{indent}  {location}")),
             _ => {}
         }
         match (&condition.node, &condition.op) {
             (Some(node), Some(op)) => {
-                let clause = condition.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+                let clause =
+                    condition.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
                 let more = match condition.more_nodes {
                     0 => String::new(),
                     1 => ", and one more node".to_string(),
                     n => format!(", and {n} more nodes"),
                 };
-                let _ = writeln!(out, "{indent}  needed by {node} = {op}{clause}{more}");
+                let _ =
+                    writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
             }
             _ => drop(writeln!(out, "{indent}  recorded by the program: {}", condition.cause.text())),
         }
         if let Some(excludes) = &condition.excludes {
-            let _ = writeln!(out, "{indent}  {}", style.faint(&format!("excludes {excludes}")));
+            let _ = writeln!(out, "{indent}  {}", style.faint(&format!("excludes {}", visible(excludes))));
         }
     }
 }

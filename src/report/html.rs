@@ -1,6 +1,7 @@
 //! The report as a page, all in one file; the service's page shows the same view.
 use super::graph::GraphView;
 use super::model::Report;
+use crate::escape::{html, page_json};
 use serde::Serialize;
 
 /// The style of pages.
@@ -14,29 +15,23 @@ struct View<'r> {
     graph: &'r GraphView,
 }
 
-/// The report and the graph as JSON.
+/// The report and the graph as JSON for a page: what cannot be seen in texts is written as escapes that can, and within a script nothing
+/// looks like its end.
 pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
-    let mut text = serde_json::to_string(&View { report, graph }).unwrap_or_default();
+    let mut text = page_json(&serde_json::to_string(&View { report, graph }).unwrap_or_default());
     text.push('\n');
     text
 }
 
 /// The report as one file that asks for nothing else.
 pub fn to_html(report: &Report, graph: &GraphView) -> String {
-    // Inside a script element nothing is decoded, so nothing may look like its end.
-    let data = to_view_json(report, graph)
-        .replace('<', "\\u003c")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029");
-    let title = escaped(&format!("{} - sizewise", report.program.path));
+    let data = to_view_json(report, graph);
+    // Braces would be taken for a place of the page.
+    let title = html(&format!("{} - sizewise", report.program.path)).replace('{', "&#123;");
     include_str!("page/report.html")
         .replace("{{title}}", &title)
         .replace("{{style}}", PAGE_STYLE)
         .replace("{{script}}", PAGE_SCRIPT)
         // The data comes last: nothing in it is replaced.
         .replace("{{data}}", &data)
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

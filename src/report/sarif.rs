@@ -1,6 +1,7 @@
 //! The report as SARIF 2.1.0 (OASIS standard), which code scanning reads.
 use super::findings::{Finding, RULES, findings};
 use super::model::{Outcome, Report};
+use crate::escape::{json_text, visible};
 use serde_json::{Value as Json, json};
 
 /// The report as SARIF, ending in a line break.
@@ -36,7 +37,7 @@ pub fn to_sarif(report: &Report) -> String {
             "results": results,
         }],
     });
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
+    let mut text = json_text(serde_json::to_string_pretty(&log).unwrap_or_default());
     text.push('\n');
     text
 }
@@ -57,9 +58,14 @@ fn result(finding: &Finding, program: &str) -> Json {
         "ruleId": finding.rule.id,
         "ruleIndex": index,
         "level": finding.rule.level,
-        "message": {"text": finding.message},
+        "message": {"text": plain(&finding.message)},
         "locations": [location],
     })
+}
+
+/// A message without links, which SARIF writes as `[text](target)`.
+fn plain(message: &str) -> String {
+    visible(message).replace("](", "] (")
 }
 
 /// A path as a URI reference (RFC 3986): what may not stand in one is percent-encoded.
@@ -83,7 +89,12 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::uri;
+    use super::{plain, uri};
+
+    #[test]
+    fn messages_hold_no_links() {
+        assert_eq!(plain("[click](http://x) [2, 3]\n"), "[click] (http://x) [2, 3]\\n");
+    }
 
     #[test]
     fn paths_become_uri_references() {

@@ -1,6 +1,7 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
 use super::model::{GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
+use crate::escape::{coloured_lines, lines, visible};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -20,7 +21,7 @@ pub fn to_text(report: &Report, style: Style) -> String {
             out,
             "\n{}: {}",
             style.error(&format!("error[{}]", diagnostic.code)),
-            diagnostic.message
+            visible(&diagnostic.message)
         );
         place(&mut out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
@@ -33,16 +34,16 @@ pub fn to_text(report: &Report, style: Style) -> String {
     implied(&mut out, report);
     outputs(&mut out, report);
     timings(&mut out, report, style);
-    out
+    if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
 }
 
 /// A condition cut to what one takes in at a glance; the whole is in the JSON report.
 fn short(text: &str) -> Cow<'_, str> {
     if text.chars().count() <= MAX_SHOWN {
-        return Cow::Borrowed(text);
+        return visible(text);
     }
     let start: String = text.chars().take(MAX_SHOWN).collect();
-    Cow::Owned(format!("{start} ..."))
+    Cow::Owned(format!("{} ...", visible(&start)))
 }
 
 fn plural(n: usize, one: &str, many: &str) -> String {
@@ -52,13 +53,13 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 fn head(out: &mut String, report: &Report, style: Style) {
     let program = &report.program;
     let dynamic = report.symbols.len();
-    let _ = writeln!(out, "{}: {}", style.strong(&program.path), verdict(report, style));
+    let _ = writeln!(out, "{}: {}", style.strong(&visible(&program.path)), verdict(report, style));
     let facts = format!(
         "{}, {}, {} IR, torch {}",
         plural(program.nodes, "node", "nodes"),
         plural(dynamic, "dynamic dimension", "dynamic dimensions"),
         program.dialect,
-        program.torch_version
+        visible(&program.torch_version)
     );
     let _ = writeln!(out, "{}", style.faint(&facts));
 }
@@ -93,7 +94,7 @@ fn verdict(report: &Report, style: Style) -> String {
 }
 
 fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
-    match (location, node) {
+    match (location.map(visible), node.map(visible)) {
         (Some(location), Some(node)) => drop(writeln!(out, "  {location}   node {node}")),
         (Some(location), None) => drop(writeln!(out, "  {location}")),
         (None, Some(node)) => drop(writeln!(out, "  node {node}")),
@@ -113,10 +114,15 @@ fn violated(out: &mut String, report: &Report, style: Style) {
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
-            let _ = writeln!(out, "  breaks        {}   {}", shapes(report, inputs), style.faint(&names));
+            let _ = writeln!(
+                out,
+                "  breaks        {}   {}",
+                shapes(report, inputs),
+                style.faint(&visible(&names))
+            );
         }
         if let Some(consequence) = &guard.consequence {
-            let _ = writeln!(out, "  then          {consequence}");
+            let _ = writeln!(out, "  then          {}", visible(consequence));
         }
     }
     if broken.len() > MAX_LISTED {
@@ -132,14 +138,14 @@ fn violated(out: &mut String, report: &Report, style: Style) {
 }
 
 fn where_from(out: &mut String, guard: &GuardReport) {
-    match (&guard.location, &guard.code) {
+    match (guard.location.as_deref().map(visible), guard.code.as_deref().map(visible)) {
         (Some(location), Some(code)) => drop(writeln!(out, "  {location}   {code}")),
         (Some(location), None) => drop(writeln!(out, "  {location}")),
         _ => {}
     }
     if let (Some(node), Some(op)) = (&guard.node, &guard.op) {
-        let clause = guard.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
-        let _ = writeln!(out, "  needed by     {node} = {op}{clause}");
+        let clause = guard.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
+        let _ = writeln!(out, "  needed by     {} = {}{clause}", visible(node), visible(op));
     } else {
         let _ = writeln!(out, "  needed by     the program's own contract: {}", guard.cause.text());
     }
@@ -169,7 +175,7 @@ fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
             value => format!("{name} = {value}"),
         });
     }
-    parts.join(", ")
+    visible(&parts.join(", ")).into_owned()
 }
 
 fn mismatches(out: &mut String, report: &Report, style: Style) {
@@ -178,9 +184,11 @@ fn mismatches(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(
             out,
             "\n{code}: `{}` is recorded as {} and comes out as {}",
-            mismatch.value, mismatch.recorded, mismatch.derived
+            visible(&mismatch.value),
+            visible(&mismatch.recorded),
+            visible(&mismatch.derived)
         );
-        let _ = writeln!(out, "  node {}", mismatch.node);
+        let _ = writeln!(out, "  node {}", visible(&mismatch.node));
         if let Some(inputs) = &mismatch.inputs {
             let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));
         }
@@ -193,7 +201,7 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
     }
     let _ = writeln!(out);
     for (i, fix) in report.fixes.iter().enumerate() {
-        let mut lines = fix.text.lines();
+        let mut lines = fix.text.lines().map(visible);
         let _ = writeln!(
             out,
             "{}         {}",
@@ -205,7 +213,7 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
         }
         let state = if fix.proved { "proved" } else { "not proved" };
         match &fix.cost {
-            Some(cost) => drop(writeln!(out, "              {state}; {cost}")),
+            Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
             None => drop(writeln!(out, "              {state}")),
         }
     }
@@ -219,7 +227,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
         where_from(out, guard);
         if let Some(reason) = &guard.reason {
-            let _ = writeln!(out, "  because       {reason}");
+            let _ = writeln!(out, "  because       {}", visible(reason));
         }
     }
     if open.len() > MAX_LISTED {
@@ -242,9 +250,9 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
         plural(report.unsupported.len(), "node is", "nodes are")
     );
     for (op, nodes) in by_op {
-        let shown = nodes.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        let shown = nodes.iter().take(3).map(|node| visible(node)).collect::<Vec<_>>().join(", ");
         let more = if nodes.len() > 3 { format!(" and {} more", nodes.len() - 3) } else { String::new() };
-        let _ = writeln!(out, "  {op}: {shown}{more}");
+        let _ = writeln!(out, "  {}: {shown}{more}", visible(op));
     }
 }
 
@@ -252,7 +260,7 @@ fn notes(out: &mut String, report: &Report, style: Style) {
     for diagnostic in report.diagnostics.iter().filter(|d| d.level != Level::Error) {
         let word =
             if diagnostic.level == Level::Warning { style.warning("warning") } else { style.faint("note") };
-        let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, diagnostic.message);
+        let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, visible(&diagnostic.message));
         place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
     if !report.runtime_asserts.is_empty() {
@@ -262,7 +270,7 @@ fn notes(out: &mut String, report: &Report, style: Style) {
             plural(report.runtime_asserts.len(), "condition shows", "conditions show")
         );
         for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
-            let _ = writeln!(out, "  {}   after {}", assert.expr, assert.after_node);
+            let _ = writeln!(out, "  {}   after {}", visible(&assert.expr), visible(&assert.after_node));
         }
     }
 }
@@ -277,7 +285,7 @@ fn implied(out: &mut String, report: &Report) {
         .iter()
         .take(5)
         .map(|g| match &g.location {
-            Some(location) => format!("{} ({location})", short(&g.shown)),
+            Some(location) => format!("{} ({})", short(&g.shown), visible(location)),
             None => short(&g.shown).into_owned(),
         })
         .collect();
@@ -319,7 +327,7 @@ fn outputs(out: &mut String, report: &Report) {
     } else {
         String::new()
     };
-    let _ = writeln!(out, "outputs: {}{more}", parts.join("; "));
+    let _ = writeln!(out, "outputs: {}{more}", visible(&parts.join("; ")));
 }
 
 fn timings(out: &mut String, report: &Report, style: Style) {

@@ -4,6 +4,7 @@
 //! `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing of conditions on several dimensions that are no
 //! equation; here they are listed like those on one.
 use super::model::{GuardReport, GuardVerdict, Outcome, Report};
+use crate::escape::visible;
 use crate::expr::text::{print, read};
 use crate::expr::{Expr, Func, Int, Pool, Symbol};
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use std::fmt::Write;
 /// The report as torch would word it: empty where nothing is violated.
 pub fn to_torch(report: &Report) -> String {
     if report.verdict == Outcome::Invalid {
-        let messages: Vec<&str> = report.diagnostics.iter().map(|d| d.message.as_str()).collect();
+        let messages: Vec<_> = report.diagnostics.iter().map(|d| visible(&d.message)).collect();
         return format!("{}\n", messages.join("\n"));
     }
     let mut bullets: Vec<String> = Vec::new();
@@ -26,7 +27,7 @@ pub fn to_torch(report: &Report) -> String {
                 names.push(name);
             }
         }
-        let text = bullet.text(guard, condition);
+        let text = visible(&bullet.text(guard, condition)).into_owned();
         if !bullets.contains(&text) {
             bullets.push(text);
         }
@@ -38,7 +39,7 @@ pub fn to_torch(report: &Report) -> String {
     bullets.sort();
     let mut out = format!(
         "Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".\n",
-        names.join(", ")
+        visible(&names.join(", "))
     );
     for bullet in bullets {
         let _ = writeln!(out, "  - {bullet}");
@@ -47,7 +48,7 @@ pub fn to_torch(report: &Report) -> String {
     if !lines.is_empty() {
         out.push_str("Suggested fixes:\n");
         for line in lines {
-            let _ = writeln!(out, "  {line}");
+            let _ = writeln!(out, "  {}", visible(&line));
         }
     }
     out

@@ -3,6 +3,7 @@ use super::app::App;
 use super::cache::{Entry, Key, key};
 use super::work::or_bug;
 use crate::decide::{Trace, Verdict};
+use crate::escape::json_text;
 use crate::expr::is_cancelled;
 use crate::query::entail::{Question, Settled};
 use crate::query::{self, Ask, Fields, Refusal, Standing};
@@ -51,6 +52,11 @@ pub struct Asked {
     pub share: u32,
 }
 
+/// JSON text in which nothing is hidden.
+fn text_of(value: &impl serde::Serialize) -> String {
+    json_text(serde_json::to_string(value).unwrap_or_default())
+}
+
 /// The text of an answer without the value of its `id`, and the place of that.
 #[derive(Clone, Debug)]
 pub struct Text {
@@ -66,12 +72,11 @@ impl Text {
             if bytes.len() > 1 {
                 bytes.push(b',');
             }
-            // Writing to memory does not fail.
-            drop(serde_json::to_writer(&mut bytes, key));
+            bytes.extend_from_slice(text_of(&key.as_str()).as_bytes());
             bytes.push(b':');
             match key == "id" {
                 true => id_at = bytes.len(),
-                false => drop(serde_json::to_writer(&mut bytes, value)),
+                false => bytes.extend_from_slice(text_of(value).as_bytes()),
             }
         }
         bytes.push(b'}');
@@ -91,7 +96,7 @@ impl Text {
     /// Writes the whole answer to a request with this `id`.
     pub fn write(&self, id: &Value, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.bytes[..self.id_at]);
-        drop(serde_json::to_writer(&mut *out, id));
+        out.extend_from_slice(text_of(id).as_bytes());
         out.extend_from_slice(&self.bytes[self.id_at..]);
     }
 

@@ -124,7 +124,7 @@ fn ended(code: Code, message: &str) -> Bytes {
     let error = serde_json::json!({"kind": "ended", "code": code.name(), "message": message});
     let mut text = serde_json::json!({"id": null, "error": error}).to_string();
     text.push('\n');
-    text.into()
+    crate::escape::json_text(text).into()
 }
 
 /// Hands a text to whoever reads the answers; false when nobody does any more.

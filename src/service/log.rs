@@ -1,6 +1,22 @@
 //! Structured logs: JSON lines on standard error, written behind the requests' back.
+use crate::escape::json_text;
+use std::io::{self, Write};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
+
+/// Writes events, which come one by one and whole, with nothing hidden in them.
+struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.0.write_all(json_text(String::from_utf8_lossy(event).into_owned()).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
 
 /// Begins to log. What is waiting is written when the guard goes.
 ///
@@ -8,7 +24,7 @@ use tracing_subscriber::EnvFilter;
 /// When the filter cannot be understood.
 pub fn start(filter: &str) -> Result<WorkerGuard, String> {
     let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter}: {error}"))?;
-    let (writer, guard) = tracing_appender::non_blocking(std::io::stderr());
+    let (writer, guard) = tracing_appender::non_blocking(Plain(std::io::stderr()));
     // Somebody who embeds the service may log already.
     let _ = tracing_subscriber::fmt()
         .json()

@@ -1,5 +1,6 @@
 //! Errors as problem details (RFC 9457) with a stable code.
 use crate::check::CheckError;
+use crate::escape::json_text;
 use crate::ir::{ReadError, ReadErrorKind};
 use crate::query::Refusal;
 use axum::body::Body;
@@ -206,7 +207,7 @@ impl Problem {
 
     /// The response.
     pub fn render(&self, request_id: &str) -> Response {
-        let mut response = Response::new(Body::from(self.to_json(request_id).to_string()));
+        let mut response = Response::new(Body::from(json_text(self.to_json(request_id).to_string())));
         *response.status_mut() = self.code.status();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         for (name, value) in &self.headers {

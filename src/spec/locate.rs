@@ -5,6 +5,7 @@ use super::inputs::{InputKind, ProgramInput};
 use super::parse::{Spec, SpecError};
 use crate::expr::{Expr, Int};
 use crate::ir::{PathStep, TreeKey};
+use crate::keys;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
@@ -145,21 +146,52 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
         }
         known.insert(&input.input.placeholder);
     }
+    let parameters = contract.program.call_signature().and_then(|call| call.forward_arg_names.as_deref());
+    known.extend(parameters.into_iter().flatten().map(|name| &**name));
+    // The name of `**kwargs` may be recorded nowhere, and what it holds may be nothing.
+    let all_known = parameters.is_some() && contract.inputs.iter().all(|i| i.input.keyword.is_none());
     for (name, entry) in entries {
-        if !known.contains(name.as_str()) && !entry.is_null() {
+        if !known.contains(name.as_str())
+            && (all_known || !entry.is_null())
+            && keyword_container(contract, spec) != Some(name)
+        {
             let mut names: Vec<String> = contract
                 .inputs
                 .iter()
                 .filter_map(|i| i.input.path.first().map(ToString::to_string))
                 .collect();
             names.dedup();
+            let near = keys::nearest(name, names.iter().map(String::as_str));
+            let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
             return Err(SpecError::new(
                 name,
-                format!("the program has no such input; it has {}", names.join(", ")),
+                format!("the program has no such input{near}; it has {}", names.join(", ")),
             ));
         }
     }
     Ok(())
+}
+
+/// The name in a spec that stands for `**kwargs`, which programs record nowhere: the one that is no input's and has entries of inputs only
+/// that are passed by keyword.
+fn keyword_container<'s>(contract: &Contract, spec: &'s Spec) -> Option<&'s String> {
+    let Json::Object(entries) = &spec.tree else { return None };
+    let inputs = || contract.inputs.iter().map(|input| &input.input);
+    let by_keyword = |key: &String| inputs().any(|input| input.keyword.as_deref() == Some(key.as_str()));
+    let is_input = |name: &String| {
+        inputs().any(|input| {
+            let first = std::iter::once(&input.path).chain(&input.aliases).filter_map(|path| path.first());
+            *input.placeholder == **name
+                || first
+                    .into_iter()
+                    .any(|step| matches!(step, PathStep::Parameter(known) if **known == **name))
+        })
+    };
+    let stands_for_it = |(name, entry): &(&String, &Json)| match entry {
+        Json::Object(fields) => !fields.is_empty() && fields.keys().all(by_keyword) && !is_input(name),
+        _ => false,
+    };
+    entries.iter().find(stands_for_it).map(|(name, _)| name)
 }
 
 /// Refuses parts of a spec that no input has, below the parameters.
@@ -173,8 +205,16 @@ pub(super) fn check_parts(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
             }
         }
     }
+    let container = keyword_container(contract, spec);
     for (name, entry) in entries {
-        parts(entry, name, paths.get(name.as_str()).map_or(&[], Vec::as_slice))?;
+        match entry {
+            Json::Object(fields) if container == Some(name) => {
+                for (name, entry) in fields {
+                    parts(entry, name, paths.get(name.as_str()).map_or(&[], Vec::as_slice))?;
+                }
+            }
+            _ => parts(entry, name, paths.get(name.as_str()).map_or(&[], Vec::as_slice))?,
+        }
     }
     Ok(())
 }
@@ -269,6 +309,17 @@ pub(super) fn find<'s>(
     }
     if let Some(entry) = entries.get(&*input.input.placeholder) {
         return Ok(entry);
+    }
+    let keyword = input.input.keyword.as_deref();
+    if let Some(keyword) = keyword
+        && let Some(container) = keyword_container(contract, spec)
+        && let Some(entry) = entries[container.as_str()].get(keyword)
+    {
+        let is_keyword = |path: &&Vec<PathStep>| matches!(path.first(), Some(PathStep::Parameter(name)) if **name == *keyword);
+        let mut paths = std::iter::once(&input.input.path).chain(&input.input.aliases);
+        if let Some((first, steps)) = paths.find(is_keyword).and_then(|path| path.split_first()) {
+            return descend(contract, entry, first, steps, &input.path());
+        }
     }
     Ok(&NULL)
 }

@@ -1,6 +1,7 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use crate::expr::Int;
+use crate::keys;
 use serde_json::{Map, Value as Json};
 
 /// A spec that cannot be used, and the place in it.
@@ -57,7 +58,8 @@ impl Spec {
             return Err(SpecError::new("", format!("nested more than {MAX_DEPTH} deep")));
         }
         match tree {
-            Json::Object(mut fields) if fields.contains_key("dynamic_shapes") && fields.len() <= 2 => {
+            Json::Object(mut fields) if is_torch_form(&fields) => {
+                only(&fields, TORCH_FIELDS, "")?;
                 let dims = match fields.remove("dims") {
                     None | Some(Json::Null) => Map::new(),
                     Some(Json::Object(dims)) => dims,
@@ -172,7 +174,11 @@ impl Spec {
     fn declared(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
         let root = |name: &str| -> Result<Option<DimSpec>, SpecError> {
             match self.dims.get(name) {
-                Some(Json::Object(fields)) => dim_spec(name, fields, &format!("dims.{name}")).map(Some),
+                Some(Json::Object(fields)) => {
+                    let path = format!("dims.{name}");
+                    only(fields, DECLARED_FIELDS, &path)?;
+                    dim_spec(name, fields, &path).map(Some)
+                }
                 Some(_) => {
                     Err(SpecError::new(&format!("dims.{name}"), "expected an object with `min` and `max`"))
                 }
@@ -232,8 +238,22 @@ impl Spec {
                 _ => Err(SpecError::new(path, "`hint` is to be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
             };
         }
-        Err(SpecError::new(path, "expected an object with `dim`, `derived` or `hint`"))
+        let kinds = ["dim", "derived", "hint"];
+        match fields.keys().find(|field| !["min", "max", "root"].contains(&field.as_str())) {
+            Some(field) => Err(SpecError::new(path, keys::unknown(field, &kinds))),
+            None => Err(SpecError::new(path, "expected an object with `dim`, `derived` or `hint`")),
+        }
     }
+}
+
+/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists what is computed of it.
+const TORCH_FIELDS: &[&str] = &["dynamic_shapes", "dims"];
+const DECLARED_FIELDS: &[&str] = &["min", "max", "derived"];
+
+/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its entry is that of an input beside
+/// others.
+fn is_torch_form(fields: &Map<String, Json>) -> bool {
+    fields.contains_key("dynamic_shapes") && (fields.len() <= 2 || fields.contains_key("dims"))
 }
 
 /// The fields of a named dimension, a derived one and a hint.
@@ -245,10 +265,7 @@ const HINT_FIELDS: &[&str] = &["hint", "min", "max"];
 fn only(fields: &Map<String, Json>, known: &[&str], path: &str) -> Result<(), SpecError> {
     match fields.keys().find(|field| !known.contains(&field.as_str())) {
         None => Ok(()),
-        Some(field) => {
-            let known: Vec<String> = known.iter().map(|k| format!("`{k}`")).collect();
-            Err(SpecError::new(path, format!("there is no field `{field}` here, only {}", known.join(", "))))
-        }
+        Some(field) => Err(SpecError::new(path, keys::unknown(field, known))),
     }
 }
 

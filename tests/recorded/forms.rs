@@ -7,7 +7,7 @@ use sizewise::query::entail::Question;
 
 /// The goal in its shortest form.
 pub fn simplified(query: &Value, tally: &mut Tally) -> String {
-    let mut question = Question::read(query.as_object().expect("an object")).expect("a question");
+    let mut question = Question::read(&super::asked(query)).expect("a question");
     question.assume();
     let (pool, facts) = (&mut question.pool, &mut question.premises.facts);
     let simple = decide::simplify(pool, facts, question.goal, &Budget::small());

@@ -26,6 +26,12 @@ fn id(query: &Value) -> &str {
     query["id"].as_str().expect("an id")
 }
 
+/// What a query asks: what is recorded of its answer aside.
+fn asked(query: &Value) -> sizewise::query::Fields {
+    let fields = ["id", "symbols", "given", "goal"];
+    fields.iter().map(|field| (field.to_string(), query[*field].clone())).collect()
+}
+
 /// The queries of a kind, which their names begin with; of many, one part of so many. Those in `slow.txt` are left out.
 fn queries(kind: &str, (part, parts): (usize, usize)) -> Vec<Value> {
     let read =

@@ -21,7 +21,7 @@ const BEFORE: Budget = Budget { points: 2_000, branches: 30, work: 60_000, terms
 
 /// The verdict with one budget; none where it stays open.
 fn verdict(query: &Value, name: &'static str, budget: &Budget, tally: &mut Tally) -> Option<&'static str> {
-    let mut question = Question::read(query.as_object().expect("an object")).ok()?;
+    let mut question = Question::read(&super::asked(query)).ok()?;
     question.assume();
     let (pool, facts) = (&mut question.pool, &mut question.premises.facts);
     decide::prepare(pool, facts, &BEFORE);

@@ -10,7 +10,7 @@ const BUDGET: Budget =
 
 /// The answer in a line.
 pub fn answered(query: &Value, tally: &mut Tally) -> String {
-    let mut question = Question::read(query.as_object().expect("an object")).expect("a question");
+    let mut question = Question::read(&super::asked(query)).expect("a question");
     let settled = question.decide(&BUDGET);
     tally.add("deciding", &question.pool, question.premises.facts.work());
     let reply = question.reply(&settled);

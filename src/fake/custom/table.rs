@@ -1,5 +1,6 @@
 //! TOML values together with where they stand.
 use super::error::DeclarationError;
+use crate::keys;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -154,13 +155,16 @@ impl<'t> Entries<'t> {
         source: Source<'t>,
         table: &'t DeTable<'t>,
         at: usize,
-        keys: Option<&[&str]>,
+        known: Option<&[&str]>,
     ) -> Result<Entries<'t>> {
         for (key, _) in table {
-            if let Some(keys) = keys
-                && !keys.contains(&&**key.get_ref())
+            if let Some(known) = known
+                && !known.contains(&&**key.get_ref())
             {
-                let message = format!("unknown key `{}`; expected {}", key.get_ref(), listed(keys));
+                let near = keys::nearest(key.get_ref(), known.iter().copied());
+                let near = near.filter(|_| known.len() > 1).map(|near| format!("; the nearest is `{near}`"));
+                let near = near.unwrap_or_default();
+                let message = format!("unknown key `{}`{near}; expected {}", key.get_ref(), listed(known));
                 return Err(source.error(key.span().start, message));
             }
         }

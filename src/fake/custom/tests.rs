@@ -266,7 +266,7 @@ fn wrong_declarations_say_where_and_what_was_expected() {
         (declared(x, "let = { k = { sum = \"1\" } }\nreturns = [{ like = \"x\" }]"), "expected `each ="),
         (
             declared(x, "fresh = { u = { most = 1 } }\nreturns = [{ like = \"x\" }]"),
-            "3:17: unknown key `most`; expected `min` or `max`",
+            "3:17: unknown key `most`; the nearest is `min`; expected `min` or `max`",
         ),
         (declared(x, "fresh = { \"a b\" = {} }\nreturns = [{ like = \"x\" }]"), "`a b` is no name"),
         (

@@ -2,6 +2,7 @@
 
 use super::Detail;
 use super::show::{constant_text, expr_text, float_text, sym_text};
+use crate::escape::{quoted, visible};
 use crate::expr::{Expr, Pool, print, read};
 use crate::ir::{Constant, Device, Dtype, ExprTable, Layout, Meta, Size, Sizes, Sym, TensorMeta};
 
@@ -14,10 +15,15 @@ pub(super) fn write(meta: &Meta, exprs: &ExprTable, detail: Detail) -> Option<St
         Meta::SymFloat(sym) => format!("Sym({})", sym_text(sym, exprs)),
         Meta::SymBool(Sym::Literal(value)) => format!("Sym({})", super::show::bool_text(*value)),
         Meta::SymBool(sym) => format!("Sym({})", sym_text(sym, exprs)),
-        Meta::CustomObj(class) => format!("Object({class})"),
+        Meta::CustomObj(class) => format!("Object({})", visible(class)),
         Meta::Token => "Token()".to_owned(),
         Meta::Unknown => return None,
     })
+}
+
+/// As [`write`], between double quotes.
+pub(super) fn write_quoted(meta: &Meta, exprs: &ExprTable, detail: Detail) -> Option<String> {
+    write(meta, exprs, detail).map(|text| quoted(&text, '"'))
 }
 
 /// An input that is a constant.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::flow::{Statement, statements};
 use super::readable::input_names;
 use super::{Detail, annotation};
+use crate::escape::{self, visible};
 use crate::ir::{Graph, GraphInput, Program, ValueId};
 
 /// Writes the program's graph with the graphs within as clusters; for Graphviz.
@@ -15,29 +16,27 @@ pub fn write_dot(program: &Program) -> String {
     text
 }
 
+/// A string of DOT, in which line breaks are the only hidden characters.
 fn quoted(text: &str) -> String {
-    let mut literal = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => literal.extend(['\\', c]),
-            '\n' => literal.push_str("\\n"),
-            c => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
+    let lines: Vec<String> = text.split('\n').map(|line| visible(line).into_owned()).collect();
+    escape::quoted(&lines.join("\n"), '"')
+}
+
+/// A name as part of a string: names that differ stay different.
+fn shown(name: &str) -> String {
+    visible(&name.replace('\\', "\\\\")).into_owned()
 }
 
 fn write(program: &Program, graph: &Graph, scope: &str, level: usize, text: &mut String) {
     let indent = "    ".repeat(level);
-    let id = |name: &str| quoted(&format!("{scope}{name}"));
+    let id = |name: &str| quoted(&format!("{scope}{}", shown(name)));
     let shape = |value: Option<ValueId>| {
         let meta = value.map(|value| graph.meta(value));
         meta.and_then(|meta| annotation::write(meta, &program.exprs, Detail::Short))
     };
     let mut node = |name: &str, label: &str, value: Option<ValueId>, style: &str| {
         let shape = shape(value).map_or_else(String::new, |shape| format!("\n{shape}"));
-        let label = quoted(&format!("{name}\n{label}{shape}"));
+        let label = quoted(&format!("{}\n{}{shape}", visible(name), visible(label)));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{indent}{} [label={label}{style}];", id(name));
     };
@@ -72,9 +71,9 @@ fn write(program: &Program, graph: &Graph, scope: &str, level: usize, text: &mut
     }
     for call in graph.nodes() {
         for subgraph in call.subgraphs() {
-            let inner = format!("{scope}{}.", subgraph.name);
+            let inner = format!("{scope}{}.", shown(&subgraph.name));
             let _ = writeln!(text, "{indent}subgraph {} {{", quoted(&format!("cluster_{inner}")));
-            let _ = writeln!(text, "{indent}    label={};", quoted(&subgraph.name));
+            let _ = writeln!(text, "{indent}    label={};", quoted(&shown(&subgraph.name)));
             write(program, &subgraph.graph, &inner, level + 1, text);
             let _ = writeln!(text, "{indent}}}");
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::checked::{Reader, checked, parameter_text};
 use super::flow::{Statement, statements, uses};
 use super::readable::{input_names, returned, target_text};
 use super::show::{Shower, Style};
@@ -10,8 +11,9 @@ use crate::ir::{Graph, GraphInput, Input, Node, PassedAs, Program, ValueId};
 
 /// Writes the program's graph, and the graphs within behind it.
 pub fn write_fx(program: &Program, detail: Detail) -> String {
-    let mut text = String::from("graph():\n");
-    write(program, &program.graph, "", detail, &mut text);
+    let checked = checked(program, Reader::Text);
+    let mut text = format!("graph():\n{}", checked.comments("    "));
+    write(&checked.program, &checked.program.graph, "", detail, &mut text);
     text
 }
 
@@ -33,9 +35,11 @@ fn write(program: &Program, graph: &Graph, scope: &str, detail: Detail, text: &m
 
 fn kind(program: &Program, graph: &Graph, value: Option<ValueId>, detail: Detail) -> String {
     let meta = value.map(|value| graph.meta(value));
-    match meta.and_then(|meta| annotation::write(meta, &program.exprs, detail).map(|text| (meta, text))) {
-        Some((meta, text)) if meta.tensor().is_some() => format!("Tensor \"{text}\" "),
-        Some((_, text)) => format!("\"{text}\" "),
+    match meta
+        .and_then(|meta| annotation::write_quoted(meta, &program.exprs, detail).map(|text| (meta, text)))
+    {
+        Some((meta, text)) if meta.tensor().is_some() => format!("Tensor {text} "),
+        Some((_, text)) => format!("{text} "),
         None => String::new(),
     }
 }
@@ -45,8 +49,10 @@ fn call_text(node: &Node, graph: &Graph) -> String {
     let (keyword, positional): (Vec<&Input>, Vec<&Input>) =
         node.inputs.iter().partition(|input| input.passed_as == PassedAs::Keyword);
     let positional: Vec<String> = positional.iter().map(|input| shower.argument(&input.arg)).collect();
-    let keyword: Vec<String> =
-        keyword.iter().map(|input| format!("{}: {}", input.name, shower.argument(&input.arg))).collect();
+    let keyword: Vec<String> = keyword
+        .iter()
+        .map(|input| format!("{}: {}", parameter_text(&input.name), shower.argument(&input.arg)))
+        .collect();
     let comma = if positional.len() == 1 { "," } else { "" };
     let target = target_text(node);
     format!(
@@ -64,7 +70,7 @@ fn body(program: &Program, graph: &Graph, whole: bool, detail: Detail, text: &mu
         let kind = match input {
             GraphInput::Value(value) => kind(program, graph, Some(*value), detail),
             GraphInput::Constant(constant) => {
-                format!("{} ", crate::ir::pytree::python_string(&annotation::write_constant(constant)))
+                format!("{} ", crate::escape::python_string(&annotation::write_constant(constant)))
             }
         };
         let _ =

@@ -6,6 +6,7 @@
 //! structure, the versions and the names of arguments that operators without a schema take by position. In the `graph():` form, which has no place for them, submodules follow
 //! as `graph true_graph_0():`.
 mod annotation;
+mod checked;
 mod dot;
 mod flow;
 mod fx;

@@ -2,17 +2,21 @@
 
 use std::fmt::Write;
 
+use super::checked::{Reader, checked, is_parameter};
 use super::flow::{Statement, Uses, statements, uses};
 use super::names::{Notation, notation};
 use super::show::{Shower, Style, expr_text};
 use super::{Detail, annotation, sections};
+use crate::escape::{python_string, visible};
 use crate::ir::{
     Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
 };
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
 pub fn write_readable(program: &Program, detail: Detail) -> String {
-    let mut text = String::from("ExportedProgram:\n");
+    let checked = checked(program, Reader::Text);
+    let program = &*checked.program;
+    let mut text = format!("ExportedProgram:\n{}", checked.comments("    "));
     let class = Class { program, detail, annotate: true, functions: None };
     class.write(&program.graph, "GraphModule", 1, true, &mut text);
     text.push_str(&sections::write(program));
@@ -37,7 +41,18 @@ pub(super) fn input_names(program: &Program, graph: &Graph, whole: bool) -> Vec<
             _ => format!("input_{index}"),
         },
     };
-    graph.inputs().iter().enumerate().map(name).collect()
+    let mut names: Vec<String> = Vec::with_capacity(graph.inputs().len());
+    for (index, input) in graph.inputs().iter().enumerate() {
+        let mut name = name((index, input));
+        // Constants are no values of the graph: their names may be those of values.
+        if matches!(input, GraphInput::Constant(_)) {
+            while graph.find(&name).is_some() || names.contains(&name) {
+                name.push('_');
+            }
+        }
+        names.push(name);
+    }
+    names
 }
 
 /// What a graph returns; names stand without `%` in either form.
@@ -59,7 +74,7 @@ pub(super) fn returned(graph: &Graph) -> String {
 }
 
 /// A call's target and arguments in Python.
-fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>) -> String {
+fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>, reader: Reader) -> String {
     let shower = Shower { graph, style: Style::Python, functions };
     if let TargetKind::Python { module, function } = node.target.kind()
         && &**module == "_operator"
@@ -72,10 +87,17 @@ fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>) -> S
         }
     }
     let argument = |input: &Input| match input.passed_as {
-        PassedAs::Keyword => format!("{} = {}", input.name, shower.argument(&input.arg)),
+        PassedAs::Keyword if is_parameter(&input.name, reader) => {
+            format!("{} = {}", input.name, shower.argument(&input.arg))
+        }
+        PassedAs::Keyword => {
+            format!("**{{{}: {}}}", python_string(&input.name), shower.argument(&input.arg))
+        }
         _ => shower.argument(&input.arg),
     };
-    let arguments: Vec<String> = node.inputs.iter().map(argument).collect();
+    let (keyword, positional): (Vec<&Input>, Vec<&Input>) =
+        node.inputs.iter().partition(|input| input.passed_as == PassedAs::Keyword);
+    let arguments: Vec<String> = positional.into_iter().chain(keyword).map(argument).collect();
     format!("{}({})", target_text(node), arguments.join(", "))
 }
 
@@ -89,10 +111,15 @@ pub(super) fn target_text(node: &Node) -> String {
 }
 
 impl Class<'_> {
+    /// What reads the text: Python, where it is without annotations.
+    fn reader(&self) -> Reader {
+        if self.annotate { Reader::Text } else { Reader::Python }
+    }
+
     fn annotation(&self, graph: &Graph, value: Option<ValueId>) -> String {
         let meta = value.filter(|_| self.annotate).map(|value| graph.meta(value));
-        match meta.and_then(|meta| annotation::write(meta, &self.program.exprs, self.detail)) {
-            Some(text) => format!(": \"{text}\""),
+        match meta.and_then(|meta| annotation::write_quoted(meta, &self.program.exprs, self.detail)) {
+            Some(text) => format!(": {text}"),
             None => String::new(),
         }
     }
@@ -106,7 +133,7 @@ impl Class<'_> {
                 GraphInput::Value(value) => self.annotation(graph, Some(*value)),
                 GraphInput::Constant(_) if !self.annotate => String::new(),
                 GraphInput::Constant(constant) => {
-                    format!(": {}", crate::ir::pytree::python_string(&annotation::write_constant(constant)))
+                    format!(": {}", python_string(&annotation::write_constant(constant)))
                 }
             };
             let _ = write!(text, ", {name}{annotation}");
@@ -146,7 +173,8 @@ impl Class<'_> {
                 let location = node.provenance.location();
                 let line = location.map(|place| {
                     let code: String = place.code.chars().take(200).collect();
-                    format!("# File: {}:{} in {}, code: {code}", place.file, place.line, place.function)
+                    let (file, function) = (visible(place.file), visible(place.function));
+                    format!("# File: {file}:{} in {function}, code: {}", place.line, visible(&code))
                 });
                 if line.is_some() && line != source {
                     let _ = writeln!(text, "{indent}{}", line.as_deref().unwrap_or_default());
@@ -155,7 +183,9 @@ impl Class<'_> {
             }
             let (value, right) = match statement {
                 Statement::Fetch(name) => (None, format!("self.{name}")),
-                Statement::Call { node, value, .. } => (*value, call_text(node, graph, self.functions)),
+                Statement::Call { node, value, .. } => {
+                    (*value, call_text(node, graph, self.functions, self.reader()))
+                }
                 Statement::Item { from, index, value, .. } => (*value, format!("{from}[{index}]")),
             };
             let annotation = self.annotation(graph, value);

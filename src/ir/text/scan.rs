@@ -1,6 +1,7 @@
 //! Lines with places, and values as they are written.
 
 use super::raw::{Raw, RawValue, Spot};
+use crate::escape::{is_hidden, visible};
 use crate::ir::error::{Place, ReadError, ReadErrorKind};
 
 /// How deep lists and dictionaries nest.
@@ -34,12 +35,12 @@ impl<'t> Source<'t> {
         let column = text.char_indices().take_while(|(at, _)| *at < byte).count();
         let from = column.saturating_sub(SHOWN / 2);
         let shown: String =
-            text.chars().skip(from).take(SHOWN).map(|c| if c == '\t' { ' ' } else { c }).collect();
+            text.chars().skip(from).take(SHOWN).map(|c| if is_hidden(c) { ' ' } else { c }).collect();
         let caret = " ".repeat(column - from);
         ReadError {
             kind: ReadErrorKind::Syntax,
             place: Box::new(Place { line_column: Some((line + 1, column + 1)), ..Place::default() }),
-            message: format!("{message}\n  {shown}\n  {caret}^"),
+            message: format!("{}\n  {shown}\n  {caret}^", visible(&message)),
         }
     }
 
@@ -124,6 +125,21 @@ pub(super) fn string_literal(text: &str) -> Result<(String, usize), String> {
                 Some((_, 'r')) => value.push('\r'),
                 Some((_, 't')) => value.push('\t'),
                 Some((_, c @ ('\\' | '\'' | '"'))) => value.push(c),
+                Some((_, c @ ('x' | 'u' | 'U'))) => {
+                    let digits = match c {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let code: String = chars.clone().take(digits).map(|(_, digit)| digit).collect();
+                    match u32::from_str_radix(&code, 16).ok().and_then(char::from_u32) {
+                        Some(c) if code.len() == digits => {
+                            value.push(c);
+                            chars.nth(digits - 1);
+                        }
+                        _ => value.extend(['\\', c]),
+                    }
+                }
                 Some((_, c)) => value.extend(['\\', c]),
                 None => break,
             },

@@ -1,7 +1,7 @@
 //! Arguments and expressions as Python writes them.
 
+use crate::escape::{python_string, visible};
 use crate::expr::{Pool, print, read};
-use crate::ir::pytree::python_string;
 use crate::ir::{Argument, Constant, ExprTable, Functions, Graph, Operand, Sym, ValueId};
 
 /// How strings and references are written.
@@ -100,7 +100,7 @@ impl Shower<'_> {
     /// A string; FX leaves the quotes out, where it can be read all the same.
     pub fn string(&self, text: &str) -> String {
         let begins_safely = text.chars().next().is_some_and(|c| !c.is_whitespace() && !"'\"".contains(c));
-        let plain = begins_safely && !text.contains(['\n', '\r']) && !text.ends_with(char::is_whitespace);
+        let plain = begins_safely && visible(text) == text && !text.ends_with(char::is_whitespace);
         if self.style == Style::Fx && plain { text.to_owned() } else { python_string(text) }
     }
 
@@ -140,10 +140,10 @@ impl Shower<'_> {
             Argument::Dtype(dtype) => format!("torch.{dtype}"),
             Argument::MemoryFormat(format) => format!("torch.{format}"),
             Argument::Layout(layout) => format!("torch.{layout}"),
-            Argument::Device(device) if self.style == Style::Fx => device.to_string(),
+            Argument::Device(device) if self.style == Style::Fx => visible(&device.to_string()).into_owned(),
             Argument::Device(device) => match device.index {
-                Some(index) => format!("device(type='{}', index={index})", device.kind),
-                None => format!("device(type='{}')", device.kind),
+                Some(index) => format!("device(type={}, index={index})", python_string(&device.kind)),
+                None => format!("device(type={})", python_string(&device.kind)),
             },
             Argument::Graph(subgraph) if self.style == Style::Fx => format!("%{}", subgraph.name),
             Argument::Graph(subgraph) => match self.functions.and_then(|functions| functions.of(subgraph)) {
@@ -154,7 +154,8 @@ impl Shower<'_> {
             Argument::List(items) => list(items, |item| self.argument(item)),
             Argument::Map(map) => {
                 let entry = |(key, value): (&std::sync::Arc<str>, &Argument)| {
-                    let key = if self.style == Style::Fx { key.to_string() } else { python_string(key) };
+                    let bare = self.style == Style::Fx && visible(key) == **key;
+                    let key = if bare { key.to_string() } else { python_string(key) };
                     format!("{key}: {}", self.argument(value))
                 };
                 // Dictionaries nest no deeper than the document they were read from.

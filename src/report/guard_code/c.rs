@@ -1,6 +1,7 @@
 //! Checkers in C, with the 128-bit integers of gcc and clang.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::escape::{c_literal, comment};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
 
@@ -87,7 +88,7 @@ impl Syntax for C {
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let mut out = String::new();
     for line in set.headline() {
-        let _ = writeln!(out, "// {line}");
+        let _ = writeln!(out, "// {}", comment(&line));
     }
     let _ = writeln!(out, "{ARITHMETIC}");
     let _ = writeln!(out, "// NULL if the program serves inputs of these shapes, else why not.");
@@ -106,7 +107,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     }
     let _ = writeln!(out, "const char *sizewise_check({}) {{", parameters.join(", "));
     let line = |out: &mut String, condition: &str, message: &str| {
-        let _ = writeln!(out, "    if (!({condition})) return {};", literal(message));
+        let _ = writeln!(out, "    if (!({condition})) return {};", c_literal(message));
     };
     let size = |input: usize, dim: Option<usize>| {
         let name = &names.inputs[input];

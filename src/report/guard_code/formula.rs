@@ -192,23 +192,6 @@ pub(super) fn formula<S: Syntax>(
     }
 }
 
-/// A text as a string literal of any of the languages.
-pub(super) fn literal(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            ' '..='~' => out.push(c),
-            _ => out.push('?'),
-        }
-    }
-    out.push('"');
-    out
-}
-
 /// What a checker says where a size is not what it has to be.
 pub(super) fn fixed_message(set: &GuardSet, input: usize, dim: Option<usize>, e: Expr) -> String {
     format!("{} has to be {}", set.place(input, dim), set.shown(e))

@@ -1,6 +1,7 @@
 //! Checkers as data.
 use super::formula::{condition_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::escape::json_text;
 use crate::expr::{Int, text};
 use serde_json::{Value as Json, json};
 
@@ -57,5 +58,5 @@ pub(super) fn emit(set: &GuardSet) -> String {
         "conditions": conditions,
         "left_open": set.left_open,
     });
-    format!("{document:#}\n")
+    json_text(format!("{document:#}\n"))
 }

@@ -128,13 +128,6 @@ impl GuardSet {
             lines.push("Left to the running program, as data decides it:".to_string());
             lines.extend(self.left_open.iter().map(|text| format!("  {text}")));
         }
-        // A name must not end the comment.
-        let plain = |c: char| match c {
-            '"' => '\'',
-            '\\' => '/',
-            c if c.is_control() => ' ',
-            c => c,
-        };
-        lines.iter().map(|line| line.chars().map(plain).collect()).collect()
+        lines
     }
 }

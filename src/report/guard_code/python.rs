@@ -1,6 +1,7 @@
 //! Checkers in Python.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::escape::{ascii_literal, docstring, quoted};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
 
@@ -86,17 +87,20 @@ impl Syntax for Python {
 }
 
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
-    let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", set.headline().join("\n"));
+    let headline: Vec<String> = set.headline().iter().map(|line| docstring(line)).collect();
+    let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", headline.join("\n"));
     out.push_str(
         "def check(inputs):\n    \"\"\"None if the program serves inputs of these shapes, else why not.\n\n    \
          `inputs` maps an input's name to its shape, or to its value if it is a number.\n    \"\"\"\n",
     );
     let names = Names::of(set);
     for (i, input) in set.inputs.iter().enumerate() {
-        // What JSON writes for a string, Python reads as the same.
-        let _ = writeln!(out, "    i{i} = inputs[{}]", serde_json::Value::from(input.name()));
+        let key = quoted(input.name(), '"');
+        let missing = ascii_literal(&format!("{} is missing", input.name()));
+        let _ = writeln!(out, "    if {key} not in inputs:\n        return {missing}");
+        let _ = writeln!(out, "    i{i} = inputs[{key}]");
         if let GuardedInput::Tensor { name, sizes } = input {
-            let message = literal(&format!("{name} has to have {} dimensions", sizes.len()));
+            let message = ascii_literal(&format!("{name} has to have {} dimensions", sizes.len()));
             let _ = writeln!(out, "    if not len(i{i}) == {}:\n        return {message}", sizes.len());
         }
     }
@@ -125,7 +129,8 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     if !checks.is_empty() {
         out.push_str("    try:\n");
         for (condition, message) in &checks {
-            let _ = writeln!(out, "        if not {condition}:\n            return {}", literal(message));
+            let _ =
+                writeln!(out, "        if not {condition}:\n            return {}", ascii_literal(message));
         }
         out.push_str(
             "    except (ArithmeticError, ValueError) as error:\n        \

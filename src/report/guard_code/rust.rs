@@ -1,6 +1,7 @@
 //! Checkers in Rust.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message, literal};
+use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::escape::{ascii_literal, comment};
 use crate::expr::{Func, Int, Sort};
 use std::fmt::Write;
 
@@ -88,7 +89,7 @@ impl Syntax for Rust {
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let mut out = String::new();
     for line in set.headline() {
-        let _ = writeln!(out, "// {line}");
+        let _ = writeln!(out, "// {}", comment(&line));
     }
     let _ = writeln!(out, "\n/// Whether the program serves inputs of these shapes; an error says why not.");
     let names = Names::of(set);
@@ -104,7 +105,11 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
     let _ = writeln!(out, "pub fn check({}) -> Result<(), &'static str> {{", parameters.join(", "));
     let line = |out: &mut String, condition: &str, message: &str| {
-        let _ = writeln!(out, "    if !({condition}) {{\n        return Err({});\n    }}", literal(message));
+        let _ = writeln!(
+            out,
+            "    if !({condition}) {{\n        return Err({});\n    }}",
+            ascii_literal(message)
+        );
     };
     let size = |input: usize, dim: Option<usize>| {
         let name = &names.inputs[input];

@@ -5,6 +5,7 @@ use super::schema::{
     Added, BoundsAnswer, EntailAnswer, EnvBoundsRequest, EnvEntailRequest, EnvMade, EnvShown, Facts,
     SimplifyAnswer,
 };
+use crate::escape::json_text;
 use crate::query::{Ask, Fields};
 use crate::service::app::App;
 use crate::service::ask;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 pub type Owner = Extension<Option<Holder>>;
 
 fn json(status: StatusCode, value: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], format!("{value}\n")).into_response()
+    (status, [(header::CONTENT_TYPE, "application/json")], json_text(format!("{value}\n"))).into_response()
 }
 
 fn lost() -> Problem {

@@ -1,5 +1,6 @@
 //! Requests that bring a program: as the body, or as a part of a form beside others.
 use crate::check::Checker;
+use crate::escape::is_hidden;
 use crate::ir::pt2::{Limits as ReadLimits, ReadOptions};
 use crate::service::app::App;
 use crate::service::intake::{self, Held, Media};
@@ -36,7 +37,7 @@ pub struct Upload<'a> {
 /// A file's name for reports: without folders and unprintable letters.
 fn plain(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = last.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    let name: String = last.chars().filter(|c| !is_hidden(*c)).take(MAX_NAME).collect();
     (!name.trim().is_empty()).then_some(name)
 }
 

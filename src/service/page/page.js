@@ -29,8 +29,12 @@
     return { ...more, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   }
 
+  // A text in which nothing is hidden: control characters, and those that reorder or take no room.
+  const visible = (text) => String(text).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
   function say(text, isProblem) {
-    state.textContent = text;
+    state.textContent = visible(text);
     state.className = isProblem ? "problem" : "faint";
   }
 
