@@ -1,4 +1,5 @@
 //! What a file says of an operator, checked against its schema.
+use super::each::Each;
 use super::formula::Formula;
 use super::invocation::Invocation;
 use super::shape::{DtypeRule, Element, TensorRef};
@@ -58,13 +59,6 @@ pub(super) enum Fold {
     Max,
 }
 
-/// `x in xs`: for every tensor of a list.
-#[derive(Clone, Debug)]
-pub(super) struct Each {
-    pub variable: Box<str>,
-    pub list: Box<str>,
-}
-
 #[derive(Debug)]
 pub(super) enum Returns {
     /// What another operator returns.
@@ -105,5 +99,7 @@ pub(super) enum Strides {
     Contiguous,
     ChannelsLast,
     Like(TensorRef),
+    /// Dense, with the dimensions in the order that a list of integers gives, the outermost first.
+    Order(Box<str>),
     Listed(Vec<Element>),
 }

@@ -1,7 +1,8 @@
 //! Reading declarations.
-use super::declaration::{Case, Definition, Each, Fold, Operator, Require, Step};
+use super::declaration::{Case, Definition, Fold, Operator, Require, Step};
+use super::each::Each;
 use super::formula::Formula;
-use super::names::{Names, clipped};
+use super::names::Names;
 use super::read_returns::returns;
 use super::table::{Entries, Item, Piece, Result, Source};
 use crate::expr::Sort;
@@ -140,14 +141,7 @@ fn fresh(item: &Item, names: &mut Names, steps: &mut Vec<Step>) -> Result<()> {
 }
 
 fn new_name(source: &Source, at: usize, name: &str, names: &Names) -> Result<()> {
-    let word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !word {
-        return Err(source.error(at, format!("`{}` is no name", clipped(name))));
-    }
-    if names.get(name).is_some() {
-        return Err(source.error(at, format!("there is an argument or a name `{}` already", clipped(name))));
-    }
+    names.is_new(name).map_err(|message| source.error(at, message))?;
     if names.locals.len() >= MAX_STEPS {
         return Err(source.error(at, format!("more than {MAX_STEPS} names")));
     }
@@ -216,31 +210,17 @@ fn size(item: &Item, names: &Names) -> Result<Formula> {
 
 /// `x in xs`.
 pub(super) fn each(item: &Item, names: &Names) -> Result<Each> {
-    let piece = item.piece("\"x in xs\"")?;
-    let Some((variable, list)) = piece.text.split_once(" in ") else {
-        return Err(piece.error(0, "expected `x in xs`, `xs` being a list of tensors"));
-    };
-    let list = piece.part(list);
-    let variable = piece.part(variable);
-    match names.get(list.text).map(|ty| ty.strip_optional().0) {
-        Some(Type::List(element, _)) if *element.strip_optional().0 == Type::Tensor => {}
-        Some(ty) => {
-            return Err(list.error(0, format!("expected a list of tensors; `{}` is of type {ty}", list.text)));
-        }
-        None => return Err(list.error(0, names.unknown(list.text))),
-    }
-    new_name(&variable.source, 0, variable.text, names).map_err(|error| variable.error(0, error.message))?;
-    Ok(Each { variable: variable.text.into(), list: list.text.into() })
+    Each::new(item.piece("\"x in xs\"")?, names)
 }
 
-/// Reads something in which the variable of `each` names a tensor.
+/// Reads something in which the names of `each` are known.
 pub(super) fn with_variable<T>(
     names: &mut Names,
     each: Option<&Each>,
     read: impl FnOnce(&Names) -> Result<T>,
 ) -> Result<T> {
     let count = names.locals.len();
-    names.locals.extend(each.map(|each| (each.variable.clone(), Type::Tensor)));
+    names.locals.extend(each.into_iter().flat_map(|each| each.variables.iter().cloned()));
     let result = read(names);
     names.locals.truncate(count);
     result

@@ -1,4 +1,5 @@
 //! Shapes and dtypes as declarations write them.
+use super::each::Each;
 use super::formula::Formula;
 use super::names::{Names, clipped};
 use super::table::{Piece, Result};
@@ -24,6 +25,8 @@ pub(super) enum Element {
     Ints { name: Box<str>, from: Option<Formula>, to: Option<Formula> },
     /// `*broadcast(x, y)`: the shape in which tensors meet.
     Broadcast(Vec<TensorRef>),
+    /// `*[n//2 for n in x.shape]`: a size for each element.
+    Each(Each, Formula),
 }
 
 /// Alternatives, of which the first that is given counts.
@@ -97,6 +100,19 @@ impl Element {
         if let Some(inside) = arguments_of(spread, "broadcast") {
             return Ok(Element::Broadcast(TensorRef::several(inside, names, false)?));
         }
+        if let Some(inside) = spread.text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            let Some((size, each)) = inside.split_once(" for ") else {
+                return Err(spread.error(0, "expected `*[SIZE for n in x.shape]`"));
+            };
+            let each = Each::new(spread.part(each), names)?;
+            let size = Formula::new(spread.part(size), &names.with(&each), Sort::Int)?;
+            return Ok(Element::Each(each, size));
+        }
+        Element::sizes(spread, names)
+    }
+
+    /// Reads `x.shape[a:b]` or `sizes[a:b]`.
+    pub fn sizes(spread: Piece, names: &Names) -> Result<Element> {
         let (base, from, to) = slice(spread, names)?;
         if let Some(tensor) = base.text.strip_suffix(".shape") {
             let tensor = TensorRef::new(base.part(tensor), names, false)?;
