@@ -79,7 +79,7 @@ def attempt(run):
 
 
 def fake(op, args, kwargs):
-    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=False)
+    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_fallback_kernels=False)
     move = lambda value: mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
     args, kwargs = torch.utils._pytree.tree_map(move, (list(args), kwargs))
     with mode:
@@ -110,7 +110,7 @@ def apart(run):
 
 def short(refusal):
     """The beginning of a message, without places in source files."""
-    message = re.sub(r"\S*\.cpp:\d+,? ?|\w+\(?\)?, (?=\S*\.cpp)", "", refusal.removeprefix("invalid: ").splitlines()[0])
+    message = re.sub(r" at /\S*|\S*\.cpp:\d+,? ?|\w+\(?\)?, (?=\S*\.cpp)", "", refusal.removeprefix("invalid: ").splitlines()[0])
     return message[:110].strip()
 
 

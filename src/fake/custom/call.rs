@@ -1,5 +1,5 @@
 //! Declared operators as fake kernels.
-use super::declaration::{Definition, Fold, Made, Operator, Require, Return, Returns, Step, Strides};
+use super::declaration::{Definition, Fold, Made, Operator, Require, Return, Returns, Step, Strides, When};
 use super::evaluate::Scope;
 use crate::expr::Expr;
 use crate::fake::args::Args;
@@ -41,8 +41,14 @@ impl FakeKernel for Operator {
         run(cx, &mut scope, &self.first)?;
         for case in &self.cases {
             if let Some(when) = &case.when {
-                let condition = scope.formula(cx, when)?;
-                if !cx.branch(condition, "custom.when")? {
+                let applies = match when {
+                    When::Holds(formula) => {
+                        let condition = scope.formula(cx, formula)?;
+                        cx.branch(condition, "custom.when")?
+                    }
+                    When::Text { argument, is } => scope.value(argument) == Value::Str(is.clone().into()),
+                };
+                if !applies {
                     continue;
                 }
             }

@@ -19,9 +19,17 @@ pub(super) struct Operator {
 #[derive(Debug)]
 pub(super) struct Case {
     /// When the operator goes this way; always where nothing is said.
-    pub when: Option<Formula>,
+    pub when: Option<When>,
     pub steps: Vec<Step>,
     pub returns: Returns,
+}
+
+/// When a case applies.
+#[derive(Debug)]
+pub(super) enum When {
+    Holds(Formula),
+    /// A text that is passed is this one.
+    Text { argument: Box<str>, is: Box<str> },
 }
 
 /// What is done before results are made, in this order.

@@ -1,12 +1,17 @@
 //! Going through lists in declarations: `t in xs`, `n in x.shape[1:]`, `n, k in zip(x.shape, sizes)`.
 use super::evaluate::Scope;
+use super::formula::Formula;
 use super::names::Names;
 use super::shape::Element;
 use super::table::{Piece, Result};
+use crate::expr::Sort;
 use crate::fake::context::Cx;
 use crate::fake::error::KernelError;
 use crate::fake::value::Value;
 use crate::ir::schema::Type;
+
+/// The longest range.
+const MAX_RANGE: i64 = 1024;
 
 /// `x in xs`: for every tensor of a list or every size of a shape; `a, b in zip(xs, ys)`: for the elements of several lists side
 /// by side.
@@ -25,6 +30,8 @@ enum Over {
     Tensors(Box<str>),
     /// Sizes, or a list of integers.
     Sizes(Element),
+    /// `range(n)`: the numbers from 0.
+    Range(Formula),
 }
 
 impl Each {
@@ -57,6 +64,9 @@ impl Each {
 
 impl Over {
     fn new(piece: Piece, names: &Names) -> Result<Over> {
+        if let Some(inside) = piece.text.strip_prefix("range(").and_then(|text| text.strip_suffix(')')) {
+            return Formula::new(piece.part(inside), names, Sort::Int).map(Over::Range);
+        }
         match names.get(piece.text).map(|ty| ty.strip_optional().0) {
             Some(Type::List(element, _)) if *element.strip_optional().0 == Type::Tensor => {
                 Ok(Over::Tensors(piece.text.into()))
@@ -73,7 +83,7 @@ impl Over {
     fn element(&self) -> Type {
         match self {
             Over::Tensors(_) => Type::Tensor,
-            Over::Sizes(_) => Type::Int { symbolic: true },
+            Over::Sizes(_) | Over::Range(_) => Type::Int { symbolic: true },
         }
     }
 }
@@ -92,6 +102,14 @@ impl Scope<'_> {
                     let mut sizes = Default::default();
                     self.elements(cx, element, each.line, &mut sizes)?;
                     sizes.into_iter().map(Value::Int).collect()
+                }
+                Over::Range(formula) => {
+                    let count = self.formula(cx, formula)?;
+                    let count = cx.literal(count, self.clause)?;
+                    if count > MAX_RANGE {
+                        return Err(self.failed(each.line, format!("a range of {count} numbers")));
+                    }
+                    (0..count).map(|number| Value::Int(cx.int(number))).collect()
                 }
             };
             if at == 0 {

@@ -176,10 +176,16 @@ impl Scope<'_> {
                 let meet = cx.broadcast(shapes, self.clause)?;
                 sizes.extend_from_slice(&meet);
             }
-            Element::Each(each, formula) => {
+            Element::Each { each, size, only } => {
                 for step in self.steps(cx, each)? {
-                    let size = self.with(step).size(cx, formula)?;
-                    sizes.push(size);
+                    let scope = self.with(step);
+                    if let Some(only) = only {
+                        let wanted = scope.formula(cx, only)?;
+                        if !cx.branch(wanted, self.clause)? {
+                            continue;
+                        }
+                    }
+                    sizes.push(scope.size(cx, size)?);
                 }
             }
         }

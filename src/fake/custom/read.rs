@@ -1,5 +1,5 @@
 //! Reading declarations.
-use super::declaration::{Case, Definition, Fold, Operator, Require, Step};
+use super::declaration::{Case, Definition, Fold, Operator, Require, Step, When};
 use super::each::Each;
 use super::formula::Formula;
 use super::names::Names;
@@ -75,13 +75,13 @@ fn operator(item: &Item, schema: &Schema) -> Result<Operator> {
             let (locals, ranks, count) = (names.locals.len(), names.ranks.len(), number);
             for (at, member) in members.iter().enumerate() {
                 let fields = member.table("a case: a table", &CASE_KEYS)?;
-                let when = fields.get("when").map(|when| condition(&when, &names)).transpose()?;
+                let when = fields.get("when").map(|when| self::when(&when, &names)).transpose()?;
                 if when.is_none() && at + 1 < members.len() {
                     return Err(
                         fields.error("a case without `when` is taken always: it has to be the last one")
                     );
                 }
-                if let Some(when) = &when {
+                if let Some(When::Holds(when)) = &when {
                     note_rank(&when.text, &mut names);
                 }
                 number = count;
@@ -151,6 +151,24 @@ fn new_name(source: &Source, at: usize, name: &str, names: &Names) -> Result<()>
 /// A condition.
 fn condition(item: &Item, names: &Names) -> Result<Formula> {
     Formula::new(item.piece("a condition, such as \"x.rank == 2\"")?, names, Sort::Bool)
+}
+
+/// When a case applies: a condition, or `{ text = "mode", is = "mean" }`.
+fn when(item: &Item, names: &Names) -> Result<When> {
+    if !item.is_table() {
+        return condition(item, names).map(When::Holds);
+    }
+    let entries = item.table("a condition", &["text", "is"])?;
+    let (Some(text), Some(is)) = (entries.get("text"), entries.get("is")) else {
+        return Err(entries.error("expected `{ text = \"mode\", is = \"mean\" }`"));
+    };
+    let argument = text.piece("the name of an argument")?;
+    match names.get(argument.text).map(|ty| ty.strip_optional().0) {
+        Some(Type::Str) => {}
+        Some(ty) => return Err(argument.error(0, format!("expected a text; `{}` is of type {ty}", argument.text))),
+        None => return Err(argument.error(0, names.unknown(argument.text))),
+    }
+    Ok(When::Text { argument: argument.text.into(), is: is.piece("a text")?.text.into() })
 }
 
 fn require(item: &Item, names: &mut Names, number: usize) -> Result<Require> {

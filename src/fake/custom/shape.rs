@@ -25,8 +25,8 @@ pub(super) enum Element {
     Ints { name: Box<str>, from: Option<Formula>, to: Option<Formula> },
     /// `*broadcast(x, y)`: the shape in which tensors meet.
     Broadcast(Vec<TensorRef>),
-    /// `*[n//2 for n in x.shape]`: a size for each element.
-    Each(Each, Formula),
+    /// `*[n//2 for n in x.shape if n > 1]`: a size for each element, or for those of which a condition holds.
+    Each { each: Each, size: Formula, only: Option<Formula> },
 }
 
 /// Alternatives, of which the first that is given counts.
@@ -104,9 +104,15 @@ impl Element {
             let Some((size, each)) = inside.split_once(" for ") else {
                 return Err(spread.error(0, "expected `*[SIZE for n in x.shape]`"));
             };
+            let (each, only) = match each.split_once(" if ") {
+                Some((each, only)) => (each, Some(only)),
+                None => (each, None),
+            };
             let each = Each::new(spread.part(each), names)?;
-            let size = Formula::new(spread.part(size), &names.with(&each), Sort::Int)?;
-            return Ok(Element::Each(each, size));
+            let inner = names.with(&each);
+            let size = Formula::new(spread.part(size), &inner, Sort::Int)?;
+            let only = only.map(|only| Formula::new(spread.part(only), &inner, Sort::Bool)).transpose()?;
+            return Ok(Element::Each { each, size, only });
         }
         Element::sizes(spread, names)
     }
