@@ -13,6 +13,8 @@ import importlib
 import logging
 import os
 import re
+import select
+import signal
 import sys
 import warnings
 
@@ -20,6 +22,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+# How long a call may take.
+SECONDS = 20
 SHORT = {
     torch.uint8: "u8", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.float16: "f16",
     torch.float32: "f32", torch.float64: "f64", torch.complex64: "c64", torch.bool: "b8", torch.bfloat16: "bf16", torch.uint16: "u16",
@@ -102,8 +106,10 @@ def apart(run):
         os.write(write, run().encode()[:60000])
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as pipe:
-        answer = pipe.read()
+    with os.fdopen(read, "rb") as pipe:
+        if not select.select([pipe], [], [], SECONDS)[0]:
+            os.kill(child, signal.SIGKILL)
+        answer = pipe.read().decode()
     _, status = os.waitpid(child, 0)
     return answer if status == 0 and answer else "invalid: the process ended"
 

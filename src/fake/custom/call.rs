@@ -239,14 +239,15 @@ fn ordered_strides(
     let Value::Ints(list) = scope.value(name) else {
         return Err(scope.failed(line, format!("`{name}` is not given")));
     };
-    let mut order: Vec<usize> = Vec::with_capacity(list.len());
+    let count = list.len();
+    let mut order: Vec<usize> = Vec::with_capacity(count);
     for dim in list {
         let dim = usize::try_from(cx.literal(dim, IMPLIED)?).unwrap_or(usize::MAX);
         if dim < sizes.len() && !order.contains(&dim) {
             order.push(dim);
         }
     }
-    cx.check(order.len() == sizes.len(), IMPLIED, |_| {
+    cx.check(order.len() == count && count == sizes.len(), IMPLIED, |_| {
         format!("{}:{line}: `{name}` is no order of {} dimensions", scope.file, sizes.len())
     })?;
     let lying: Sizes = order.iter().map(|&dim| sizes[dim]).collect();
