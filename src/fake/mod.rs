@@ -39,7 +39,7 @@ pub use args::Args;
 pub use bind::{BindError, bind};
 pub use context::Cx;
 pub use coverage::{Coverage, Served, coverage};
-pub use custom::DeclarationError;
+pub use custom::{DeclarationError, Library, libraries};
 pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
 pub use promote::{Category, default_dtype_for};

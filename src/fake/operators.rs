@@ -1,6 +1,7 @@
 //! The operators that can be called: those of the crate, and custom ones.
 use super::args::Args;
 use super::context::Cx;
+use super::custom::find_shipped;
 use super::error::KernelResult;
 use super::registry::Registry;
 use crate::ir::schema::Schema;
@@ -52,19 +53,19 @@ impl<F: Fn(&mut Cx, &Args) -> KernelResult + Send + Sync> FakeKernel for F {
     }
 }
 
-/// The operators at hand.
+/// The operators at hand: custom ones, and those that come with the crate.
 #[derive(Default)]
 pub struct Operators {
     custom: IndexMap<String, (Schema, Box<dyn FakeKernel>), FxBuildHasher>,
 }
 
 impl Operators {
-    /// The operators that come with the crate.
+    /// The operators that come with the crate: those of PyTorch, and those of the well-known [`libraries`](super::libraries).
     pub fn new() -> Operators {
         Operators::default()
     }
 
-    /// Adds a custom operator; it goes before one of the crate with the same name.
+    /// Adds a custom operator; it goes before one that comes with the crate under the same name.
     pub fn add(&mut self, schema: Schema, kernel: impl FakeKernel + 'static) {
         self.custom.insert(schema.qualified().to_string(), (schema, Box::new(kernel)));
     }
@@ -83,7 +84,7 @@ impl Operators {
     pub fn find(&self, op: &str) -> Option<(&Schema, &dyn FakeKernel)> {
         match self.custom.get(op) {
             Some((schema, kernel)) => Some((schema, kernel.as_ref())),
-            None => Registry::builtin().find(op).map(|(schema, kernel)| (schema, kernel as &dyn FakeKernel)),
+            None => Registry::builtin().find(op).or_else(|| find_shipped(op)),
         }
     }
 }

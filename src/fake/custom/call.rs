@@ -1,12 +1,12 @@
 //! Declared operators as fake kernels.
-use super::declaration::{Definition, Fold, Made, Operator, Require, Return, Returns, Step, Strides};
+use super::declaration::{Definition, Fold, Made, Operator, Require, Return, Returns, Step, Strides, When};
 use super::evaluate::Scope;
 use crate::expr::Expr;
 use crate::fake::args::Args;
 use crate::fake::context::Cx;
 use crate::fake::error::{KernelError, KernelResult};
 use crate::fake::operators::FakeKernel;
-use crate::fake::tensor::Tensor;
+use crate::fake::tensor::{Sizes, Tensor};
 use crate::fake::value::{Value, Values, list};
 use crate::ir::dtype::{Device, Layout, MemoryFormat};
 use std::sync::Arc;
@@ -41,8 +41,14 @@ impl FakeKernel for Operator {
         run(cx, &mut scope, &self.first)?;
         for case in &self.cases {
             if let Some(when) = &case.when {
-                let condition = scope.formula(cx, when)?;
-                if !cx.branch(condition, "custom.when")? {
+                let applies = match when {
+                    When::Holds(formula) => {
+                        let condition = scope.formula(cx, formula)?;
+                        cx.branch(condition, "custom.when")?
+                    }
+                    When::Text { argument, is } => scope.value(argument) == Value::Str(is.clone().into()),
+                };
+                if !applies {
                     continue;
                 }
             }
@@ -90,7 +96,7 @@ fn run(cx: &mut Cx, scope: &mut Scope, steps: &[Step]) -> Result<(), KernelError
     Ok(())
 }
 
-fn require(cx: &mut Cx, scope: &mut Scope, condition: &Require) -> Result<(), KernelError> {
+fn require(cx: &mut Cx, scope: &Scope, condition: &Require) -> Result<(), KernelError> {
     if let Some(when) = &condition.when {
         let when = scope.formula(cx, when)?;
         if !cx.branch(when, scope.clause)? {
@@ -98,11 +104,8 @@ fn require(cx: &mut Cx, scope: &mut Scope, condition: &Require) -> Result<(), Ke
         }
     }
     let Some(each) = &condition.each else { return require_one(cx, scope, condition) };
-    for tensor in scope.tensors(each) {
-        scope.locals.push((each.variable.clone(), Value::Tensor(tensor)));
-        let result = require_one(cx, scope, condition);
-        scope.locals.pop();
-        result?;
+    for step in scope.steps(cx, each)? {
+        require_one(cx, &scope.with(step), condition)?;
     }
     Ok(())
 }
@@ -119,7 +122,7 @@ fn require_one(cx: &mut Cx, scope: &Scope, condition: &Require) -> Result<(), Ke
     }
 }
 
-fn define(cx: &mut Cx, scope: &mut Scope, definition: &Definition) -> Result<Expr, KernelError> {
+fn define(cx: &mut Cx, scope: &Scope, definition: &Definition) -> Result<Expr, KernelError> {
     let (fold, formula, each) = match definition {
         Definition::Formula(formula) => return scope.formula(cx, formula),
         Definition::Fold { fold, formula, each } => (*fold, formula, each),
@@ -129,11 +132,8 @@ fn define(cx: &mut Cx, scope: &mut Scope, definition: &Definition) -> Result<Exp
         Fold::Product => Some(Expr::ONE),
         Fold::Min | Fold::Max => None,
     };
-    for tensor in scope.tensors(each) {
-        scope.locals.push((each.variable.clone(), Value::Tensor(tensor)));
-        let value = scope.formula(cx, formula);
-        scope.locals.pop();
-        let value = value?;
+    for step in scope.steps(cx, each)? {
+        let value = scope.with(step).formula(cx, formula)?;
         total = Some(match (total, fold) {
             (None, _) => value,
             (Some(total), Fold::Sum) => cx.add(total, value),
@@ -142,8 +142,7 @@ fn define(cx: &mut Cx, scope: &mut Scope, definition: &Definition) -> Result<Exp
             (Some(total), Fold::Max) => cx.max(total, value),
         });
     }
-    let message = format!("`{}` is empty: it has no least and no greatest value", each.list);
-    total.ok_or_else(|| KernelError::invalid(IMPLIED, message))
+    total.ok_or_else(|| scope.failed(formula.line, "nothing has no least and no greatest value".into()))
 }
 
 fn results(cx: &mut Cx, scope: &Scope, returns: &Returns) -> KernelResult {
@@ -166,11 +165,8 @@ fn results(cx: &mut Cx, scope: &Scope, returns: &Returns) -> KernelResult {
             }
             Return::Each(each, made) => {
                 let mut items = Vec::new();
-                for tensor in scope.tensors(each) {
-                    let mut locals = scope.locals.clone();
-                    locals.push((each.variable.clone(), Value::Tensor(tensor)));
-                    let inner = Scope { args: scope.args, locals, file: scope.file, clause: scope.clause };
-                    items.push(make(cx, &inner, made)?);
+                for step in scope.steps(cx, each)? {
+                    items.push(make(cx, &scope.with(step), made)?);
                 }
                 list(items)
             }
@@ -215,6 +211,7 @@ fn make(cx: &mut Cx, scope: &Scope, made: &Made) -> Result<Tensor, KernelError> 
                 cx.elementwise_strides(&sizes, &[&tensor])
             }
         }
+        Strides::Order(name) => ordered_strides(cx, scope, name, &sizes, made.line)?,
         Strides::Listed(elements) => {
             let strides = scope.shape(cx, elements, made.line)?;
             cx.check(strides.len() == sizes.len(), IMPLIED, |_| {
@@ -229,6 +226,36 @@ fn make(cx: &mut Cx, scope: &Scope, made: &Made) -> Result<Tensor, KernelError> 
         (None, None) => first_device(scope),
     };
     Ok(cx.strided(sizes, strides, dtype, &device))
+}
+
+/// The strides of a dense tensor whose dimensions lie in the order of a list, the outermost first.
+fn ordered_strides(
+    cx: &mut Cx,
+    scope: &Scope,
+    name: &str,
+    sizes: &[Expr],
+    line: u32,
+) -> Result<Sizes, KernelError> {
+    let Value::Ints(list) = scope.value(name) else {
+        return Err(scope.failed(line, format!("`{name}` is not given")));
+    };
+    let count = list.len();
+    let mut order: Vec<usize> = Vec::with_capacity(count);
+    for dim in list {
+        let dim = usize::try_from(cx.literal(dim, IMPLIED)?).unwrap_or(usize::MAX);
+        if dim < sizes.len() && !order.contains(&dim) {
+            order.push(dim);
+        }
+    }
+    cx.check(order.len() == count && count == sizes.len(), IMPLIED, |_| {
+        format!("{}:{line}: `{name}` is no order of {} dimensions", scope.file, sizes.len())
+    })?;
+    let lying: Sizes = order.iter().map(|&dim| sizes[dim]).collect();
+    let mut strides: Sizes = sizes.into();
+    for (dim, stride) in order.into_iter().zip(cx.contiguous_strides(&lying)) {
+        strides[dim] = stride;
+    }
+    Ok(strides)
 }
 
 /// The device of the first tensor among the arguments.

@@ -1,4 +1,5 @@
 //! What a file says of an operator, checked against its schema.
+use super::each::Each;
 use super::formula::Formula;
 use super::invocation::Invocation;
 use super::shape::{DtypeRule, Element, TensorRef};
@@ -18,9 +19,17 @@ pub(super) struct Operator {
 #[derive(Debug)]
 pub(super) struct Case {
     /// When the operator goes this way; always where nothing is said.
-    pub when: Option<Formula>,
+    pub when: Option<When>,
     pub steps: Vec<Step>,
     pub returns: Returns,
+}
+
+/// When a case applies.
+#[derive(Debug)]
+pub(super) enum When {
+    Holds(Formula),
+    /// A text that is passed is this one.
+    Text { argument: Box<str>, is: Box<str> },
 }
 
 /// What is done before results are made, in this order.
@@ -56,13 +65,6 @@ pub(super) enum Fold {
     Product,
     Min,
     Max,
-}
-
-/// `x in xs`: for every tensor of a list.
-#[derive(Clone, Debug)]
-pub(super) struct Each {
-    pub variable: Box<str>,
-    pub list: Box<str>,
 }
 
 #[derive(Debug)]
@@ -105,5 +107,7 @@ pub(super) enum Strides {
     Contiguous,
     ChannelsLast,
     Like(TensorRef),
+    /// Dense, with the dimensions in the order that a list of integers gives, the outermost first.
+    Order(Box<str>),
     Listed(Vec<Element>),
 }

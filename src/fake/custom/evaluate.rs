@@ -1,5 +1,4 @@
 //! Names, formulas, shapes and dtypes with the arguments of a call.
-use super::declaration::Each;
 use super::formula::Formula;
 use super::invocation::{Given, Invocation};
 use super::names::{clipped, shown};
@@ -38,17 +37,9 @@ impl Scope<'_> {
     }
 
     /// That the declaration does not fit the call.
-    fn failed(&self, line: u32, message: String) -> KernelError {
+    pub fn failed(&self, line: u32, message: String) -> KernelError {
         let name = self.args.schema.qualified();
         KernelError::invalid(self.clause, format!("{name} ({}:{line}): {message}", self.file))
-    }
-
-    /// The tensors of a list, those that are absent left out.
-    pub fn tensors(&self, each: &Each) -> Vec<Arc<Tensor>> {
-        match self.get(&each.list) {
-            Some(Value::Tensors(items)) => items.iter().flatten().cloned().collect(),
-            _ => Vec::new(),
-        }
     }
 
     /// The tensor at a place; `None` where it is absent.
@@ -145,36 +136,66 @@ impl Scope<'_> {
     pub fn shape(&self, cx: &mut Cx, elements: &[Element], line: u32) -> Result<Sizes, KernelError> {
         let mut sizes = Sizes::new();
         for element in elements {
-            match element {
-                Element::Size(formula) => sizes.push(self.size(cx, formula)?),
-                Element::Shape { tensor, from, to } => {
-                    let tensor = self.tensor_ref(tensor, line)?;
-                    let (from, to) = self.slice(cx, tensor.rank(), from.as_ref(), to.as_ref())?;
-                    sizes.extend_from_slice(&tensor.sizes[from..to]);
+            self.elements(cx, element, line, &mut sizes)?;
+        }
+        Ok(sizes)
+    }
+
+    /// Adds the sizes that a part of a shape stands for.
+    pub fn elements(
+        &self,
+        cx: &mut Cx,
+        element: &Element,
+        line: u32,
+        sizes: &mut Sizes,
+    ) -> Result<(), KernelError> {
+        match element {
+            Element::Size(formula) => sizes.push(self.size(cx, formula)?),
+            Element::Shape { tensor, from, to } => {
+                let tensor = self.tensor_ref(tensor, line)?;
+                let (from, to) = self.slice(cx, tensor.rank(), from.as_ref(), to.as_ref())?;
+                sizes.extend_from_slice(&tensor.sizes[from..to]);
+            }
+            Element::Ints { name, from, to } => {
+                let Some(Value::Ints(list)) = self.get(name) else {
+                    return Err(self.failed(line, format!("`{name}` is not given")));
+                };
+                let (from, to) = self.slice(cx, list.len(), from.as_ref(), to.as_ref())?;
+                for &size in &list[from..to] {
+                    let fits = cx.ge(size, 0);
+                    cx.require(fits, self.clause, |cx| format!("`{name}` holds {}", cx.show(size)))?;
+                    sizes.push(size);
                 }
-                Element::Ints { name, from, to } => {
-                    let Some(Value::Ints(list)) = self.get(name) else {
-                        return Err(self.failed(line, format!("`{name}` is not given")));
-                    };
-                    let (from, to) = self.slice(cx, list.len(), from.as_ref(), to.as_ref())?;
-                    for &size in &list[from..to] {
-                        let fits = cx.ge(size, 0);
-                        cx.require(fits, self.clause, |cx| format!("`{name}` holds {}", cx.show(size)))?;
-                        sizes.push(size);
-                    }
+            }
+            Element::Broadcast(tensors) => {
+                let mut shapes = Vec::with_capacity(tensors.len());
+                for tensor in tensors {
+                    shapes.push(self.tensor_ref(tensor, line)?);
                 }
-                Element::Broadcast(tensors) => {
-                    let mut shapes = Vec::with_capacity(tensors.len());
-                    for tensor in tensors {
-                        shapes.push(self.tensor_ref(tensor, line)?);
+                let shapes = shapes.iter().map(|t| t.sizes.as_slice());
+                let meet = cx.broadcast(shapes, self.clause)?;
+                sizes.extend_from_slice(&meet);
+            }
+            Element::Each { each, size, only } => {
+                for step in self.steps(cx, each)? {
+                    let scope = self.with(step);
+                    if let Some(only) = only {
+                        let wanted = scope.formula(cx, only)?;
+                        if !cx.branch(wanted, self.clause)? {
+                            continue;
+                        }
                     }
-                    let shapes = shapes.iter().map(|t| t.sizes.as_slice());
-                    let meet = cx.broadcast(shapes, self.clause)?;
-                    sizes.extend_from_slice(&meet);
+                    sizes.push(scope.size(cx, size)?);
                 }
             }
         }
-        Ok(sizes)
+        Ok(())
+    }
+
+    /// The same with more names.
+    pub fn with(&self, more: Vec<(Box<str>, Value)>) -> Scope<'_> {
+        let locals = self.locals.iter().cloned().chain(more).collect();
+        Scope { args: self.args, locals, file: self.file, clause: self.clause }
     }
 
     /// The ends of a slice of `count` elements, as Python has them.

@@ -35,6 +35,7 @@
 //! ```
 mod call;
 mod declaration;
+mod each;
 mod error;
 mod evaluate;
 mod formula;
@@ -43,12 +44,15 @@ mod names;
 mod read;
 mod read_returns;
 mod shape;
+mod shipped;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::DeclarationError;
+pub(super) use shipped::find as find_shipped;
+pub use shipped::{Library, libraries};
 
 use super::operators::Operators;
 use table::Source;

@@ -1,4 +1,5 @@
 //! What names in declarations stand for, as far as the schema says it.
+use super::each::Each;
 use crate::expr::text::{Property, SourcePath, Step};
 use crate::expr::{Expr, Pool, Sort};
 use crate::ir::dtype::Dtype;
@@ -21,6 +22,25 @@ impl Names<'_> {
     pub fn get(&self, name: &str) -> Option<&Type> {
         let local = self.locals.iter().rev().find(|(local, _)| **local == *name);
         local.map(|(_, ty)| ty).or_else(|| self.argument(name))
+    }
+
+    /// The names in scope together with those of `each`.
+    pub fn with(&self, each: &Each) -> Names<'_> {
+        let locals = self.locals.iter().chain(&each.variables).cloned().collect();
+        Names { schema: self.schema, locals, ranks: self.ranks.clone() }
+    }
+
+    /// That a word can be a name and is none yet; else a message.
+    pub fn is_new(&self, name: &str) -> Result<(), String> {
+        let word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !word {
+            return Err(format!("`{}` is no name", clipped(name)));
+        }
+        match self.get(name) {
+            Some(_) => Err(format!("there is an argument or a name `{}` already", clipped(name))),
+            None => Ok(()),
+        }
     }
 
     fn argument(&self, name: &str) -> Option<&Type> {

@@ -1,7 +1,8 @@
 //! Reading declarations.
-use super::declaration::{Case, Definition, Each, Fold, Operator, Require, Step};
+use super::declaration::{Case, Definition, Fold, Operator, Require, Step, When};
+use super::each::Each;
 use super::formula::Formula;
-use super::names::{Names, clipped};
+use super::names::Names;
 use super::read_returns::returns;
 use super::table::{Entries, Item, Piece, Result, Source};
 use crate::expr::Sort;
@@ -74,13 +75,13 @@ fn operator(item: &Item, schema: &Schema) -> Result<Operator> {
             let (locals, ranks, count) = (names.locals.len(), names.ranks.len(), number);
             for (at, member) in members.iter().enumerate() {
                 let fields = member.table("a case: a table", &CASE_KEYS)?;
-                let when = fields.get("when").map(|when| condition(&when, &names)).transpose()?;
+                let when = fields.get("when").map(|when| self::when(&when, &names)).transpose()?;
                 if when.is_none() && at + 1 < members.len() {
                     return Err(
                         fields.error("a case without `when` is taken always: it has to be the last one")
                     );
                 }
-                if let Some(when) = &when {
+                if let Some(When::Holds(when)) = &when {
                     note_rank(&when.text, &mut names);
                 }
                 number = count;
@@ -140,14 +141,7 @@ fn fresh(item: &Item, names: &mut Names, steps: &mut Vec<Step>) -> Result<()> {
 }
 
 fn new_name(source: &Source, at: usize, name: &str, names: &Names) -> Result<()> {
-    let word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !word {
-        return Err(source.error(at, format!("`{}` is no name", clipped(name))));
-    }
-    if names.get(name).is_some() {
-        return Err(source.error(at, format!("there is an argument or a name `{}` already", clipped(name))));
-    }
+    names.is_new(name).map_err(|message| source.error(at, message))?;
     if names.locals.len() >= MAX_STEPS {
         return Err(source.error(at, format!("more than {MAX_STEPS} names")));
     }
@@ -157,6 +151,24 @@ fn new_name(source: &Source, at: usize, name: &str, names: &Names) -> Result<()>
 /// A condition.
 fn condition(item: &Item, names: &Names) -> Result<Formula> {
     Formula::new(item.piece("a condition, such as \"x.rank == 2\"")?, names, Sort::Bool)
+}
+
+/// When a case applies: a condition, or `{ text = "mode", is = "mean" }`.
+fn when(item: &Item, names: &Names) -> Result<When> {
+    if !item.is_table() {
+        return condition(item, names).map(When::Holds);
+    }
+    let entries = item.table("a condition", &["text", "is"])?;
+    let (Some(text), Some(is)) = (entries.get("text"), entries.get("is")) else {
+        return Err(entries.error("expected `{ text = \"mode\", is = \"mean\" }`"));
+    };
+    let argument = text.piece("the name of an argument")?;
+    match names.get(argument.text).map(|ty| ty.strip_optional().0) {
+        Some(Type::Str) => {}
+        Some(ty) => return Err(argument.error(0, format!("expected a text; `{}` is of type {ty}", argument.text))),
+        None => return Err(argument.error(0, names.unknown(argument.text))),
+    }
+    Ok(When::Text { argument: argument.text.into(), is: is.piece("a text")?.text.into() })
 }
 
 fn require(item: &Item, names: &mut Names, number: usize) -> Result<Require> {
@@ -216,31 +228,17 @@ fn size(item: &Item, names: &Names) -> Result<Formula> {
 
 /// `x in xs`.
 pub(super) fn each(item: &Item, names: &Names) -> Result<Each> {
-    let piece = item.piece("\"x in xs\"")?;
-    let Some((variable, list)) = piece.text.split_once(" in ") else {
-        return Err(piece.error(0, "expected `x in xs`, `xs` being a list of tensors"));
-    };
-    let list = piece.part(list);
-    let variable = piece.part(variable);
-    match names.get(list.text).map(|ty| ty.strip_optional().0) {
-        Some(Type::List(element, _)) if *element.strip_optional().0 == Type::Tensor => {}
-        Some(ty) => {
-            return Err(list.error(0, format!("expected a list of tensors; `{}` is of type {ty}", list.text)));
-        }
-        None => return Err(list.error(0, names.unknown(list.text))),
-    }
-    new_name(&variable.source, 0, variable.text, names).map_err(|error| variable.error(0, error.message))?;
-    Ok(Each { variable: variable.text.into(), list: list.text.into() })
+    Each::new(item.piece("\"x in xs\"")?, names)
 }
 
-/// Reads something in which the variable of `each` names a tensor.
+/// Reads something in which the names of `each` are known.
 pub(super) fn with_variable<T>(
     names: &mut Names,
     each: Option<&Each>,
     read: impl FnOnce(&Names) -> Result<T>,
 ) -> Result<T> {
     let count = names.locals.len();
-    names.locals.extend(each.map(|each| (each.variable.clone(), Type::Tensor)));
+    names.locals.extend(each.into_iter().flat_map(|each| each.variables.iter().cloned()));
     let result = read(names);
     names.locals.truncate(count);
     result

@@ -1,11 +1,12 @@
 //! Reading what an operator returns.
-use super::declaration::{Each, Made, Return, Returns, Strides};
+use super::declaration::{Made, Return, Returns, Strides};
+use super::each::Each;
 use super::formula::Formula;
 use super::invocation::Invocation;
 use super::names::Names;
 use super::read::{each, with_variable};
 use super::shape::{DtypeRule, Element, TensorRef};
-use super::table::{Entries, Item, Result, listed};
+use super::table::{Entries, Item, Piece, Result, listed};
 use crate::expr::Sort;
 use crate::ir::schema::Type;
 
@@ -150,10 +151,11 @@ fn made(fields: &Entries, names: &Names) -> Result<Made> {
             match piece.text {
                 "contiguous" => Strides::Contiguous,
                 "channels_last" => Strides::ChannelsLast,
-                text => match text.strip_prefix("like ") {
-                    Some(name) => Strides::Like(TensorRef::new(piece.part(name), names, false)?),
-                    None => {
-                        let known = listed(&["contiguous", "channels_last", "like x"]);
+                text => match (text.strip_prefix("like "), text.strip_prefix("order ")) {
+                    (Some(name), _) => Strides::Like(TensorRef::new(piece.part(name), names, false)?),
+                    (None, Some(name)) => Strides::Order(order(piece.part(name), names)?),
+                    (None, None) => {
+                        let known = listed(&["contiguous", "channels_last", "like x", "order dims"]);
                         return Err(piece.error(0, format!("unknown strides; expected {known}, or a list")));
                     }
                 },
@@ -167,4 +169,13 @@ fn made(fields: &Entries, names: &Names) -> Result<Made> {
 fn elements(item: &Item, names: &Names) -> Result<Vec<Element>> {
     let items = item.list("a list of sizes")?;
     items.iter().map(|size| Element::new(size.piece("a size")?, names)).collect()
+}
+
+/// The name of a list of integers that says in which order dimensions lie.
+fn order(piece: Piece, names: &Names) -> Result<Box<str>> {
+    match names.get(piece.text).map(|ty| ty.strip_optional().0) {
+        Some(Type::List(element, _)) if matches!(**element, Type::Int { .. }) => Ok(piece.text.into()),
+        Some(ty) => Err(piece.error(0, format!("expected a list of dimensions; found one of type {ty}"))),
+        None => Err(piece.error(0, names.unknown(piece.text))),
+    }
 }

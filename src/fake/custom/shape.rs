@@ -1,4 +1,5 @@
 //! Shapes and dtypes as declarations write them.
+use super::each::Each;
 use super::formula::Formula;
 use super::names::{Names, clipped};
 use super::table::{Piece, Result};
@@ -24,6 +25,8 @@ pub(super) enum Element {
     Ints { name: Box<str>, from: Option<Formula>, to: Option<Formula> },
     /// `*broadcast(x, y)`: the shape in which tensors meet.
     Broadcast(Vec<TensorRef>),
+    /// `*[n//2 for n in x.shape if n > 1]`: a size for each element, or for those of which a condition holds.
+    Each { each: Each, size: Formula, only: Option<Formula> },
 }
 
 /// Alternatives, of which the first that is given counts.
@@ -97,6 +100,25 @@ impl Element {
         if let Some(inside) = arguments_of(spread, "broadcast") {
             return Ok(Element::Broadcast(TensorRef::several(inside, names, false)?));
         }
+        if let Some(inside) = spread.text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            let Some((size, each)) = inside.split_once(" for ") else {
+                return Err(spread.error(0, "expected `*[SIZE for n in x.shape]`"));
+            };
+            let (each, only) = match each.split_once(" if ") {
+                Some((each, only)) => (each, Some(only)),
+                None => (each, None),
+            };
+            let each = Each::new(spread.part(each), names)?;
+            let inner = names.with(&each);
+            let size = Formula::new(spread.part(size), &inner, Sort::Int)?;
+            let only = only.map(|only| Formula::new(spread.part(only), &inner, Sort::Bool)).transpose()?;
+            return Ok(Element::Each { each, size, only });
+        }
+        Element::sizes(spread, names)
+    }
+
+    /// Reads `x.shape[a:b]` or `sizes[a:b]`.
+    pub fn sizes(spread: Piece, names: &Names) -> Result<Element> {
         let (base, from, to) = slice(spread, names)?;
         if let Some(tensor) = base.text.strip_suffix(".shape") {
             let tensor = TensorRef::new(base.part(tensor), names, false)?;
