@@ -105,8 +105,9 @@ impl Forms {
                         inner.enabled = *enabled && matches!(inner.dtype, Dtype::Bfloat16 | Dtype::Float16);
                     }
                     self.write(parts, inner);
-                    self.regions
-                        .push(format!("exit_{region} = torch.amp.autocast_mode._exit_autocast({region})"));
+                    self.lines.push(Line::Region(format!(
+                        "exit_{region} = torch.amp.autocast_mode._exit_autocast({region})"
+                    )));
                 }
             }
         }
