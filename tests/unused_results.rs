@@ -164,32 +164,32 @@ fn a_dual_tensor_has_the_form_of_its_primal() {
 }
 
 #[test]
-fn mapping_over_nothing_needs_a_slice_only_where_one_is_looked_at() {
-    for (what, body, needs) in [
-        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], 0),
+fn mapping_over_nothing_fails_only_where_a_slice_is_looked_at() {
+    let empty = &["vmap over an empty dimension"][..];
+    for (what, body, wrong) in [
+        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], &[][..]),
         (
             "a scalar meets a row",
             &[
-                "s: \"f32[]\" = torch.ops.aten.sum.default(a)",
+                "s: \"f32[]\" = torch.ops.aten.select.int(a, 0, 0)",
                 "r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, s)",
             ],
-            1,
+            empty,
         ),
-        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], 1),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], empty),
     ] {
         let mut lines = vec![
-            "n: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)",
             "load = torch._functorch.predispatch.lazy_load_decompositions()",
-            "enter = torch._functorch.predispatch._vmap_increment_nesting(n, 'error')",
+            "enter = torch._functorch.predispatch._vmap_increment_nesting(0, 'error')",
             "a: \"f32[3]\" = torch._functorch.predispatch._add_batch_dim(x, 0, 1)",
         ];
         lines.extend(body);
         lines.extend([
-            "out: \"f32[s0, 3]\" = torch._functorch.predispatch._remove_batch_dim(r, 1, n, 0)",
+            "out: \"f32[0, 3]\" = torch._functorch.predispatch._remove_batch_dim(r, 1, 0, 0)",
             "exit = torch._functorch.predispatch._vmap_decrement_nesting()",
             "return (out,)",
         ]);
-        let found = run("x: \"f32[s0, 3]\", w: \"f32[3, 3]\"", &lines);
-        assert_eq!(found, Found { needs, ..Found::default() }, "{what}");
+        let found = run("x: \"f32[0, 3]\", w: \"f32[3, 3]\"", &lines);
+        assert_eq!(found, Found { wrong: list(wrong), ..Found::default() }, "{what}");
     }
 }

@@ -63,16 +63,27 @@ struct Held {
     dtype: Dtype,
 }
 
+/// A call in the two forms.
+struct Call {
+    in_region: String,
+    /// The casts, then the call.
+    by_hand: Vec<String>,
+    /// Autocast itself refuses it.
+    refused: bool,
+}
+
+/// A line of the form with regions: one that enters or leaves a region, or the place of a call.
+enum Line {
+    Region(String),
+    Call(usize),
+}
+
 /// The two forms of a program: with regions, and with casts by hand.
 #[derive(Default)]
 struct Forms {
-    regions: Vec<String>,
-    casts: Vec<String>,
-    /// How many calls and regions there are.
-    calls: usize,
+    lines: Vec<Line>,
+    calls: Vec<Call>,
     entered: usize,
-    /// The calls that autocast itself refuses.
-    refused: bool,
 }
 
 impl Forms {
@@ -85,17 +96,18 @@ impl Forms {
                     self.entered += 1;
                     let name = dtype.map_or("None".to_string(), |dtype| format!("torch.{}", dtype.name()));
                     let flag = if *enabled { "True" } else { "False" };
-                    self.regions.push(format!(
+                    self.lines.push(Line::Region(format!(
                         "{region} = torch.amp.autocast_mode._enter_autocast('{device}', {name}, {flag}, None)"
-                    ));
+                    )));
                     let mut inner = held;
                     if *device == "cpu" {
                         inner.dtype = dtype.unwrap_or(held.dtype);
                         inner.enabled = *enabled && matches!(inner.dtype, Dtype::Bfloat16 | Dtype::Float16);
                     }
                     self.write(parts, inner);
-                    self.regions
-                        .push(format!("exit_{region} = torch.amp.autocast_mode._exit_autocast({region})"));
+                    self.lines.push(Line::Region(format!(
+                        "exit_{region} = torch.amp.autocast_mode._exit_autocast({region})"
+                    )));
                 }
             }
         }
@@ -114,77 +126,85 @@ impl Forms {
             Treatment::Widest if touched.contains(&Dtype::Float32) => Some(Dtype::Float32),
             Treatment::Widest => Some(held.dtype),
         };
-        if held.enabled && treatment == Treatment::Widest {
-            // Operands are looked at in turn, until one is `float32`.
-            let mut first = touched.iter().take_while(|&&dtype| dtype != Dtype::Float32);
-            self.refused |= first.any(|&dtype| dtype != held.dtype);
-        }
+        // Operands are looked at in turn, until one is `float32`.
+        let mut first = touched.iter().take_while(|&&dtype| dtype != Dtype::Float32);
+        let refused =
+            held.enabled && treatment == Treatment::Widest && first.any(|&dtype| dtype != held.dtype);
         let names: Vec<String> = operands.iter().map(|x| format!("x{x}")).collect();
-        let mut cast = names.clone();
+        let (mut cast, mut by_hand) = (names.clone(), Vec::new());
         for (at, x) in operands.iter().enumerate().filter(|(_, x)| eligible(x)) {
             if let Some(to) = to {
-                let name = format!("cast{}_{at}", self.calls);
-                self.casts.push(format!(
-                    "{name}: \"f32[4, 4]\" = torch.ops.aten.to.dtype(x{x}, torch.{})",
-                    to.name()
-                ));
-                cast[at] = name;
+                let form = format!("\"{}[4, 4]\"", to.short_name());
+                by_hand
+                    .push(format!("cast{at}: {form} = torch.ops.aten.to.dtype(x{x}, torch.{})", to.name()));
+                cast[at] = format!("cast{at}");
             }
         }
         let line = |names: &[String]| {
-            format!("r{}: \"f32[4, 4]\" = torch.ops.{}", self.calls, call.replace("{}", &names.join(", ")))
+            format!("r: \"f32[4, 4]\" = torch.ops.{}", call.replace("{}", &names.join(", ")))
         };
-        let (in_region, by_hand) = (line(&names), line(&cast));
-        self.regions.push(in_region);
-        self.casts.push(by_hand);
-        self.calls += 1;
+        by_hand.push(line(&cast));
+        self.lines.push(Line::Call(self.calls.len()));
+        self.calls.push(Call { in_region: line(&names), by_hand, refused });
     }
 
-    /// What the calls give, or why one is refused.
-    fn results(&self, lines: &[String]) -> Result<Vec<String>, String> {
-        let inputs: Vec<String> =
-            DTYPES.iter().enumerate().map(|(x, d)| format!("x{x}: \"{}[4, 4]\"", d.short_name())).collect();
-        let names: Vec<String> = (0..self.calls).map(|call| format!("r{call}")).collect();
-        let source = format!(
-            "class M(torch.nn.Module):\n    def forward(self, {}):\n        {}\n        return ({},)\n",
-            inputs.join(", "),
-            lines.join("\n        "),
-            names.join(", ")
-        );
-        let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-        let contract = Contract::load(&program).expect("a contract");
-        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-        let mut inputs = Vec::new();
-        for input in program.graph.inputs() {
-            let GraphInput::Value(id) = input else { panic!("a constant") };
-            inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-        }
-        let operators = Operators::new();
-        let mut run = Interpreter::new(&program, env, records, &operators, Mode::Evaluate);
-        let values = run.run(inputs).map_err(|stop| format!("{stop:?}"))?;
-        assert!(run.unsupported.is_empty(), "{:?}\n{source}", run.unsupported);
-        let described = |value: &Value| match value {
-            Value::Tensor(t) => format!("{}{:?}{:?}", t.dtype.name(), t.sizes, t.strides),
-            other => other.kind().to_string(),
+    /// The lines of the form with regions in which one call is made.
+    fn with_regions(&self, call: usize) -> Vec<String> {
+        let shown = |line: &Line| match line {
+            Line::Region(text) => Some(text.clone()),
+            Line::Call(at) => (*at == call).then(|| self.calls[call].in_region.clone()),
         };
-        Ok(values.iter().map(described).collect())
+        self.lines.iter().filter_map(shown).collect()
     }
+}
+
+/// What a program of these lines gives, or why it is refused.
+fn result(lines: &[String]) -> Result<String, String> {
+    let inputs: Vec<String> =
+        DTYPES.iter().enumerate().map(|(x, d)| format!("x{x}: \"{}[4, 4]\"", d.short_name())).collect();
+    let source = format!(
+        "class M(torch.nn.Module):\n    def forward(self, {}):\n        {}\n        return (r,)\n",
+        inputs.join(", "),
+        lines.join("\n        ")
+    );
+    let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let contract = Contract::load(&program).expect("a contract");
+    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+    let mut inputs = Vec::new();
+    for input in program.graph.inputs() {
+        let GraphInput::Value(id) = input else { panic!("a constant") };
+        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
+    }
+    let operators = Operators::new();
+    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Evaluate);
+    let values = run.run(inputs).map_err(|stop| format!("{stop:?}"))?;
+    assert!(run.unsupported.is_empty(), "{:?}\n{source}", run.unsupported);
+    let described = |value: &Value| match value {
+        Value::Tensor(t) => format!("{}{:?}{:?}", t.dtype.name(), t.sizes, t.strides),
+        other => other.kind().to_string(),
+    };
+    Ok(values.iter().map(described).collect())
 }
 
 #[test]
 fn a_region_gives_what_casting_by_hand_gives() {
     let tally = Tally::new("autocast as casts by hand");
-    TestRunner::new(config(300))
+    TestRunner::new(config(200))
         .run(&prop::collection::vec(part(), 1..5), |parts| {
             let mut forms = Forms::default();
             forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
-            let (regions, casts) = (forms.results(&forms.regions), forms.results(&forms.casts));
-            tally.add(forms.calls as u64);
-            match (regions, casts) {
-                (Ok(in_region), Ok(by_hand)) if !forms.refused => prop_assert_eq!(in_region, by_hand),
-                (Ok(_), _) => return Err(TestCaseError::fail("a call is to be refused")),
-                (Err(message), Ok(_)) => prop_assert!(forms.refused, "{}", message),
-                (Err(_), Err(_)) => {}
+            for (at, call) in forms.calls.iter().enumerate() {
+                tally.add(1);
+                match (result(&forms.with_regions(at)), result(&call.by_hand)) {
+                    (Ok(in_region), Ok(by_hand)) if !call.refused => {
+                        prop_assert_eq!(in_region, by_hand, "{}", call.in_region);
+                    }
+                    (Ok(_), _) => {
+                        return Err(TestCaseError::fail(format!("to be refused: {}", call.in_region)));
+                    }
+                    (Err(message), Ok(_)) => prop_assert!(call.refused, "{}: {message}", call.in_region),
+                    (Err(_), Err(_)) => {}
+                }
             }
             Ok(())
         })
