@@ -49,6 +49,7 @@ REASONS = [
     ("aten._pack_padded_sequence", "how many elements the sequences have depends on values"),
     ("aten.take_along_dim", "the recorded failure is one of making indices into an empty dimension"),
     ("aten._padded_dense_to_jagged_forward", "whether the last offset fits depends on values"),
+    ("aten._weight_int8pack_mm", "operands that are not contiguous: only the real kernel looks"),
     ("aten._weight_int", "no kernel: packed weights are private to the backend"),
     ("aten._dyn_quant", "no kernel: packed weights are private to the backend"),
     ("prims.item", "the value of an element: a symbol is the answer"),

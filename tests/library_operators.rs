@@ -71,13 +71,21 @@ fn each_declared_operator_was_recorded_with_valid_and_invalid_operands() {
     let (mut valid, mut invalid) = (HashSet::new(), HashSet::new());
     for (_, call, stated) in recorded() {
         let op = call.split('(').next().unwrap_or_default().to_owned();
-        if stated == "invalid" { invalid.insert(op) } else { valid.insert(op) };
+        if stated == "invalid" {
+            invalid.insert(op)
+        } else {
+            valid.insert(op)
+        };
     }
     let declared: Vec<&str> = libraries().iter().flat_map(|library| library.overloads()).collect();
     let unseen: Vec<&&str> = declared.iter().filter(|op| !valid.contains(**op)).collect();
     assert!(unseen.is_empty(), "no valid call was recorded of {unseen:?}");
     let never = declared.iter().filter(|op| !invalid.contains(**op)).count();
-    assert!(never * 4 <= declared.len(), "{never} of {} operators were never recorded refusing", declared.len());
+    assert!(
+        never * 4 <= declared.len(),
+        "{never} of {} operators were never recorded refusing",
+        declared.len()
+    );
 }
 
 #[test]
@@ -92,5 +100,7 @@ fn a_declaration_of_the_users_goes_before_one_that_comes_along() {
     let args = bind(&mut env.pool, schema, call.positional, call.keywords).expect("arguments");
     let values = kernel.call(&mut Cx::new(env), &args).expect("results");
     assert_eq!(notation::print_results(env, &values), "i32[7]");
-    assert!(outcome("torchvision.nms.default(f32[2,3], f32[4], 0.5)").expect("a call").starts_with("invalid"));
+    assert!(
+        outcome("torchvision.nms.default(f32[2,3], f32[4], 0.5)").expect("a call").starts_with("invalid")
+    );
 }

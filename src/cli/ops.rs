@@ -1,7 +1,7 @@
 //! `sizewise ops`: which operators have a fake kernel.
 use super::args::{CoverageFormat, OpsOptions};
 use super::files;
-use crate::fake::{Coverage, Served, coverage};
+use crate::fake::{Coverage, Served, coverage, libraries};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 use std::fmt::Write;
@@ -150,6 +150,13 @@ fn text(rows: &[Coverage], lines: &Lines) -> String {
     for (part, (served, all)) in shares(rows) {
         let _ = writeln!(out, "{part}: {served} of {all}");
     }
+    let missing_only = rows.iter().all(|row| row.served == Served::Missing);
+    for library in libraries().iter().filter(|_| !missing_only) {
+        let _ = writeln!(out, "\n{} {}, declared:", library.name, library.version);
+        for overload in library.overloads() {
+            let _ = writeln!(out, "{overload}");
+        }
+    }
     out
 }
 
@@ -167,8 +174,15 @@ fn json(rows: &[Coverage], lines: &Lines) -> String {
         .into_iter()
         .map(|(part, (served, all))| (part.to_owned(), json!({"served": served, "all": all})))
         .collect();
-    let mut text = serde_json::to_string_pretty(&json!({"summary": summary, "operators": operators}))
-        .unwrap_or_default();
+    let libraries: Vec<_> = libraries()
+        .iter()
+        .map(|library| {
+            let overloads: Vec<&str> = library.overloads().collect();
+            json!({"library": library.name, "version": library.version, "operators": overloads})
+        })
+        .collect();
+    let all = json!({"summary": summary, "operators": operators, "libraries": libraries});
+    let mut text = serde_json::to_string_pretty(&all).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -214,6 +228,14 @@ fn markdown(rows: &[Coverage], lines: &Lines) -> String {
             .map(|row| format!("`{}`", row.name))
             .collect();
         let _ = writeln!(out, "{}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+    }
+    out.push_str(
+        "\n## Operators of well-known libraries\n\nDeclared in `operators/`, compared with the kernels of these versions (`tests/library_operators`).\n\n\
+         | library | version | overloads |\n| --- | --- | --- |\n",
+    );
+    for library in libraries() {
+        let names: Vec<String> = library.overloads().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(out, "| {} | {} | {} |", library.name, library.version, names.join(", "));
     }
     out
 }

@@ -2,6 +2,7 @@
 use super::{assertions, dead_code, derive, fold, lower, subexpressions};
 use crate::fake::Operators;
 use crate::ir::Program;
+use crate::ir::schema::{Schema, SchemaTable};
 use crate::verify::{KnownOperators, Level, Options, Profile, Violation, verify_program};
 
 /// Why a pass gives nothing.
@@ -95,8 +96,10 @@ impl Pass {
 struct Known<'o>(&'o Operators);
 
 impl KnownOperators for Known<'_> {
-    fn declared(&self, op: &str) -> Option<&crate::ir::schema::Schema> {
-        if self.0.is_custom(op) { self.0.find(op).map(|(schema, _)| schema) } else { None }
+    fn declared(&self, op: &str) -> Option<&Schema> {
+        // An operator without a line in the table of schemas is there because someone declared it.
+        let (schema, _) = self.0.find(op)?;
+        (self.0.is_custom(op) || SchemaTable::global().find(op).is_none()).then_some(schema)
     }
 
     fn has_kernel(&self, op: &str) -> bool {

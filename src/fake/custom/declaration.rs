@@ -29,7 +29,10 @@ pub(super) struct Case {
 pub(super) enum When {
     Holds(Formula),
     /// A text that is passed is this one.
-    Text { argument: Box<str>, is: Box<str> },
+    Text {
+        argument: Box<str>,
+        is: Box<str>,
+    },
 }
 
 /// What is done before results are made, in this order.

@@ -43,7 +43,9 @@ impl Each {
         let list = piece.part(list);
         let several = list.text.strip_prefix("zip(").and_then(|text| text.strip_suffix(')'));
         let lists = match several {
-            Some(inside) => inside.split(',').map(|part| Over::new(list.part(part), names)).collect::<Result<_>>()?,
+            Some(inside) => {
+                inside.split(',').map(|part| Over::new(list.part(part), names)).collect::<Result<_>>()?
+            }
             None => vec![Over::new(list, names)?],
         };
         let words: Vec<Piece> = variables.split(',').map(|word| piece.part(word)).collect();
@@ -72,7 +74,8 @@ impl Over {
                 Ok(Over::Tensors(piece.text.into()))
             }
             Some(ty) if !matches!(ty, Type::List(..)) => {
-                let message = format!("expected a list of tensors or sizes; `{}` is of type {ty}", piece.text);
+                let message =
+                    format!("expected a list of tensors or sizes; `{}` is of type {ty}", piece.text);
                 Err(piece.error(0, message))
             }
             _ => Element::sizes(piece, names).map(Over::Sizes),
@@ -90,7 +93,11 @@ impl Over {
 
 impl Scope<'_> {
     /// The values that the names of `each` have, step after step. Tensors that are absent are left out.
-    pub fn steps(&self, cx: &mut Cx, each: &Each) -> std::result::Result<Vec<Vec<(Box<str>, Value)>>, KernelError> {
+    pub fn steps(
+        &self,
+        cx: &mut Cx,
+        each: &Each,
+    ) -> std::result::Result<Vec<Vec<(Box<str>, Value)>>, KernelError> {
         let mut steps: Vec<Vec<(Box<str>, Value)>> = Vec::new();
         for (at, (over, (name, _))) in each.lists.iter().zip(&each.variables).enumerate() {
             let values: Vec<Value> = match over {

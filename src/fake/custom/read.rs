@@ -165,7 +165,9 @@ fn when(item: &Item, names: &Names) -> Result<When> {
     let argument = text.piece("the name of an argument")?;
     match names.get(argument.text).map(|ty| ty.strip_optional().0) {
         Some(Type::Str) => {}
-        Some(ty) => return Err(argument.error(0, format!("expected a text; `{}` is of type {ty}", argument.text))),
+        Some(ty) => {
+            return Err(argument.error(0, format!("expected a text; `{}` is of type {ty}", argument.text)));
+        }
         None => return Err(argument.error(0, names.unknown(argument.text))),
     }
     Ok(When::Text { argument: argument.text.into(), is: is.piece("a text")?.text.into() })

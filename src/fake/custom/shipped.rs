@@ -58,7 +58,8 @@ impl Library {
     fn read(&self) -> Result<Declared, DeclarationError> {
         let source = Source { file: self.file, text: self.text };
         let declared = read::operators(&source, &Operators::new())?;
-        let named = |(schema, operator): (Schema, Operator)| (schema.qualified().to_string(), (schema, operator));
+        let named =
+            |(schema, operator): (Schema, Operator)| (schema.qualified().to_string(), (schema, operator));
         Ok(declared.into_iter().map(named).collect())
     }
 
@@ -101,7 +102,8 @@ mod tests {
 
     #[test]
     fn an_operator_belongs_to_one_library() {
-        let mut namespaces: Vec<&str> = libraries().iter().flat_map(|library| library.namespaces).copied().collect();
+        let mut namespaces: Vec<&str> =
+            libraries().iter().flat_map(|library| library.namespaces).copied().collect();
         let count = namespaces.len();
         namespaces.sort_unstable();
         namespaces.dedup();

@@ -338,3 +338,39 @@ fn no_text_makes_the_reader_panic() {
         }
     }
 }
+
+#[test]
+fn lists_are_gone_through_side_by_side() {
+    let blocks = "[[operator]]\nschema = \"my::blocks(Tensor x, int[] block) -> Tensor\"\n\
+                  requires = [{ each = \"n, b in zip(x.shape, block)\", holds = \"n % b == 0\" }]\n\
+                  let = { all = { product = \"n//b\", each = \"n, b in zip(x.shape, block)\" } }\n\
+                  returns = [{ shape = [\"all\", \"*[n//b for n, b in zip(x.shape, block) if b > 1]\"], dtype = \"x.dtype\" }]\n";
+    let call = |sizes: [&'static str; 2], block: &'static [i64]| {
+        outcome(blocks, |env| {
+            let block = block.iter().map(|&b| env.pool.int(b)).collect();
+            vec![tensor(env, &sizes, Dtype::Float32), Value::Ints(block)]
+        })
+    };
+    assert_eq!(call(["4", "6"], &[1, 3]), "float32 [8, 2]");
+    assert_eq!(call(["s0", "6"], &[2, 3]), "float32 [2*(s0//2), s0//2, 2] if Eq(Mod(s0, 2), 0)");
+    assert!(call(["4", "6"], &[1, 4]).starts_with("invalid custom.C1"));
+    assert!(call(["4", "6"], &[2]).contains("1 elements beside 2"));
+}
+
+#[test]
+fn strides_follow_an_order_and_texts_choose_a_case() {
+    let ordered = "[[operator]]\nschema = \"my::lay(Tensor x, str mode, int[] dims) -> Tensor\"\n\
+                   cases = [{ when = { text = \"mode\", is = \"dense\" }, returns = [{ like = \"x\", strides = \"order dims\" }] }]\n";
+    let call = |mode: &'static str, dims: &'static [i64]| {
+        outcome(ordered, |env| {
+            let dims = dims.iter().map(|&d| env.pool.int(d)).collect();
+            vec![tensor(env, &["2", "3", "4"], Dtype::Int8), Value::Str(mode.into()), Value::Ints(dims)]
+        })
+    };
+    assert_eq!(call("dense", &[0, 2, 1]), "int8 [2, 3, 4] strides [12, 1, 3]");
+    assert_eq!(call("dense", &[0, 1, 2]), "int8 [2, 3, 4]");
+    for wrong in [&[0, 2][..], &[0, 0, 1], &[0, 1, 3], &[0, 1, 2, 3], &[-1, 0, 1]] {
+        assert!(call("dense", wrong).contains("is no order of 3 dimensions"), "{wrong:?}");
+    }
+    assert!(call("sparse", &[0, 1, 2]).starts_with("invalid custom.when"));
+}

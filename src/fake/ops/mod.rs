@@ -32,6 +32,8 @@ mod fake_quantize;
 mod fft;
 mod fold;
 mod foreach;
+mod forward_ad;
+mod grouped_matmul;
 mod histogram;
 mod index;
 mod index_dim;
@@ -85,6 +87,8 @@ mod view;
 /// The families: name and kernels.
 pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("matmul", matmul::KERNELS),
+    ("forward_ad", forward_ad::KERNELS),
+    ("grouped_matmul", grouped_matmul::KERNELS),
     ("distance", distance::KERNELS),
     ("dtype_query", dtype_query::KERNELS),
     ("convolution", convolution::KERNELS),

@@ -11,6 +11,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     lstm_cell => "aten._thnn_fused_lstm_cell.default";
     gru_cell_backward => "aten._thnn_differentiable_gru_cell_backward.default";
     one_dnn_layer => "aten.mkldnn_rnn_layer.default";
+    |cx, args| network(cx, args, true) => "aten._cudnn_rnn.default";
+    |cx, args| network(cx, args, false) => "aten.miopen_rnn.default";
     one_dnn_layer_backward => "aten.mkldnn_rnn_layer_backward.default";
 };
 
@@ -175,5 +177,54 @@ fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         let sizes: Sizes = if bias && !biased { [rows].as_slice().into() } else { t.sizes.clone() };
         results.push(cx.contiguous(sizes, t.dtype, &t.device).into());
     }
+    Ok(results)
+}
+
+/// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool
+/// batch_first, float dropout, bool train, bool bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)` and `miopen_rnn`, which has
+/// no projection and makes the buffer: the output, the last states, what is kept for the gradient (empty) and the buffer.
+///
+/// (C1) The input is a sequence of batches, or a packed one.
+fn network(cx: &mut Cx, args: &Args, cudnn: bool) -> KernelResult {
+    let (x, hx, state) = (args.tensor("input")?, args.tensor("hx")?, args.opt_tensor("cx")?);
+    let packed = args.ints("batch_sizes")?;
+    let wanted = if packed.is_empty() { 2 } else { 1 };
+    cx.check(x.rank() >= wanted, "fused_rnn.C1", |_| format!("the input has {} dimensions", x.rank()))?;
+    let hidden = args.int("hidden_size")?;
+    let mut out = hidden;
+    if cudnn {
+        let projected = args.int("proj_size")?;
+        let none = cx.eq(projected, 0);
+        out = if cx.branch(none, "fused_rnn.C1")? { hidden } else { projected };
+    }
+    let directions = if args.flag("bidirectional")? { 2 } else { 1 };
+    let width = cx.mul(out, directions);
+    let layers = args.int("num_layers")?;
+    let layers = cx.mul(layers, directions);
+    let (sizes, batch): (Sizes, Expr) = match packed.first() {
+        Some(&first) => ([x.size(0), width].as_slice().into(), first),
+        None => {
+            let batch = if args.flag("batch_first")? { x.size(0) } else { x.size(1) };
+            ([x.size(0), x.size(1), width].as_slice().into(), batch)
+        }
+    };
+    let last = match state {
+        Some(state) => cx.contiguous([layers, batch, hidden].as_slice(), state.dtype, &state.device),
+        None => cx.contiguous([Expr::ZERO].as_slice(), Dtype::Float32, &x.device),
+    };
+    let buffer = match cudnn {
+        true => args.opt_tensor("weight_buf")?.map_or(Value::None, |t| Value::Tensor(t.clone())),
+        false => {
+            let counts: Vec<Expr> = args.tensors("weight")?.iter().map(|w| cx.numel(w)).collect();
+            let total = cx.sum(counts);
+            cx.contiguous([total].as_slice(), x.dtype, &x.device).into()
+        }
+    };
+    let mut results = Values::new();
+    results.push(cx.contiguous(sizes, x.dtype, &x.device).into());
+    results.push(cx.contiguous([layers, batch, out].as_slice(), hx.dtype, &hx.device).into());
+    results.push(last.into());
+    results.push(cx.contiguous([Expr::ZERO].as_slice(), Dtype::Uint8, &x.device).into());
+    results.push(buffer);
     Ok(results)
 }
