@@ -39,7 +39,7 @@ fn a_wrong_spec_is_told_where_and_what_was_expected() {
         ("nested_inputs", r#"{"tree": {"ids": ["AUTO"]}}"#, r#"tree['ids']: the tensor has 2 dimensions, the spec 1 entry"#),
         ("nested_inputs", r#"{"tree": {"ids": {"2": "AUTO"}}}"#, r#"tree['ids']: the tensor has 2 dimensions: there is no dimension "2""#),
         ("nested_inputs", r#"{"tree": {"ids": "AUTO"}}"#, r#"tree['ids']: expected null or a list with one entry a dimension, not "AUTO""#),
-        ("nested_inputs", r#"{"tree": {"ids": [{"AUTO": 1}, null]}}"#, r#"tree['ids'].shape[0]: expected an object with `dim`, `derived` or `hint`"#),
+        ("nested_inputs", r#"{"tree": {"ids": [{"AUTO": 1}, null]}}"#, r#"tree['ids'].shape[0]: there is no field `AUTO` here; the nearest is `dim` (known: `dim`, `derived`, `hint`)"#),
         ("nested_inputs", r#"{"tree": {"masks": [["AUTO", null]]}}"#, r#"tree['masks'][1]: `tree['masks']` has a part `[1]`, the spec has a list of 1 entry there: it must mirror the inputs"#),
         ("nested_inputs", r#"{"tree": {"masks": {"a": ["AUTO", null]}}}"#, r#"tree['masks']: the input has no part "a"; it has tree['masks'][0], tree['masks'][1]"#),
         ("nested_inputs", r#"{"tree": ["AUTO", "AUTO"]}"#, r#"tree['ids']: expected null or a list with one entry a dimension, not "AUTO""#),

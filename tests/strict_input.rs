@@ -171,7 +171,7 @@ fn keys_of_declared_operators_are_known_ones() {
         ("[[operators]]\nschema = \"a::b(Tensor x) -> Tensor\"\n", "unknown key `operators`"),
         ("[[operator]]\nschemas = \"a::b(Tensor x) -> Tensor\"\n", "the nearest is `schema`"),
         (
-            "[[operator]]\nschema = \"a::b(Tensor x) -> Tensor\"\nreturns = { lik = \"x\" }\n",
+            "[[operator]]\nschema = \"a::b(Tensor x) -> Tensor\"\nreturns = [{ lik = \"x\" }]\n",
             "the nearest is `like`",
         ),
     ] {

@@ -104,7 +104,7 @@ fn models() -> Vec<Json> {
         "nested_conds",
     ]
     .map(|name| root.join(format!("tests/data/programs/{name}.pt2")));
-    programs.iter().chain(&more).map(|path| model(path)).collect()
+    programs.iter().chain(&more).map(model).collect()
 }
 
 fn model(path: &PathBuf) -> Json {

@@ -233,6 +233,9 @@ pub struct EvalAnswer {
     /// The shapes of the outputs.
     #[schema(nullable = false)]
     outputs: Option<Vec<Value>>,
+    /// The inputs that were not given and are as they were traced.
+    #[schema(nullable = false)]
+    as_traced: Option<Vec<String>>,
     /// Why they are refused.
     #[schema(nullable = false)]
     error: Option<String>,
