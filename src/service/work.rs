@@ -100,7 +100,8 @@ impl Workers {
     /// # Errors
     /// When no thread can be started.
     pub fn start(threads: usize, limits: &Limits, counts: Counts) -> std::io::Result<Workers> {
-        let (threads, Limits { queue, deadline, short, .. }) = (threads.max(1), *limits);
+        let Limits { queue, deadline, short, .. } = *limits;
+        let threads = threads.max(1);
         let places = || Arc::new(Semaphore::new(threads + queue));
         Ok(Workers {
             short: places(),
