@@ -100,8 +100,6 @@ impl Workers {
     /// # Errors
     /// When no thread can be started.
     pub fn start(threads: usize, limits: &Limits, counts: Counts) -> std::io::Result<Workers> {
-        let threads = threads.max(1);
-        let &Limits { queue, deadline, short, .. } = limits;
         let Limits { queue, deadline, short, .. } = *limits;
         let threads = threads.max(1);
         let places = || Arc::new(Semaphore::new(threads + queue));
