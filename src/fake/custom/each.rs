@@ -10,6 +10,9 @@ use crate::fake::error::KernelError;
 use crate::fake::value::Value;
 use crate::ir::schema::Type;
 
+/// Names with their values.
+pub(super) type Named = Vec<(Box<str>, Value)>;
+
 /// The longest range.
 const MAX_RANGE: i64 = 1024;
 
@@ -93,12 +96,8 @@ impl Over {
 
 impl Scope<'_> {
     /// The values that the names of `each` have, step after step. Tensors that are absent are left out.
-    pub fn steps(
-        &self,
-        cx: &mut Cx,
-        each: &Each,
-    ) -> std::result::Result<Vec<Vec<(Box<str>, Value)>>, KernelError> {
-        let mut steps: Vec<Vec<(Box<str>, Value)>> = Vec::new();
+    pub fn steps(&self, cx: &mut Cx, each: &Each) -> std::result::Result<Vec<Named>, KernelError> {
+        let mut steps: Vec<Named> = Vec::new();
         for (at, (over, (name, _))) in each.lists.iter().zip(&each.variables).enumerate() {
             let values: Vec<Value> = match over {
                 Over::Tensors(list) => match self.value(list) {

@@ -1,4 +1,5 @@
 //! Names, formulas, shapes and dtypes with the arguments of a call.
+use super::each::Named;
 use super::formula::Formula;
 use super::invocation::{Given, Invocation};
 use super::names::{clipped, shown};
@@ -193,7 +194,7 @@ impl Scope<'_> {
     }
 
     /// The same with more names.
-    pub fn with(&self, more: Vec<(Box<str>, Value)>) -> Scope<'_> {
+    pub fn with(&self, more: Named) -> Scope<'_> {
         let locals = self.locals.iter().cloned().chain(more).collect();
         Scope { args: self.args, locals, file: self.file, clause: self.clause }
     }

@@ -238,7 +238,7 @@ fn wrong_declarations_say_where_and_what_was_expected() {
         (requires("{ each = \"x in xs\", holds = \"True\" }"), "there is an argument or a name `x` already"),
         (
             requires("{ each = \"y in x\", holds = \"True\" }"),
-            "expected a list of tensors; `x` is of type Tensor",
+            "expected a list of tensors or sizes; `x` is of type Tensor",
         ),
         (requires("{ when = \"True\" }"), "a condition has no `holds`"),
         (requires("{ holds = \"True\", hold = 1 }"), "unknown key `hold`"),
@@ -352,7 +352,7 @@ fn lists_are_gone_through_side_by_side() {
         })
     };
     assert_eq!(call(["4", "6"], &[1, 3]), "float32 [8, 2]");
-    assert_eq!(call(["s0", "6"], &[2, 3]), "float32 [2*(s0//2), s0//2, 2] if Eq(Mod(s0, 2), 0)");
+    assert_eq!(call(["s0", "6"], &[2, 3]), "float32 [2*(s0//2), (s0//2), 2]; if Eq(Mod(s0, 2), 0)");
     assert!(call(["4", "6"], &[1, 4]).starts_with("invalid custom.C1"));
     assert!(call(["4", "6"], &[2]).contains("1 elements beside 2"));
 }
