@@ -347,8 +347,8 @@ mod tests {
         let workers = workers();
         let (hold, held) = mpsc::channel::<()>();
         let (begun, began) = mpsc::channel::<()>();
-        let first = workers.run_once(long(), move || drop(held.recv()));
-        let second = workers.run_once(long(), move || drop(begun.send(())));
+        let first = workers.run_once(long(), move || held.recv().is_ok());
+        let second = workers.run_once(long(), move || begun.send(()).is_ok());
         let both = async { tokio::join!(first, second) };
         // Both wait, or run, until this one gives up on them.
         assert!(timeout(Duration::from_millis(5), both).await.is_err());
@@ -364,7 +364,7 @@ mod tests {
             let (hold, held) = mpsc::channel::<()>();
             let held = std::sync::Mutex::new(held);
             let job = Job { bytes, deadline: Some(Duration::from_millis(1)), ..Job::default() };
-            let result = workers.run(job, move || drop(held.lock().unwrap().recv())).await;
+            let result = workers.run(job, move || held.lock().unwrap().recv().is_ok()).await;
             assert_eq!(result.unwrap_err().code, Code::Deadline);
             // The only worker of the lane is held still.
             assert!(works(&workers).await);
@@ -379,7 +379,7 @@ mod tests {
         let (one, other) = (Some(Holder([1; 32])), Some(Holder([2; 32])));
         let (hold, held) = mpsc::channel::<()>();
         let held = std::sync::Mutex::new(held);
-        let wait = move || drop(held.lock().unwrap().recv());
+        let wait = move || held.lock().unwrap().recv().is_ok();
         let job = |holder| Job { holder, ..long() };
         let mut first = Box::pin(workers.run_once(job(None), wait));
         assert!(timeout(Duration::from_millis(5), &mut first).await.is_err());
