@@ -1,5 +1,5 @@
 //! Equivalent sets of guards without redundant members.
-use super::facts::Facts;
+use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::premises::narrow;
 use super::simplify::simplify_traced;
@@ -51,9 +51,10 @@ pub fn minimize_traced(
 ) -> Minimized {
     let given = guards.len();
     let mut guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
-    let equations = equations(pool, ranges, &guards, budget);
+    let mut minimizer = Minimizer { ranges, budget, trace, open: 0 };
+    let equations = minimizer.equations(pool, &guards);
     guards.extend(&equations);
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, ORDERS, budget, trace) else {
+    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, ORDERS) else {
         return Minimized { kept: vec![pool.bool(false)], ..Minimized::default() };
     };
     let facts = facts_of(pool, ranges, &guards, |_| true);
@@ -86,8 +87,8 @@ pub fn without_redundant(
 ) -> Vec<Expr> {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
     let orders = if guards.len() <= FEW { ORDERS } else { 1 };
-    let Some(Smallest { alive, simple }) = smallest(pool, ranges, &guards, orders, budget, &mut Trace::off())
-    else {
+    let mut minimizer = Minimizer { ranges, budget, trace: &mut Trace::off(), open: 0 };
+    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, orders) else {
         return vec![pool.bool(false)];
     };
     let mut kept = Vec::new();
@@ -99,41 +100,20 @@ pub fn without_redundant(
     kept
 }
 
-/// The equations of symbols with numbers that follow from the guards and of which none is a guard.
-fn equations(
-    pool: &mut Pool,
-    ranges: &[(Symbol, ValueRange)],
-    guards: &[Expr],
-    budget: &Budget,
-) -> Vec<Expr> {
-    if guards.len() > MAX_GUARDS {
-        return Vec::new();
-    }
-    let mut facts = facts_of(pool, ranges, guards, |_| true);
-    prepare(pool, &mut facts, budget);
-    let mut found = Vec::new();
-    for symbol in pool.free_symbols(guards) {
-        let e = pool.symbol_expr(symbol);
-        let within = ranges.iter().find(|(s, _)| *s == symbol).map(|(_, range)| range);
-        if pool.sort(e) != Sort::Int || within.is_some_and(|range| range.as_point().is_some()) {
-            continue;
-        }
-        if let Some(value) = facts.domain(pool, e).as_point().cloned() {
-            let value = pool.int(value);
-            let equation = pool.eq(e, value);
-            if !guards.contains(&equation) {
-                found.push(equation);
-            }
-        }
-    }
-    found
-}
-
 /// In how many orders guards are left out: which are redundant depends on which go first.
 const ORDERS: usize = 3;
 
 /// So many guards are few.
 const FEW: usize = 16;
+
+/// So many questions may stay open at the whole budget.
+const MAX_OPEN: u32 = 4;
+
+/// So many may stay open in all: the rest have a share of the budget. Beyond them, nothing more is asked.
+const MAX_OPEN_IN_ALL: u32 = 40;
+
+/// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
+const SHARE: u32 = 4;
 
 /// A set of guards with the redundant ones marked.
 struct Smallest {
@@ -143,108 +123,156 @@ struct Smallest {
     simple: Vec<Expr>,
 }
 
-/// The smallest set that leaving out in the first `orders` orders finds; `None` when the guards contradict each other.
-fn smallest(
-    pool: &mut Pool,
-    ranges: &[(Symbol, ValueRange)],
-    guards: &[Expr],
-    orders: usize,
-    budget: &Budget,
-    trace: &mut Trace,
-) -> Option<Smallest> {
-    let mut reading = Reading::new();
-    let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
-    // The costliest first, the latest, or the simplest.
-    let mut tried: Vec<Vec<usize>> = vec![(0..guards.len()).collect(); ORDERS];
-    tried[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
-    tried[1].reverse();
-    tried[2].sort_by_key(|&i| (costs[i], i));
-    let mut ways: Vec<Vec<bool>> = Vec::new();
-    for order in tried.into_iter().take(orders) {
-        let mut alive = vec![true; guards.len()];
-        for &i in order.iter().take(MAX_GUARDS) {
-            if is_cancelled() {
+/// What minimizing asks, with how much work.
+struct Minimizer<'a, 't> {
+    ranges: &'a [(Symbol, ValueRange)],
+    budget: &'a Budget,
+    trace: &'t mut Trace,
+    /// The questions that stayed open, on each of which a whole budget was spent.
+    open: u32,
+}
+
+impl Minimizer<'_, '_> {
+    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less. None when no more are to
+    /// be asked.
+    fn budget(&self) -> Option<Budget> {
+        match self.open {
+            _ if is_cancelled() => None,
+            0..MAX_OPEN => Some(self.budget.clone()),
+            MAX_OPEN..MAX_OPEN_IN_ALL => Some(self.budget.percent(SHARE)),
+            _ => None,
+        }
+    }
+
+    /// The facts of the guards that are wanted, prepared for questions.
+    fn facts(
+        &mut self,
+        pool: &mut Pool,
+        guards: &[Expr],
+        budget: &Budget,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Facts {
+        let mut facts = facts_of(pool, self.ranges, guards, wanted);
+        prepare(pool, &mut facts, budget);
+        self.open += u32::from(matches!(facts.consistency, Consistency::Unsettled));
+        facts
+    }
+
+    /// The equations of symbols with numbers that follow from the guards and of which none is a guard.
+    fn equations(&mut self, pool: &mut Pool, guards: &[Expr]) -> Vec<Expr> {
+        let Some(budget) = self.budget().filter(|_| guards.len() <= MAX_GUARDS) else { return Vec::new() };
+        let mut facts = self.facts(pool, guards, &budget, |_| true);
+        let mut found = Vec::new();
+        for symbol in pool.free_symbols(guards) {
+            let e = pool.symbol_expr(symbol);
+            let within = self.ranges.iter().find(|(s, _)| *s == symbol).map(|(_, range)| range);
+            if pool.sort(e) != Sort::Int || within.is_some_and(|range| range.as_point().is_some()) {
+                continue;
+            }
+            if let Some(value) = facts.domain(pool, e).as_point().cloned() {
+                let value = pool.int(value);
+                let equation = pool.eq(e, value);
+                if !guards.contains(&equation) {
+                    found.push(equation);
+                }
+            }
+        }
+        found
+    }
+
+    /// The smallest set that leaving out in the first `orders` orders finds; `None` when the guards contradict each other.
+    fn smallest(&mut self, pool: &mut Pool, guards: &[Expr], orders: usize) -> Option<Smallest> {
+        let mut reading = Reading::new();
+        let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
+        let mut ways: Vec<Vec<bool>> = Vec::new();
+        for order in orders_of(&costs).into_iter().take(orders) {
+            let mut alive = vec![true; guards.len()];
+            for &i in order.iter().take(MAX_GUARDS) {
+                alive[i] = !self.redundant(pool, guards, &alive, i)?;
+            }
+            let left = alive.iter().filter(|a| **a).count();
+            if !ways.contains(&alive) {
+                ways.push(alive);
+            }
+            if left <= 1 {
                 break;
             }
-            alive[i] = !redundant(pool, ranges, guards, &alive, i, budget, trace)?;
         }
-        let left = alive.iter().filter(|a| **a).count();
-        if !ways.contains(&alive) {
-            ways.push(alive);
+        // The fewest, then the simplest, are best. Small sets are compared as they are once they are simplified.
+        let size = |costs: &[u32], alive: &[bool]| -> (usize, u32) {
+            let left = costs.iter().zip(alive).filter(|(_, a)| **a);
+            (left.clone().count(), left.map(|(c, _)| *c).sum())
+        };
+        if ways.iter().any(|alive| size(&costs, alive).0 > MAX_COMPARED) {
+            ways.sort_by_key(|alive| size(&costs, alive));
+            ways.truncate(1);
         }
-        if left <= 1 {
-            break;
+        let simplified = ways.into_iter().map(|alive| {
+            let smallest = self.simplified(pool, guards, alive);
+            let costs: Vec<u32> = smallest.simple.iter().map(|&g| reading.operators(pool, g)).collect();
+            (size(&costs, &smallest.alive), smallest)
+        });
+        let least = simplified.min_by_key(|(size, _)| *size);
+        Some(least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest))
+    }
+
+    /// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
+    fn simplified(&mut self, pool: &mut Pool, guards: &[Expr], mut alive: Vec<bool>) -> Smallest {
+        let mut simple = guards.to_vec();
+        for i in 0..guards.len() {
+            if alive[i] {
+                simple[i] = self.simpler(pool, &simple, &alive, i);
+            }
+        }
+        for i in (0..guards.len()).rev() {
+            if alive[i] && self.redundant(pool, &simple, &alive, i) == Some(true) {
+                alive[i] = false;
+            }
+        }
+        Smallest { alive, simple }
+    }
+
+    /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
+    fn redundant(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Option<bool> {
+        let Some(budget) = self.budget() else { return Some(false) };
+        let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
+        if !defined(pool, &mut facts, guards[i], &budget) {
+            return Some(false);
+        }
+        let answer = decide(pool, &mut facts, guards[i], &budget);
+        self.trace.answered(&answer, || {
+            let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
+            format!("{} from {others} other guards", print::expression(pool, guards[i]))
+        });
+        match answer.verdict {
+            Verdict::Implied { .. } => Some(true),
+            Verdict::Inconsistent { .. } => None,
+            Verdict::Refuted { .. } => Some(false),
+            Verdict::Unknown { .. } => {
+                self.open += 1;
+                Some(false)
+            }
         }
     }
-    // The fewest, then the simplest, are best. Small sets are compared as they are once they are simplified.
-    let size = |costs: &[u32], alive: &[bool]| -> (usize, u32) {
-        let left = costs.iter().zip(alive).filter(|(_, a)| **a);
-        (left.clone().count(), left.map(|(c, _)| *c).sum())
-    };
-    if ways.iter().any(|alive| size(&costs, alive).0 > MAX_COMPARED) {
-        ways.sort_by_key(|alive| size(&costs, alive));
-        ways.truncate(1);
+
+    /// A guard made simpler under the others.
+    fn simpler(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Expr {
+        let Some(budget) = self.budget() else { return guards[i] };
+        let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
+        match defined(pool, &mut facts, guards[i], &budget) {
+            true => simplify_traced(pool, &mut facts, guards[i], &budget, self.trace),
+            false => guards[i],
+        }
     }
-    let simplified = ways.into_iter().map(|alive| {
-        let smallest = simplified(pool, ranges, guards, alive, budget, trace);
-        let costs: Vec<u32> = smallest.simple.iter().map(|&g| reading.operators(pool, g)).collect();
-        (size(&costs, &smallest.alive), smallest)
-    });
-    let least = simplified.min_by_key(|(size, _)| *size);
-    Some(least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest))
 }
 
-/// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
-fn simplified(
-    pool: &mut Pool,
-    ranges: &[(Symbol, ValueRange)],
-    guards: &[Expr],
-    mut alive: Vec<bool>,
-    budget: &Budget,
-    trace: &mut Trace,
-) -> Smallest {
-    let mut simple = guards.to_vec();
-    for i in 0..guards.len() {
-        if alive[i] && !is_cancelled() {
-            simple[i] = simpler(pool, ranges, &simple, &alive, i, budget, trace);
-        }
-    }
-    for i in (0..guards.len()).rev() {
-        if alive[i]
-            && !is_cancelled()
-            && redundant(pool, ranges, &simple, &alive, i, budget, trace) == Some(true)
-        {
-            alive[i] = false;
-        }
-    }
-    Smallest { alive, simple }
-}
-
-/// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
-fn redundant(
-    pool: &mut Pool,
-    ranges: &[(Symbol, ValueRange)],
-    guards: &[Expr],
-    alive: &[bool],
-    i: usize,
-    budget: &Budget,
-    trace: &mut Trace,
-) -> Option<bool> {
-    let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
-    prepare(pool, &mut facts, budget);
-    if !defined(pool, &mut facts, guards[i], budget) {
-        return Some(false);
-    }
-    let answer = decide(pool, &mut facts, guards[i], budget);
-    trace.answered(&answer, || {
-        let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
-        format!("{} from {others} other guards", print::expression(pool, guards[i]))
-    });
-    match answer.verdict {
-        Verdict::Implied { .. } => Some(true),
-        Verdict::Inconsistent { .. } => None,
-        Verdict::Refuted { .. } | Verdict::Unknown { .. } => Some(false),
-    }
+/// The orders in which guards of these costs are left out: the costliest first, the latest, or the simplest.
+fn orders_of(costs: &[u32]) -> Vec<Vec<usize>> {
+    let mut orders: Vec<Vec<usize>> = vec![(0..costs.len()).collect(); ORDERS];
+    orders[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
+    orders[1].reverse();
+    orders[2].sort_by_key(|&i| (costs[i], i));
+    orders
 }
 
 /// Whether the facts keep every divisor in `e` from being zero.
@@ -260,25 +288,6 @@ fn defined(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> bool
         }
     }
     true
-}
-
-/// A guard made simpler under the others.
-fn simpler(
-    pool: &mut Pool,
-    ranges: &[(Symbol, ValueRange)],
-    guards: &[Expr],
-    alive: &[bool],
-    i: usize,
-    budget: &Budget,
-    trace: &mut Trace,
-) -> Expr {
-    let mut facts = facts_of(pool, ranges, guards, |j| j != i && alive[j]);
-    prepare(pool, &mut facts, budget);
-    if defined(pool, &mut facts, guards[i], budget) {
-        simplify_traced(pool, &mut facts, guards[i], budget, trace)
-    } else {
-        guards[i]
-    }
 }
 
 fn facts_of(

@@ -17,6 +17,8 @@ const MAX_OPERATORS: u32 = 120;
 const MAX_PARTS: usize = 40;
 /// Replacements within a whole that are put to proof.
 const MAX_WITHIN: usize = 4;
+/// The most questions that may stay open.
+const MAX_OPEN: u32 = 30;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
 
@@ -56,6 +58,7 @@ pub fn simplify_traced(
             branches: budget.branches.min(60),
             ..budget.clone()
         },
+        open: 0,
         done: FxHashMap::default(),
     };
     let mut best = simplifier.by_graph(pool, facts, e);
@@ -73,6 +76,8 @@ struct Simplifier<'a> {
     trace: &'a mut Trace,
     reading: Reading,
     budget: Budget,
+    /// Questions that stayed open.
+    open: u32,
     /// Parts that have been looked at as a whole, with what they became.
     done: FxHashMap<Expr, Expr>,
 }
@@ -124,7 +129,7 @@ impl Simplifier<'_> {
         let mut parts = pool.reachable(&[e]);
         parts.reverse();
         for part in parts.into_iter().take(MAX_PARTS) {
-            if is_cancelled() {
+            if is_cancelled() || self.open >= MAX_OPEN {
                 break;
             }
             if part == e || !pool.reachable(&[best]).contains(&part) {
@@ -178,6 +183,7 @@ impl Simplifier<'_> {
         self.trace.answered(&answer, || {
             format!("{} is {}", print::expression(pool, part), print::expression(pool, candidate))
         });
+        self.open += u32::from(matches!(answer.verdict, Verdict::Unknown { .. }));
         answer.verdict
     }
 
@@ -208,7 +214,7 @@ impl Simplifier<'_> {
         let mut tries = 0;
         while let Some(candidate) = bank.next(pool) {
             tries += 1;
-            if tries > 12 {
+            if tries > 12 || self.open >= MAX_OPEN {
                 break;
             }
             if self.cost(pool, candidate) >= limit || !divides_safely(pool, facts, candidate) {
@@ -228,6 +234,7 @@ impl Simplifier<'_> {
         let opposite = pool.not(condition);
         let answer = decide(pool, facts, condition, &self.budget);
         self.trace.answered(&answer, || print::expression(pool, condition));
+        self.open += u32::from(matches!(answer.verdict, Verdict::Unknown { .. }));
         match answer.verdict {
             Verdict::Implied { .. } => Some(true),
             Verdict::Refuted { .. } => {

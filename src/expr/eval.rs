@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Results beyond this many bits are refused rather than computed.
-const MAX_BITS: u64 = 1 << 20;
+const MAX_BITS: u64 = 1 << 16;
 
 /// Rounding to more decimals than this changes no double, as in Python's `round`.
 const MAX_DECIMALS: i64 = 323;

@@ -112,8 +112,14 @@ impl Whole for BigInt {
     }
 
     fn weight(&self) -> u32 {
-        8 + u32::try_from(self.bits() / 16).unwrap_or(u32::MAX / 16)
+        weight(self.bits())
     }
+}
+
+/// What an operation on numbers of so many bits costs: common divisors are found in quadratic time.
+fn weight(bits: u64) -> u32 {
+    let words = bits / 64;
+    u32::try_from(8 + bits / 16 + words * words / 4).unwrap_or(u32::MAX / 16)
 }
 
 /// A field of exact numbers; `None` where a result does not fit.
@@ -142,6 +148,8 @@ pub trait Number: Clone + std::fmt::Debug {
     fn order(&self, other: &Self) -> Option<Ordering>;
     /// The greatest integer that is not greater, and whether it is the number itself.
     fn floor(&self) -> (Int, bool);
+    /// What an operation costs beyond one with machine words.
+    fn weight(&self) -> u32;
 }
 
 /// A rational in lowest terms with a positive denominator.
@@ -223,10 +231,18 @@ impl Number for Small {
     fn floor(&self) -> (Int, bool) {
         (Int::from(self.n.div_euclid(self.d)), self.d == 1)
     }
+
+    fn weight(&self) -> u32 {
+        0
+    }
 }
 
 impl Number for BigRational {
     type Whole = BigInt;
+
+    fn weight(&self) -> u32 {
+        weight(self.numer().bits().max(self.denom().bits()))
+    }
 
     fn ratio(n: &BigInt, d: &BigInt) -> Option<BigRational> {
         Some(BigRational::new(n.clone(), d.clone()))

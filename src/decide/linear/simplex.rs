@@ -189,6 +189,7 @@ impl<N: Number> Tableau<N> {
         let (leaving, entering) = (self.basic[row], self.nonbasic[column]);
         let factor = N::ratio(&self.rows[row].entries[column], &self.rows[row].scale)?;
         let step = target.minus(&self.value[leaving])?.over(&factor)?;
+        *work = work.checked_sub(step.weight().saturating_mul(self.rows.len() as u32))?;
         self.value[leaving] = target.clone();
         self.value[entering] = self.value[entering].plus(&step)?;
         for (i, r) in self.rows.iter().enumerate() {
