@@ -106,14 +106,14 @@ const ORDERS: usize = 3;
 /// So many guards are few.
 const FEW: usize = 16;
 
-/// So many questions may stay open at the whole budget.
-const MAX_OPEN: u32 = 4;
+/// So many questions that stay open have the whole budget.
+const MAX_OPEN: u32 = 1;
 
 /// So many may stay open in all: the rest have a share of the budget. Beyond them, nothing more is asked.
-const MAX_OPEN_IN_ALL: u32 = 40;
+const MAX_OPEN_IN_ALL: u32 = 20;
 
 /// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
-const SHARE: u32 = 4;
+const SHARE: u32 = 5;
 
 /// A set of guards with the redundant ones marked.
 struct Smallest {
