@@ -122,7 +122,7 @@ impl App {
         };
         match Tokens::load(path) {
             Ok(new) => {
-                tracing::info!(tokens = new.len(), "the file of tokens was read again");
+                tracing::info!(tokens = new.count(), "the file of tokens was read again");
                 *tokens.write().unwrap_or_else(PoisonError::into_inner) = new;
             }
             Err(error) => tracing::error!(error, "the tokens stay as they were"),

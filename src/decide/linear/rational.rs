@@ -112,14 +112,14 @@ impl Whole for BigInt {
     }
 
     fn weight(&self) -> u32 {
-        weight(self.bits())
+        8 + u32::try_from(self.bits() / 16).unwrap_or(u32::MAX / 16).saturating_add(squared(self.bits()))
     }
 }
 
-/// What an operation on numbers of so many bits costs: common divisors are found in quadratic time.
-fn weight(bits: u64) -> u32 {
+/// What finding a common divisor of numbers of so many bits costs, which takes quadratic time.
+fn squared(bits: u64) -> u32 {
     let words = bits / 64;
-    u32::try_from(8 + bits / 16 + words * words / 4).unwrap_or(u32::MAX / 16)
+    u32::try_from(words * words / 16).unwrap_or(u32::MAX / 16)
 }
 
 /// A field of exact numbers; `None` where a result does not fit.
@@ -148,7 +148,7 @@ pub trait Number: Clone + std::fmt::Debug {
     fn order(&self, other: &Self) -> Option<Ordering>;
     /// The greatest integer that is not greater, and whether it is the number itself.
     fn floor(&self) -> (Int, bool);
-    /// What an operation costs beyond one with machine words.
+    /// What an operation costs beside what is counted for integers.
     fn weight(&self) -> u32;
 }
 
@@ -241,7 +241,7 @@ impl Number for BigRational {
     type Whole = BigInt;
 
     fn weight(&self) -> u32 {
-        weight(self.numer().bits().max(self.denom().bits()))
+        squared(self.numer().bits().max(self.denom().bits()))
     }
 
     fn ratio(n: &BigInt, d: &BigInt) -> Option<BigRational> {
