@@ -191,10 +191,16 @@ proptest! {
     }
 }
 
-/// Whether products and multiples may need data beyond the window.
+/// Whether the conditions may need data beyond the window: products, multiples and quotients are not followed.
 fn reaches_far(question: &Question) -> bool {
-    let most = question.ranges.iter().map(|(_, high)| high * high).max().unwrap_or(0);
-    most * 9 > WINDOW
+    question.conditions.iter().any(|Comparison(_, a, b)| scales(a) || scales(b))
+}
+
+fn scales(term: &Term) -> bool {
+    match term {
+        Term::Call(op, a, b) => matches!(*op, "mul" | "floordiv") || scales(a) || scales(b),
+        Term::Name(_) | Term::Constant(_) => false,
+    }
 }
 
 /// A program that takes `x: f32[s0, s1]` and two numbers that data decides, and asserts the comparisons; none where one of them is false for
