@@ -49,7 +49,7 @@ fn a_shape_for_which_no_data_passes_is_a_counterexample() {
         ),
         ("iss146298_cache_narrow_dyn", None, "cache.shape[2] >= update.shape[2]"),
         // `u0*u1 == n` of two numbers above 1: no prime is such a product.
-        ("ub_image_tokens", None, "x.shape[1] == 2*(x.shape[1] // 2)"),
+        ("ub_image_tokens", None, "x.shape[1] % 2 == 0"),
     ];
     for (name, spec, needed) in cases {
         let checker = program(name, &[]);
@@ -135,4 +135,42 @@ fn a_spec_that_contradicts_the_program_admits_nothing() {
     let report = checked(&program("repro_narrow", &edits), Some(spec));
     assert_eq!(report.verdict, Outcome::Invalid);
     assert!(report.diagnostics.iter().any(|d| d.code == "contradictory"), "{:?}", report.diagnostics);
+}
+
+/// Specs are written from the program's inputs, each named dimension from 0 on.
+#[test]
+fn a_size_that_data_decides_is_at_most_what_there_is_to_choose_from() {
+    let cases = [
+        // `torch.nonzero(x > 0).shape[0] >= 2` and `== 12`, which the records have put everywhere in place of the size.
+        ("nonzero_at_least_2", r#"{"x": [{"dim": "b", "min": 0}]}"#, "b >= 2"),
+        ("nonzero_equals_12", r#"{"x": [{"dim": "b", "min": 0}]}"#, "b >= 12"),
+        ("nonzero_first", r#"{"y": [{"dim": "n", "min": 0, "max": 8}]}"#, "n != 0"),
+        ("mask_at_least_3", r#"{"y": [{"dim": "n", "min": 0, "max": 8}]}"#, "n >= 3"),
+        ("masked_select_equals_4", r#"{"y": [{"dim": "n", "min": 0, "max": 8}]}"#, "n >= 4"),
+        ("unique_at_least_2", r#"{"y": [{"dim": "n", "min": 0, "max": 8}]}"#, "n >= 2"),
+    ];
+    for (name, spec, needed) in cases {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/run_time/{name}.pt2"));
+        let checker = Checker::read(name, &std::fs::read(path).expect("the program")).expect("a program");
+        let report = checked(&checker, Some(spec));
+        assert_eq!(report.verdict, Outcome::Violated, "{name}");
+        let found = without_data(&report);
+        assert_eq!(found.iter().map(|(shown, _)| shown.as_str()).collect::<Vec<_>>(), [needed], "{name}");
+        let least = if needed.ends_with("!= 0") { "1" } else { needed.rsplit(' ').next().expect("a number") };
+        let narrow = spec.replace("\"min\": 0", &format!("\"min\": {least}"));
+        assert_eq!(checked(&checker, Some(&narrow)).verdict, Outcome::Ok, "{name} {narrow}");
+    }
+}
+
+#[test]
+fn an_assertion_that_pins_a_size_is_listed_although_the_records_have_put_the_number_in_its_place() {
+    for (name, listed) in
+        [("nonzero_equals_12", "12"), ("masked_select_equals_4", "4"), ("two_nonzero", "u0 == 2*u1")]
+    {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/run_time/{name}.pt2"));
+        let checker = Checker::read(name, &std::fs::read(path).expect("the program")).expect("a program");
+        let report = checked(&checker, None);
+        let texts: Vec<&str> = report.runtime_asserts.iter().map(|a| a.expr.as_str()).collect();
+        assert!(texts.iter().any(|text| text.contains(listed)), "{name}: {texts:?}");
+    }
 }

@@ -180,3 +180,36 @@ fn keys_of_declared_operators_are_known_ones() {
         assert!(status == 2 && error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn a_key_that_is_there_twice_says_two_things() {
+    for (command, line, key) in [
+        ("entail", r#"{"symbols": {"s0": {"min": 5}}, "goal": "s0 > 4", "goal": "s0 > 5"}"#, "goal"),
+        ("entail", r#"{"symbols": {"s0": {"min": 5, "min": 6}}, "goal": "s0 > 4"}"#, "min"),
+        ("bounds", r#"{"symbols": {"s0": {}, "s0": {}}, "expr": "s0"}"#, "s0"),
+    ] {
+        let answer = answer_line(command, line.as_bytes()).expect("an answer");
+        let answer: Json = serde_json::from_str(&answer).expect("an answer in JSON");
+        let said = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(said.contains(&format!("the key `{key}` is there twice")), "{line}: {answer}");
+    }
+    let spec = sizewise::spec::Spec::parse(br#"{"x": [4, 2], "x": ["AUTO", null]}"#);
+    assert!(spec.is_err_and(|error| error.message.contains("the key `x` is there twice")));
+}
+
+#[test]
+fn guards_that_contradict_each_other_are_one_that_never_holds() {
+    let answer = answer_line("minimize", br#"{"symbols": {"x": {}}, "guards": ["x >= 3", "x <= 2"]}"#);
+    let answer: Json = serde_json::from_str(&answer.expect("an answer")).expect("JSON");
+    assert_eq!(answer["guards"], json!(["False"]));
+}
+
+#[test]
+fn a_dimension_has_one_name() {
+    for key in ["00", "+0", " 0", "2"] {
+        let spec = format!(r#"{{"x": {{"{key}": "AUTO"}}}}"#);
+        let (status, out, err) = sizewise(&["check", KEYWORDS, "--spec", "/dev/stdin"], &spec);
+        assert_ne!(status, 0, "{key}: {out}{err}");
+        assert!(format!("{out}{err}").contains("there is no dimension"), "{key}: {out}{err}");
+    }
+}

@@ -3,7 +3,7 @@ use super::examine::Examination;
 use super::obligation::Obligation;
 use super::prove::Proof;
 use super::run::Run;
-use crate::decide::{Budget, Feasibility, Rung, feasible};
+use crate::decide::{Budget, Feasibility, Rung, feasible, simplify};
 use crate::expr::{Expr, Int, Symbol};
 use crate::report::{ConditionKind, GuardVerdict};
 use crate::shape_env::{RuntimeAssert, ShapeEnv};
@@ -89,6 +89,9 @@ impl Examination<'_, '_> {
                     let group =
                         if certain.conditions.len() < group.conditions.len() { certain } else { group };
                     let assert = group.asserts.get(of).cloned().flatten().unwrap_or(assert);
+                    let (pool, facts) = base.facts();
+                    // It is made of the terms that were tried: for people, as simple as it gets.
+                    let condition = simplify(pool, &mut facts.clone(), condition, &Budget::small());
                     let obligation = obligation(condition, &assert);
                     let proof = self.prover().refuted(&obligation, witness, Rung::Search.name());
                     self.write(run, base, &obligation, proof);

@@ -188,6 +188,11 @@ impl Facts {
         work
     }
 
+    /// Counts what a copy of these facts took.
+    pub(super) fn add_work(&mut self, work: Work) {
+        self.work += work;
+    }
+
     /// Whether an assumption mentions a symbol.
     pub fn mentions(&self, symbol: Symbol) -> bool {
         self.assumed_of.contains(&symbol)

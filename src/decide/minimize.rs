@@ -4,6 +4,7 @@ use super::ladder::{decide, prepare};
 use super::premises::narrow;
 use super::simplify::simplify_traced;
 use super::verdict::{Budget, Premise, Trace, Verdict};
+use super::work::{Allowance, Work};
 use crate::egraph::Reading;
 use crate::expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
 use crate::range::ValueRange;
@@ -51,7 +52,7 @@ pub fn minimize_traced(
 ) -> Minimized {
     let given = guards.len();
     let mut guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
-    let mut minimizer = Minimizer { ranges, budget, trace, open: 0 };
+    let mut minimizer = Minimizer::new(pool, ranges, given, budget, trace);
     let equations = minimizer.equations(pool, &guards);
     guards.extend(&equations);
     let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, ORDERS) else {
@@ -87,7 +88,8 @@ pub fn without_redundant(
 ) -> Vec<Expr> {
     let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
     let orders = if guards.len() <= FEW { ORDERS } else { 1 };
-    let mut minimizer = Minimizer { ranges, budget, trace: &mut Trace::off(), open: 0 };
+    let mut untraced = Trace::off();
+    let mut minimizer = Minimizer::new(pool, ranges, guards.len(), budget, &mut untraced);
     let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, orders) else {
         return vec![pool.bool(false)];
     };
@@ -115,6 +117,9 @@ const MAX_OPEN_IN_ALL: u32 = 20;
 /// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
 const SHARE: u32 = 5;
 
+/// So many guards have one allowance of work together; more have more.
+const GUARDS_PER_ALLOWANCE: usize = 60;
+
 /// A set of guards with the redundant ones marked.
 struct Smallest {
     /// Which guards stay.
@@ -130,16 +135,33 @@ struct Minimizer<'a, 't> {
     trace: &'t mut Trace,
     /// The questions that stayed open, on each of which a whole budget was spent.
     open: u32,
+    /// What all questions may take: many easy ones take as long as a hard one.
+    allowance: Allowance,
+    /// The whole of it.
+    most: u64,
 }
 
-impl Minimizer<'_, '_> {
-    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less. None when no more are to
-    /// be asked.
-    fn budget(&self) -> Option<Budget> {
+impl<'a, 't> Minimizer<'a, 't> {
+    /// For so many guards. What one question may take at most, all of up to [`GUARDS_PER_ALLOWANCE`] guards may.
+    fn new(
+        pool: &Pool,
+        ranges: &'a [(Symbol, ValueRange)],
+        guards: usize,
+        budget: &'a Budget,
+        trace: &'t mut Trace,
+    ) -> Minimizer<'a, 't> {
+        let most = u64::from(budget.work) * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
+        Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
+    }
+
+    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less, as do all once half of
+    /// the allowance is spent. None when no more are to be asked.
+    fn budget(&self, pool: &Pool) -> Option<Budget> {
+        let left = self.allowance.left(pool, Work::default());
         match self.open {
-            _ if is_cancelled() => None,
-            0..MAX_OPEN => Some(self.budget.clone()),
-            MAX_OPEN..MAX_OPEN_IN_ALL => Some(self.budget.percent(SHARE)),
+            _ if is_cancelled() || left == 0 => None,
+            0..MAX_OPEN if left >= self.most / 2 => Some(self.budget.clone()),
+            0..MAX_OPEN_IN_ALL => Some(self.budget.percent(SHARE)),
             _ => None,
         }
     }
@@ -160,8 +182,11 @@ impl Minimizer<'_, '_> {
 
     /// The equations of symbols with numbers that follow from the guards and of which none is a guard.
     fn equations(&mut self, pool: &mut Pool, guards: &[Expr]) -> Vec<Expr> {
-        let Some(budget) = self.budget().filter(|_| guards.len() <= MAX_GUARDS) else { return Vec::new() };
+        let Some(budget) = self.budget(pool).filter(|_| guards.len() <= MAX_GUARDS) else {
+            return Vec::new();
+        };
         let mut facts = self.facts(pool, guards, &budget, |_| true);
+        self.allowance.spend(facts.work());
         let mut found = Vec::new();
         for symbol in pool.free_symbols(guards) {
             let e = pool.symbol_expr(symbol);
@@ -213,7 +238,10 @@ impl Minimizer<'_, '_> {
             (size(&costs, &smallest.alive), smallest)
         });
         let least = simplified.min_by_key(|(size, _)| *size);
-        Some(least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest))
+        let smallest =
+            least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest);
+        let never = |(&guard, &alive): (&Expr, &bool)| alive && pool.as_bool(guard) == Some(false);
+        (!smallest.simple.iter().zip(&smallest.alive).any(never)).then_some(smallest)
     }
 
     /// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
@@ -234,12 +262,12 @@ impl Minimizer<'_, '_> {
 
     /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
     fn redundant(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Option<bool> {
-        let Some(budget) = self.budget() else { return Some(false) };
+        let Some(budget) = self.budget(pool) else { return Some(false) };
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
-        if !defined(pool, &mut facts, guards[i], &budget) {
-            return Some(false);
-        }
-        let answer = decide(pool, &mut facts, guards[i], &budget);
+        let answer = defined(pool, &mut facts, guards[i], &budget)
+            .then(|| decide(pool, &mut facts, guards[i], &budget));
+        self.allowance.spend(facts.work());
+        let Some(answer) = answer else { return Some(false) };
         self.trace.answered(&answer, || {
             let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
             format!("{} from {others} other guards", print::expression(pool, guards[i]))
@@ -257,12 +285,14 @@ impl Minimizer<'_, '_> {
 
     /// A guard made simpler under the others.
     fn simpler(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Expr {
-        let Some(budget) = self.budget() else { return guards[i] };
+        let Some(budget) = self.budget(pool) else { return guards[i] };
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
-        match defined(pool, &mut facts, guards[i], &budget) {
+        let simple = match defined(pool, &mut facts, guards[i], &budget) {
             true => simplify_traced(pool, &mut facts, guards[i], &budget, self.trace),
             false => guards[i],
-        }
+        };
+        self.allowance.spend(facts.work());
+        simple
     }
 }
 

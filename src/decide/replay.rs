@@ -1,7 +1,7 @@
 //! The judge of witnesses: the exact evaluator.
 use super::facts::Facts;
 use super::verdict::Witness;
-use crate::expr::{EvalError, Evaluator, Expr, Func, Int, Pool, Symbol, Value};
+use crate::expr::{EvalError, Evaluator, Expr, Func, Int, Pool, Sort, Symbol, Value};
 use rustc_hash::FxHashMap;
 
 /// Whether an assignment lies in the ranges of `facts`, leaves no operation without a value, satisfies every assumption and falsifies `goal`
@@ -11,6 +11,9 @@ pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness
     for (symbol, low, high) in facts.ranges() {
         let Some(v) = values.get(&symbol) else { return false };
         if low.is_some_and(|l| *v < l) || high.is_some_and(|h| *v > h) {
+            return false;
+        }
+        if pool.symbol_sort(symbol) == Sort::Float && v.to_exact_f64().is_none() {
             return false;
         }
     }

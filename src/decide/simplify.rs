@@ -7,6 +7,7 @@ use super::enumerate::{Bank, Points, Target};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
+use super::work::{Allowance, Work};
 use crate::egraph::{Graph, Limits, Reading, RuleSet};
 use crate::expr::{Expr, Func, Pool, Sort, is_cancelled, print};
 use rustc_hash::FxHashMap;
@@ -40,8 +41,13 @@ pub fn simplify_traced(
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.
         let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
-        return simplify_traced(pool, &mut own, e, budget, trace);
+        let before = own.work();
+        let simple = simplify_traced(pool, &mut own, e, budget, trace);
+        facts.add_work(own.work().since(before));
+        return simple;
     }
+    let allowance = Allowance::new(pool, u64::from(budget.work));
+    let before = facts.work();
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
     }
@@ -59,6 +65,8 @@ pub fn simplify_traced(
             ..budget.clone()
         },
         open: 0,
+        allowance,
+        before,
         done: FxHashMap::default(),
     };
     let mut best = simplifier.by_graph(pool, facts, e);
@@ -78,11 +86,22 @@ struct Simplifier<'a> {
     budget: Budget,
     /// Questions that stayed open.
     open: u32,
+    /// What all questions may take: the budget for one is that of each.
+    allowance: Allowance,
+    /// What the facts had taken before.
+    before: Work,
     /// Parts that have been looked at as a whole, with what they became.
     done: FxHashMap<Expr, Expr>,
 }
 
 impl Simplifier<'_> {
+    /// Whether nothing more is to be asked.
+    fn is_done(&self, pool: &Pool, facts: &Facts) -> bool {
+        is_cancelled()
+            || self.open >= MAX_OPEN
+            || self.allowance.left(pool, facts.work().since(self.before)) == 0
+    }
+
     fn cost(&mut self, pool: &mut Pool, e: Expr) -> u32 {
         self.reading.operators(pool, e)
     }
@@ -129,7 +148,7 @@ impl Simplifier<'_> {
         let mut parts = pool.reachable(&[e]);
         parts.reverse();
         for part in parts.into_iter().take(MAX_PARTS) {
-            if is_cancelled() || self.open >= MAX_OPEN {
+            if self.is_done(pool, facts) {
                 break;
             }
             if part == e || !pool.reachable(&[best]).contains(&part) {
@@ -164,7 +183,7 @@ impl Simplifier<'_> {
                 {
                     continue;
                 }
-                if tries == 0 {
+                if tries == 0 || self.is_done(pool, facts) {
                     return e;
                 }
                 tries -= 1;
@@ -214,7 +233,7 @@ impl Simplifier<'_> {
         let mut tries = 0;
         while let Some(candidate) = bank.next(pool) {
             tries += 1;
-            if tries > 12 || self.open >= MAX_OPEN {
+            if tries > 12 || self.is_done(pool, facts) {
                 break;
             }
             if self.cost(pool, candidate) >= limit || !divides_safely(pool, facts, candidate) {

@@ -1,4 +1,5 @@
 //! Work that deciding took, counted rather than timed: the same question counts the same on every machine.
+use crate::expr::Pool;
 
 /// What was spent on questions, in the units of [`super::Budget`] and some more. [`super::Facts::work`] says what a set of facts has
 /// taken; [`crate::expr::Pool::work`] counts what was done to expressions meanwhile, which no part of this repeats.
@@ -30,6 +31,14 @@ impl Work {
         self.with(before, u64::saturating_sub)
     }
 
+    /// The work as one number: about as many microseconds as it takes, so that work of several kinds can be limited together. The weights
+    /// are a fit to measured times.
+    pub fn effort(self) -> u64 {
+        let weighted = [(self.points, 4), (self.attempts, 5), (self.steps, 1), (self.variations, 1)];
+        let weighted = weighted.into_iter().map(|(count, weight): (u64, u64)| count.saturating_mul(weight));
+        weighted.fold(self.entries / 2, u64::saturating_add)
+    }
+
     fn with(self, other: Work, each: fn(u64, u64) -> u64) -> Work {
         Work {
             points: each(self.points, other.points),
@@ -48,5 +57,34 @@ impl Work {
 impl std::ops::AddAssign for Work {
     fn add_assign(&mut self, more: Work) {
         *self = self.with(more, u64::saturating_add);
+    }
+}
+
+/// What questions that belong together may take in all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// The work on expressions when it began; see [`Pool::work`].
+    begun: u64,
+    /// What was spent on sets of facts that are done with.
+    spent: u64,
+    /// What may be spent.
+    most: u64,
+}
+
+impl Allowance {
+    /// An allowance of so much [effort](Work::effort).
+    pub(super) fn new(pool: &Pool, most: u64) -> Allowance {
+        Allowance { begun: pool.work(), spent: 0, most }
+    }
+
+    /// Adds what a set of facts took.
+    pub(super) fn spend(&mut self, work: Work) {
+        self.spent = self.spent.saturating_add(work.effort());
+    }
+
+    /// What is left of it, when `work` is being spent.
+    pub(super) fn left(&self, pool: &Pool, work: Work) -> u64 {
+        let on_expressions = pool.work().saturating_sub(self.begun) / 2;
+        self.most.saturating_sub(on_expressions).saturating_sub(self.spent).saturating_sub(work.effort())
     }
 }

@@ -68,7 +68,8 @@ impl Classes {
     fn add_one(&mut self, pool: &Pool, e: Expr) {
         let ids = &self.ids;
         let term = self.operations.term(pool, e, |child| ids.get(&child).copied().unwrap_or(Id::from(0)));
-        let is_constant = pool.is_constant(e);
+        // The two zeros are equal, but not the same constant: that they meet contradicts nothing.
+        let is_constant = pool.is_constant(e) && pool.as_float(e) != Some(0.0);
         (self.egg.analysis.adding, self.egg.analysis.adding_constant) = (Some(e), is_constant);
         let id = self.egg.add(term);
         self.egg[id].data.insert(e, is_constant);

@@ -243,6 +243,12 @@ impl Graph {
         rest: Rest,
         agenda: &mut Agenda,
     ) {
+        // Minima, maxima and choices are of doubles, too, and of these next to no rule holds: they round, and have two zeros.
+        let sorted =
+            bindings.iter().zip(&rule.sorts).all(|(e, &sort)| e.is_none_or(|e| pool.sort(e) == sort));
+        if !sorted {
+            return;
+        }
         let mut conditions = SmallVec::new();
         if !rule.conditions.iter().all(|c| c.require(pool, bindings, &mut conditions)) {
             return;

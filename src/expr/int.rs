@@ -59,6 +59,26 @@ impl Int {
         }
     }
 
+    /// The number as a double, where it is one exactly.
+    pub fn to_exact_f64(&self) -> Option<f64> {
+        let double = self.to_f64();
+        (double.is_finite() && self.partial_cmp_f64(double) == Some(Ordering::Equal)).then_some(double)
+    }
+
+    /// The least double that is not below the number; none above all finite doubles.
+    ///
+    /// ```
+    /// use sizewise::expr::Int;
+    /// let odd = Int::from((1i64 << 53) + 1);
+    /// assert_eq!(odd.double_above(), Some(9_007_199_254_740_994.0));
+    /// assert_eq!(Int::from(10).pow(309, 2000).and_then(|huge| huge.double_above()), None);
+    /// ```
+    pub fn double_above(&self) -> Option<f64> {
+        let near = self.to_f64();
+        let above = if self.partial_cmp_f64(near) == Some(Ordering::Greater) { near.next_up() } else { near };
+        (above < f64::INFINITY).then(|| above.max(f64::MIN))
+    }
+
     /// The order of the integer and a double by their values, without rounding the integer; `None` for NaN.
     pub fn partial_cmp_f64(&self, x: f64) -> Option<Ordering> {
         if x.is_nan() {

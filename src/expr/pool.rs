@@ -320,14 +320,17 @@ impl Pool {
         e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
     }
 
+    /// What kind of value a symbol stands for.
+    pub fn symbol_sort(&self, symbol: Symbol) -> Sort {
+        self.stored.symbols.get_index(symbol.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
+    }
+
     fn sort_of_node(&self, node: NodeRef<'_>) -> Sort {
         match node {
             NodeRef::Int(_) | NodeRef::Sum { .. } | NodeRef::Product(_) => Sort::Int,
             NodeRef::Float(_) => Sort::Float,
             NodeRef::Bool(_) => Sort::Bool,
-            NodeRef::Symbol(s) => {
-                self.stored.symbols.get_index(s.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
-            }
+            NodeRef::Symbol(s) => self.symbol_sort(s),
             NodeRef::Call(func, args) => {
                 let operands = value_operands(func, args);
                 let is_float = operands.iter().any(|&a| self.sort(a) == Sort::Float);

@@ -67,7 +67,7 @@ impl Conv {
     /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are positive, padding is not
     /// negative; dilation is positive, unless the input has no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The weight's first size is a positive multiple of groups. (C4) The
     /// channels fit. (C5) The bias has one element for each channel of the result. (C6) The kernel has elements, and does not exceed the padded
-    /// input. (C7) Output padding is below stride or dilation, and the result not empty. (C8) Only batch and channels may be empty. (C9) The
+    /// input. (C7) Output padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has no negative size. (C8) Only batch and channels may be empty. (C9) The
     /// dtypes agree and have a kernel.
     ///
     /// # Errors
@@ -111,6 +111,11 @@ impl Conv {
             let mut needed = vec![(n, "convolution.C8"), (kernel, "convolution.C6")];
             if self.transposed {
                 needed.extend([(size, "convolution.C7"), (features, "convolution.C7")]);
+                // Also where nothing is computed: no tensor has a negative size.
+                let natural = cx.ge(size, 0);
+                cx.require(natural, "convolution.C7", |cx| {
+                    format!("the padding leaves a size of {}", cx.show(size))
+                })?;
             }
             for (size, clause) in needed {
                 let some = cx.gt(size, 0);

@@ -151,9 +151,13 @@ impl Interpreter<'_> {
             for &symbol in &new {
                 self.records.declare_made(&mut self.env, symbol);
             }
-            let range = self.env.carry_range(d, r);
-            let symbol = self.env.pool.as_symbol(r);
-            self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+            if new.is_empty() {
+                self.env.equate(d, r);
+            } else {
+                let range = self.env.carry_facts(d, r);
+                let symbol = self.env.pool.as_symbol(r);
+                self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+            }
             renamed.insert(d, r);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
@@ -164,7 +168,7 @@ impl Interpreter<'_> {
         {
             self.records.declare_made(&mut self.env, symbol);
             let n = self.env.pool.symbol_expr(symbol);
-            let range = self.env.carry_range(*m, n);
+            let range = self.env.carry_facts(*m, n);
             self.named.push(Named { symbol, derived: n, range });
             renamed.insert(*m, n);
         } else {

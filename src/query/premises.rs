@@ -2,7 +2,7 @@
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::decide::{Facts, Premise, requirements};
-use crate::expr::{Expr, Func, Int, Pool, Symbol, print, read};
+use crate::expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
 use crate::range::ValueRange;
 use serde_json::{Map, Value};
 
@@ -267,7 +267,10 @@ impl Premises {
                 .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {n}"))),
             Some(other) => Err(Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {other}"))),
         };
-        let (low, high) = (bound("min")?, bound("max")?);
+        let (mut low, mut high) = (bound("min")?, bound("max")?);
+        if pool.sort(e) == Sort::Float {
+            self.within_doubles(name, &mut low, &mut high);
+        }
         if let (Some(l), Some(h)) = (&low, &high)
             && l > h
         {
@@ -278,6 +281,21 @@ impl Premises {
         }
         self.symbols.push((symbol, low, high));
         Ok(())
+    }
+
+    /// Narrows the bounds of a double to doubles: no other number is a value of it.
+    fn within_doubles(&mut self, name: &str, low: &mut Option<Int>, high: &mut Option<Int>) {
+        let given = (low.clone(), high.clone());
+        let double = |bound: &Int| bound.double_above().and_then(Pool::float_as_int);
+        let (least, most) = (low.as_ref().map(double), high.as_ref().map(|high| double(&-high)));
+        match (least, most) {
+            (Some(None), _) => self.empty.push(format!("{} <= {name}", given.0.unwrap_or(Int::ZERO))),
+            (_, Some(None)) => self.empty.push(format!("{name} <= {}", given.1.unwrap_or(Int::ZERO))),
+            (least, most) => {
+                *low = least.flatten();
+                *high = most.flatten().map(|most| -&most);
+            }
+        }
     }
 
     /// A premise as text: an assumption as it was given, a bound as `2 <= s0`, a divisor as `Ne(s0, 0)`.

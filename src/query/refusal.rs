@@ -74,8 +74,9 @@ pub(super) fn only(fields: &Fields, known: &[&str]) -> Result<(), Refusal> {
 /// A request from the text of a line.
 ///
 /// # Errors
-/// When the text is not that of a JSON object.
+/// When the text is not that of a JSON object, or a key is there twice.
 pub fn parse_line(line: &[u8]) -> Result<Fields, Refusal> {
+    keys::unrepeated(line).map_err(Refusal::invalid)?;
     match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(request)) => Ok(request),
         Ok(_) => Err(Refusal::invalid("expected a JSON object on one line")),

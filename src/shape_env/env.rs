@@ -35,7 +35,7 @@ pub struct ShapeEnv {
     pub(super) guards: Vec<Guard>,
     pub(super) asserts: Vec<RuntimeAssert>,
     /// Assertions of the program itself.
-    stated: Vec<RuntimeAssert>,
+    pub(super) stated: Vec<RuntimeAssert>,
     /// What is assumed of sizes without being told.
     pub(super) policies: Policies,
     /// What the policies have made of sizes.
@@ -69,6 +69,8 @@ pub struct ShapeEnv {
     pub(super) computed: Computed,
     hints: Hints,
     pub(super) unbacked: Vec<Symbol>,
+    /// Equations of sizes that data decides by which the program's records have replaced some, and which no assertion states so far.
+    pub(super) equations: Vec<Expr>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
     pub(super) hints_hold: bool,
     /// Whether guards are recorded without being learned from.
@@ -121,6 +123,7 @@ impl ShapeEnv {
             computed: Computed::default(),
             hints: Hints::default(),
             unbacked: Vec::new(),
+            equations: Vec::new(),
             hints_hold: true,
             keeps_asking: false,
             path: Path::default(),
@@ -194,28 +197,6 @@ impl ShapeEnv {
         if before.and_then(|info| info.hint) != hint {
             self.hints.clear();
         }
-    }
-
-    /// Gives `to` the range that `from`, a symbol made just now, was declared with: both are names of one value.
-    pub fn carry_range(&mut self, from: Expr, to: Expr) -> Option<ValueRange> {
-        let range = self.facts.range(self.pool.as_symbol(from)?)?.clone();
-        if let Some(symbol) = self.pool.as_symbol(to) {
-            self.revise();
-            self.declared_inside(symbol, &range);
-            self.facts.declare(&mut self.pool, symbol, range.clone());
-            return Some(range);
-        }
-        if let Some(lower) = range.lower() {
-            let lower = self.pool.int(lower);
-            let condition = self.pool.ge(to, lower);
-            self.assume(condition);
-        }
-        if let Some(upper) = range.upper() {
-            let upper = self.pool.int(upper);
-            let condition = self.pool.le(to, upper);
-            self.assume(condition);
-        }
-        Some(range)
     }
 
     /// Whether a symbol is a double.
@@ -361,9 +342,10 @@ impl ShapeEnv {
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
         if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
-            self.note();
-            let certain = self.path.is_certain();
-            self.stated.push(RuntimeAssert { condition, origin: self.origin, clause, certain });
+            self.state(condition, clause);
+            if self.pool.as_bool(condition) == Some(true) {
+                self.state_equations(clause);
+            }
         }
         if self.pool.as_bool(condition) == Some(false) {
             return Required::Refuted;

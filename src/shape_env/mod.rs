@@ -21,6 +21,7 @@ mod lifetime;
 mod path;
 mod policy;
 mod records;
+mod rename;
 mod replace;
 mod symbols;
 

@@ -114,8 +114,10 @@ fn tensor(
             return Err(SpecError::new(&whole, message));
         }
         Json::Object(entries) => {
-            if let Some(key) = entries.keys().find(|k| k.parse::<usize>().map_or(true, |d| d >= sizes.len()))
-            {
+            // A number as JSON writes it: `00` and `+0` would be further names of dimension 0.
+            let names_none =
+                |key: &&String| !(0..sizes.len()).any(|dimension| dimension.to_string() == **key);
+            if let Some(key) = entries.keys().find(names_none) {
                 let message =
                     format!("the tensor has {}: there is no dimension \"{key}\"", dimensions(sizes.len()));
                 return Err(SpecError::new(&whole, message));

@@ -1,7 +1,7 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use crate::expr::Int;
-use crate::keys;
+use crate::keys::{self, unrepeated};
 use serde_json::{Map, Value as Json};
 
 /// A spec that cannot be used, and the place in it.
@@ -52,6 +52,7 @@ impl Spec {
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(SpecError::new("", "the file is empty: expected a JSON object or list"));
         }
+        unrepeated(text).map_err(|message| SpecError::new("", message))?;
         let tree: Json =
             serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
         if depth(&tree) > MAX_DEPTH {

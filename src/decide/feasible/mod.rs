@@ -18,6 +18,9 @@ const MAX_CHOICES: u32 = 600;
 /// Rounds of proposing terms and finding an assignment at which they fail.
 const MAX_ROUNDS: usize = 12;
 
+/// Choices looked at for one that says what an assignment lacks.
+const MAX_GREEDY: usize = 6;
+
 /// What came of a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feasibility {
@@ -80,7 +83,7 @@ pub fn feasible(
     // No terms will do at one of the samples: perhaps nothing does.
     for witness in search.samples.clone() {
         if search.learn(pool, &witness, budget) == Some(false) {
-            let claims = first.unwrap_or_else(|| search.greedy(pool));
+            let claims = first.unwrap_or_else(|| search.greedy(pool, 0));
             return search.never(pool, witness, &claims);
         }
     }
@@ -154,12 +157,12 @@ impl Search<'_> {
             && self.samples.iter().all(|sample| conditions.iter().all(|&c| holds(pool, c, sample)))
     }
 
-    /// The first terms for all symbols, whatever they satisfy.
-    fn greedy(&self, pool: &mut Pool) -> Vec<Expr> {
+    /// The conditions with the `n`-th terms (or the last of fewer) for all symbols, whatever they satisfy.
+    fn greedy(&self, pool: &mut Pool, n: usize) -> Vec<Expr> {
         let mut conditions = self.conditions.to_vec();
         for (i, &symbol) in self.chosen.iter().enumerate() {
             let candidates = terms(pool, symbol, &self.chosen[i..], &conditions);
-            let term = candidates.first().copied().unwrap_or(Expr::ZERO);
+            let term = candidates.get(n).or(candidates.last()).copied().unwrap_or(Expr::ZERO);
             for c in &mut conditions {
                 *c = pool.substitute_symbols(*c, |s| (s == symbol).then_some(term));
             }
@@ -221,11 +224,21 @@ impl Search<'_> {
         }
     }
 
-    /// That there is no choice at an assignment, with the first claim that is false there.
-    fn never(&self, pool: &Pool, witness: Witness, claims: &[Expr]) -> Feasibility {
-        let false_there = |&(_, &claim): &(usize, &Expr)| {
-            pool.as_bool(claim) == Some(false) || !holds(pool, claim, &witness)
-        };
+    /// That there is no choice at an assignment, with the first claim that is false there: of a choice, if there is one, that no claim is
+    /// false of everywhere, as such a claim says nothing of the assignment.
+    fn never(&self, pool: &mut Pool, witness: Witness, claims: &[Expr]) -> Feasibility {
+        let hopeless = |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
+        let mut claims = claims.to_vec();
+        for n in 0..MAX_GREEDY {
+            if !hopeless(pool, &claims) {
+                break;
+            }
+            let others = self.greedy(pool, n);
+            if !hopeless(pool, &others) {
+                claims = others;
+            }
+        }
+        let false_there = |&(_, &claim): &(usize, &Expr)| !holds(pool, claim, &witness);
         let (of, &condition) = claims.iter().enumerate().find(false_there).unwrap_or((0, &Expr::ZERO));
         Feasibility::Never { witness, condition, of }
     }

@@ -325,10 +325,12 @@ impl<'a> Reader<'a, '_> {
             (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
             (Function::LeftShift, &[a, n]) => {
                 let factor = self.pool.pow(Expr::from(2), n);
+                self.operation(factor);
                 self.pool.mul(a, factor)
             }
             (Function::RightShift, &[a, n]) => {
                 let divisor = self.pool.pow(Expr::from(2), n);
+                self.operation(divisor);
                 self.pool.floor_div(a, divisor)
             }
             (Function::Bitwise(func), all) => self.bitwise(func, all, at)?,

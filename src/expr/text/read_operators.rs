@@ -145,10 +145,12 @@ impl<'a> Reader<'a, '_> {
             Op::Percent => self.remainder(left, right, at)?,
             Op::LeftShift => {
                 let factor = self.pool.pow(Expr::from(2), right);
+                self.operation(factor);
                 self.pool.mul(left, factor)
             }
             Op::RightShift => {
                 let divisor = self.pool.pow(Expr::from(2), right);
+                self.operation(divisor);
                 self.pool.floor_div(left, divisor)
             }
             _ => self.quotient(left, right, at)?,

@@ -5,6 +5,7 @@ use super::schema::{
     BoundsAnswer, BoundsRequest, EntailAnswer, EntailRequest, InferAnswer, InferRequest, MinimizeAnswer,
     MinimizeRequest, SimplifyAnswer, SimplifyRequest,
 };
+use crate::keys;
 use crate::query::{Fields, Refusal};
 use crate::service::app::App;
 use crate::service::ask::{self, Asked, Command, Text};
@@ -177,6 +178,7 @@ pub async fn one(app: &App, headers: &HeaderMap, body: Body) -> Result<One, Prob
 
 /// The JSON object that a text holds.
 pub fn object(text: &Bytes) -> Result<Fields, Problem> {
+    keys::unrepeated(text).map_err(|message| Problem::new(Code::Invalid, message))?;
     match serde_json::from_slice(text) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(Problem::new(Code::Invalid, "the body is no JSON object").expecting("a JSON object")),
