@@ -2,7 +2,13 @@
 //! hides may explain the difference.
 mod text_programs;
 
+use sizewise::check::Checker;
+use sizewise::decide::Budget;
+use sizewise::fake::Operators;
+use sizewise::ir::pt2::write_json;
 use sizewise::propagate::{Mismatch, Mode};
+use sizewise::report::Outcome;
+use sizewise::spec::Spec;
 
 /// What a run comes to.
 #[derive(Debug, Default, PartialEq)]
@@ -156,12 +162,7 @@ fn a_dual_tensor_has_the_form_of_its_primal() {
 #[test]
 fn mapping_over_nothing_does_what_torch_does() {
     for (what, body, wrong, unsupported) in [
-        (
-            "element by element",
-            &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..],
-            &[][..],
-            &[][..],
-        ),
+        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], &[][..], &[][..]),
         (
             "a scalar that is mapped over meets a row",
             &[
@@ -182,12 +183,7 @@ fn mapping_over_nothing_does_what_torch_does() {
             &[],
             &["a", "s"],
         ),
-        (
-            "a product of matrices",
-            &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"],
-            &[],
-            &["a"],
-        ),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], &[], &["a"]),
     ] {
         let mut lines = vec![
             "load = torch._functorch.predispatch.lazy_load_decompositions()",
@@ -203,5 +199,42 @@ fn mapping_over_nothing_does_what_torch_does() {
         let found = run("x: \"f32[0, 3]\", v: \"f32[0]\", w: \"f32[3, 3]\", c: \"f32[]\"", &lines);
         let expected = Found { wrong: list(wrong), unsupported: list(unsupported), ..Found::default() };
         assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_spec_that_admits_nothing_to_map_over_is_held_to_what_torch_does() {
+    for (what, body, verdict) in [
+        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], Outcome::Ok),
+        (
+            "a scalar that is mapped over meets a row",
+            &[
+                "s: \"f32[]\" = torch.ops.aten.sum.dim_IntList(a, [0])",
+                "r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, s)",
+            ],
+            Outcome::Violated,
+        ),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], Outcome::Unknown),
+    ] {
+        let mut lines = vec![
+            "n: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)",
+            "enter = torch._functorch.predispatch._vmap_increment_nesting(n, 'error')",
+            "a: \"f32[3]\" = torch._functorch.predispatch._add_batch_dim(x, 0, 1)",
+        ];
+        lines.extend(body);
+        lines.extend([
+            "out: \"f32[s0, 3]\" = torch._functorch.predispatch._remove_batch_dim(r, 1, n, 0)",
+            "exit = torch._functorch.predispatch._vmap_decrement_nesting()",
+            "return (out,)",
+        ]);
+        let source = text_programs::module("x: \"f32[s0, 3]\", w: \"f32[3, 3]\"", &lines);
+        let json = write_json(&text_programs::program(&source)).expect("JSON");
+        let checker = Checker::read("mapped", json.as_bytes()).expect("a program");
+        for (min, expected) in [(0, verdict), (1, Outcome::Ok)] {
+            let spec = format!(r#"{{"x": [{{"dim": "n", "min": {min}}}, 3], "w": [3, 3]}}"#);
+            let spec = Spec::parse(spec.as_bytes()).expect("a spec");
+            let report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
+            assert_eq!(report.verdict, expected, "{what}, from {min} on");
+        }
     }
 }

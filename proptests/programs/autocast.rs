@@ -1,8 +1,7 @@
 //! The law of autocast: in a region, results are what casting the operands by hand and calling the operator gives.
-use crate::campaign::{Tally, config};
+use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use sizewise::fake::Value;
 use sizewise::ir::Dtype;
 use sizewise::propagate::Mode;
@@ -178,24 +177,22 @@ fn result(lines: &[String]) -> Result<String, String> {
 #[test]
 fn a_region_gives_what_casting_by_hand_gives() {
     let tally = Tally::new("autocast as casts by hand");
-    TestRunner::new(config(200))
-        .run(&prop::collection::vec(part(), 1..5), |parts| {
-            let mut forms = Forms::default();
-            forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
-            for (at, call) in forms.calls.iter().enumerate() {
-                tally.add(1);
-                match (result(&forms.with_regions(at)), result(&call.by_hand)) {
-                    (Ok(in_region), Ok(by_hand)) if !call.refused => {
-                        prop_assert_eq!(in_region, by_hand, "{}", call.in_region);
-                    }
-                    (Ok(_), _) => {
-                        return Err(TestCaseError::fail(format!("to be refused: {}", call.in_region)));
-                    }
-                    (Err(message), Ok(_)) => prop_assert!(call.refused, "{}: {message}", call.in_region),
-                    (Err(_), Err(_)) => {}
+    hold(200, &prop::collection::vec(part(), 1..5), |parts| {
+        let mut forms = Forms::default();
+        forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
+        for (at, call) in forms.calls.iter().enumerate() {
+            tally.add(1);
+            match (result(&forms.with_regions(at)), result(&call.by_hand)) {
+                (Ok(in_region), Ok(by_hand)) if !call.refused => {
+                    prop_assert_eq!(in_region, by_hand, "{}", call.in_region);
                 }
+                (Ok(_), _) => {
+                    return Err(TestCaseError::fail(format!("to be refused: {}", call.in_region)));
+                }
+                (Err(message), Ok(_)) => prop_assert!(call.refused, "{}: {message}", call.in_region),
+                (Err(_), Err(_)) => {}
             }
-            Ok(())
-        })
-        .unwrap();
+        }
+        Ok(())
+    });
 }

@@ -1,7 +1,6 @@
 //! The law of what admits nothing: a contract or a spec that no input satisfies is called invalid, never `ok`, and no other one is.
-use crate::campaign::{Tally, config};
+use crate::campaign::{Tally, hold};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use serde_json::json;
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
@@ -108,9 +107,8 @@ fn contracts() -> impl Strategy<Value = Contract> {
         1 => (0..=EXAMPLE, EXAMPLE..LARGEST).prop_map(|(low, high)| Under::Named(low, high)),
     ];
     let guards = prop::collection::vec(guard(), 0..4);
-    ([range(), range()], guards, any::<bool>(), any::<bool>(), under).prop_map(
-        |(ranges, guards, calls, hints, under)| Contract { ranges, guards, calls, hints, under },
-    )
+    ([range(), range()], guards, any::<bool>(), any::<bool>(), under)
+        .prop_map(|(ranges, guards, calls, hints, under)| Contract { ranges, guards, calls, hints, under })
 }
 
 impl Contract {
@@ -170,25 +168,23 @@ impl Contract {
 #[test]
 fn what_admits_no_input_is_invalid_and_nothing_else_is() {
     let (operators, tally) = (Operators::new(), Tally::new("what admits nothing is invalid"));
-    TestRunner::new(config(500))
-        .run(&contracts(), |contract| {
-            let json = write_json(&contract.program(&operators)).expect("JSON");
-            let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
-            let spec = contract.spec();
-            let report = checker.check(spec.as_ref(), &operators, &Budget::default()).expect("a report");
-            tally.add(1);
-            let invalid = report.verdict == Outcome::Invalid;
-            prop_assert_eq!(
-                invalid,
-                !contract.admits_something(),
-                "{:?}, {:?}: {:?}",
-                report.verdict,
-                contract,
-                report.diagnostics
-            );
-            let implied = report.guards.iter().any(|guard| guard.verdict == GuardVerdict::Implied);
-            prop_assert!(!invalid || !implied, "something is implied: {:?}", contract);
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
+    hold(250, &contracts(), |contract| {
+        let json = write_json(&contract.program(&operators)).expect("JSON");
+        let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
+        let spec = contract.spec();
+        let report = checker.check(spec.as_ref(), &operators, &Budget::default()).expect("a report");
+        tally.add(1);
+        let invalid = report.verdict == Outcome::Invalid;
+        prop_assert_eq!(
+            invalid,
+            !contract.admits_something(),
+            "{:?}, {:?}: {:?}",
+            report.verdict,
+            contract,
+            report.diagnostics
+        );
+        let implied = report.guards.iter().any(|guard| guard.verdict == GuardVerdict::Implied);
+        prop_assert!(!invalid || !implied, "something is implied: {:?}", contract);
+        Ok(())
+    });
 }

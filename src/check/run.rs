@@ -3,9 +3,7 @@ use super::pipeline::CheckError;
 use crate::expr::Expr;
 use crate::fake::{Operators, Tensor, Value};
 use crate::ir::Program;
-use crate::propagate::{
-    Comparison, Failure, Interpreter, Mismatch, Mode, Named, Step, Stop, recorded,
-};
+use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Mode, Named, Step, Stop, recorded};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
 use crate::spec::Assumptions;
 use std::sync::Arc;

@@ -1,9 +1,6 @@
 //! Repeated calls: they come to what each of them would come to alone.
-#[path = "../../tests/text_programs/mod.rs"]
-mod text_programs;
-
 use crate::expr::text::print;
-use crate::propagate::{Comparison, Mode};
+use crate::propagate::{Comparison, Mode, text_programs};
 
 type Lines = &'static [&'static str];
 

@@ -1,9 +1,6 @@
 //! Higher-order operators on programs as text: what is needed of the inputs, what fails, what comes out.
-#[path = "../../../tests/text_programs/mod.rs"]
-mod text_programs;
-
 use crate::expr::text::print;
-use crate::propagate::{Mismatch, Mode};
+use crate::propagate::{Mismatch, Mode, text_programs};
 
 /// What a run comes to.
 #[derive(Debug, Default, PartialEq)]
