@@ -1,5 +1,9 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
 #![warn(missing_docs)]
+// Unit tests share files with the tests in `tests/`, which know this crate by its name.
+#[cfg(test)]
+extern crate self as sizewise;
+
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,8 +1,7 @@
 //! Calls in autocast regions, as torch makes them: `tests/data/autocast.txt`, written by `scripts/record_autocast.py`.
-use sizewise::fake::Operators;
-use sizewise::ir::{GraphInput, text};
-use sizewise::propagate::{Interpreter, Mode, recorded};
-use sizewise::spec::Contract;
+mod text_programs;
+
+use sizewise::propagate::{Mismatch, Mode};
 
 /// A call in regions, from the outside in.
 struct Call<'a> {
@@ -113,23 +112,13 @@ fn items(list: &str) -> Vec<&str> {
 
 /// What is wrong with a program: failures, operators without a kernel, wrong records.
 fn wrong(source: &str) -> Vec<String> {
-    let program = text::read(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let contract = Contract::load(&program).expect("a contract");
-    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-    let mut inputs = Vec::new();
-    for input in program.graph.inputs() {
-        let GraphInput::Value(id) = input else { panic!("a constant") };
-        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-    }
-    let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Verify);
-    run.run(inputs).expect("a run");
-    let failures = run.failures.iter().map(|failure| failure.message.clone());
-    let unsupported = run.unsupported.iter().map(|(_, reason)| reason.clone());
-    let mismatch = |m: &sizewise::propagate::Mismatch| {
-        format!("{} comes out as {}, not {}", m.value, m.derived, m.recorded)
-    };
-    failures.chain(unsupported).chain(run.mismatches.iter().map(mismatch)).collect()
+    text_programs::run(source, Mode::Verify, |run, results| {
+        results.expect("a run");
+        let failures = run.failures.iter().map(|failure| failure.message.clone());
+        let unsupported = run.unsupported.iter().map(|(_, reason)| reason.clone());
+        let mismatch = |m: &Mismatch| format!("{} comes out as {}, not {}", m.value, m.derived, m.recorded);
+        failures.chain(unsupported).chain(run.mismatches.iter().map(mismatch)).collect()
+    })
 }
 
 #[test]

@@ -174,3 +174,23 @@ fn an_assertion_that_pins_a_size_is_listed_although_the_records_have_put_the_num
         assert!(texts.iter().any(|text| text.contains(listed)), "{name}: {texts:?}");
     }
 }
+
+#[test]
+fn the_range_of_a_size_without_an_example_is_part_of_the_contract() {
+    // A program read from text knows no example.
+    for (range, spec, verdict) in [
+        ((40, 28), None, Outcome::Invalid),
+        ((2, 10), None, Outcome::Ok),
+        ((2, 10), Some(r#"{"x": [{"dim": "n", "min": 2, "max": 10}, 3]}"#), Outcome::Ok),
+        ((2, 10), Some(r#"{"x": [{"dim": "n", "min": 2, "max": 11}, 3]}"#), Outcome::Violated),
+    ] {
+        let source = "class M(torch.nn.Module):\n    def forward(self, x: \"f32[s0, 3]\"):\n        \
+                      a: \"f32[s0, 3]\" = torch.ops.aten.relu.default(x)\n        return (a,)\n";
+        let mut program = sizewise::ir::text::read(source).expect("a program");
+        let bounds = sizewise::ir::Bounds { min: Some(range.0), max: Some(range.1) };
+        program.range_constraints.insert("s0".into(), bounds);
+        let json = write_json(&program).expect("JSON");
+        let checker = Checker::read("text", json.as_bytes()).expect("a program");
+        assert_eq!(checked(&checker, spec).verdict, verdict, "{range:?} under {spec:?}");
+    }
+}

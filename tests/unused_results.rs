@@ -1,9 +1,14 @@
 //! Results that differ from the record where that says nothing against the program: nothing uses them, or what an unsupported operator
 //! hides may explain the difference.
+mod text_programs;
+
+use sizewise::check::Checker;
+use sizewise::decide::Budget;
 use sizewise::fake::Operators;
-use sizewise::ir::{GraphInput, text};
-use sizewise::propagate::{Interpreter, Mismatch, Mode, recorded};
-use sizewise::spec::Contract;
+use sizewise::ir::pt2::write_json;
+use sizewise::propagate::{Mismatch, Mode};
+use sizewise::report::Outcome;
+use sizewise::spec::Spec;
 
 /// What a run comes to.
 #[derive(Debug, Default, PartialEq)]
@@ -19,27 +24,18 @@ struct Found {
 }
 
 fn run(parameters: &str, body: &[&str]) -> Found {
-    let body: String = body.iter().map(|line| format!("        {line}\n")).collect();
-    let source = format!("class M(torch.nn.Module):\n    def forward(self, {parameters}):\n{body}");
-    let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let contract = Contract::load(&program).expect("a contract");
-    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-    let mut inputs = Vec::new();
-    for input in program.graph.inputs() {
-        let GraphInput::Value(id) = input else { panic!("a constant") };
-        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-    }
-    let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Verify);
-    run.run(inputs).expect("a run");
-    let mismatch = |m: &Mismatch| format!("{}: {} not {}", m.value, m.derived, m.recorded);
-    let failures = run.failures.iter().map(|failure| failure.message.clone());
-    Found {
-        wrong: failures.chain(run.mismatches.iter().map(mismatch)).collect(),
-        unused: run.unused_mismatches.iter().map(mismatch).collect(),
-        unsupported: run.unsupported.iter().map(|(origin, _)| run.steps[origin.0 as usize].node()).collect(),
-        needs: run.env.guards().len(),
-    }
+    text_programs::run(&text_programs::module(parameters, body), Mode::Verify, |run, results| {
+        results.expect("a run");
+        let mismatch = |m: &Mismatch| format!("{}: {} not {}", m.value, m.derived, m.recorded);
+        let failures = run.failures.iter().map(|failure| failure.message.clone());
+        let unsupported = run.unsupported.iter().map(|(origin, _)| run.steps[origin.0 as usize].node());
+        Found {
+            wrong: failures.chain(run.mismatches.iter().map(mismatch)).collect(),
+            unused: run.unused_mismatches.iter().map(mismatch).collect(),
+            unsupported: unsupported.collect(),
+            needs: run.env.guards().len(),
+        }
+    })
 }
 
 fn list(items: &[&str]) -> Vec<String> {
@@ -164,19 +160,30 @@ fn a_dual_tensor_has_the_form_of_its_primal() {
 }
 
 #[test]
-fn mapping_over_nothing_fails_only_where_a_slice_is_looked_at() {
-    let empty = &["vmap over an empty dimension"][..];
-    for (what, body, wrong) in [
-        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], &[][..]),
+fn mapping_over_nothing_does_what_torch_does() {
+    for (what, body, wrong, unsupported) in [
+        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], &[][..], &[][..]),
         (
-            "a scalar meets a row",
+            "a scalar that is mapped over meets a row",
             &[
-                "s: \"f32[]\" = torch.ops.aten.select.int(a, 0, 0)",
+                "s: \"f32[]\" = torch.ops.aten.sum.dim_IntList(a, [0])",
                 "r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, s)",
             ],
-            empty,
+            &["vmap over an empty dimension"],
+            &[],
         ),
-        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], empty),
+        ("a scalar that is not", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, c)"], &[], &[]),
+        (
+            "a scalar that is not meets one that is",
+            &[
+                "s: \"f32[]\" = torch._functorch.predispatch._add_batch_dim(v, 0, 1)",
+                "t: \"f32[]\" = torch.ops.aten.mul.Tensor(s, c)",
+                "r: \"f32[3]\" = torch.ops.aten.neg.default(a)",
+            ],
+            &[],
+            &["a", "s"],
+        ),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], &[], &["a"]),
     ] {
         let mut lines = vec![
             "load = torch._functorch.predispatch.lazy_load_decompositions()",
@@ -189,7 +196,45 @@ fn mapping_over_nothing_fails_only_where_a_slice_is_looked_at() {
             "exit = torch._functorch.predispatch._vmap_decrement_nesting()",
             "return (out,)",
         ]);
-        let found = run("x: \"f32[0, 3]\", w: \"f32[3, 3]\"", &lines);
-        assert_eq!(found, Found { wrong: list(wrong), ..Found::default() }, "{what}");
+        let found = run("x: \"f32[0, 3]\", v: \"f32[0]\", w: \"f32[3, 3]\", c: \"f32[]\"", &lines);
+        let expected = Found { wrong: list(wrong), unsupported: list(unsupported), ..Found::default() };
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_spec_that_admits_nothing_to_map_over_is_held_to_what_torch_does() {
+    for (what, body, verdict) in [
+        ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], Outcome::Ok),
+        (
+            "a scalar that is mapped over meets a row",
+            &[
+                "s: \"f32[]\" = torch.ops.aten.sum.dim_IntList(a, [0])",
+                "r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, s)",
+            ],
+            Outcome::Violated,
+        ),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], Outcome::Unknown),
+    ] {
+        let mut lines = vec![
+            "n: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)",
+            "enter = torch._functorch.predispatch._vmap_increment_nesting(n, 'error')",
+            "a: \"f32[3]\" = torch._functorch.predispatch._add_batch_dim(x, 0, 1)",
+        ];
+        lines.extend(body);
+        lines.extend([
+            "out: \"f32[s0, 3]\" = torch._functorch.predispatch._remove_batch_dim(r, 1, n, 0)",
+            "exit = torch._functorch.predispatch._vmap_decrement_nesting()",
+            "return (out,)",
+        ]);
+        let source = text_programs::module("x: \"f32[s0, 3]\", w: \"f32[3, 3]\"", &lines);
+        let json = write_json(&text_programs::program(&source)).expect("JSON");
+        let checker = Checker::read("mapped", json.as_bytes()).expect("a program");
+        for (min, expected) in [(0, verdict), (1, Outcome::Ok)] {
+            let spec = format!(r#"{{"x": [{{"dim": "n", "min": {min}}}, 3], "w": [3, 3]}}"#);
+            let spec = Spec::parse(spec.as_bytes()).expect("a spec");
+            let report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
+            assert_eq!(report.verdict, expected, "{what}, from {min} on");
+        }
     }
 }

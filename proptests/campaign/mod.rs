@@ -4,7 +4,9 @@
 //! seed of the random generator. `SIZEWISE_TALLY` names a file to which each law appends its figures.
 // Each crate of laws uses a part of this.
 #![allow(dead_code)]
-use proptest::test_runner::{Config, RngSeed};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
+use std::cell::Cell;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,6 +33,27 @@ pub fn config(quick: u32) -> Config {
         failure_persistence: None,
         max_global_rejects: 1 << 20,
         ..Config::default()
+    }
+}
+
+/// Tries a law that is tried on `quick` cases by default.
+///
+/// # Panics
+/// With the least case that breaks it, and how many cases held before one did.
+pub fn hold<S: Strategy>(quick: u32, strategy: &S, law: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let (held, broken) = (Cell::new(0), Cell::new(false));
+    let outcome = TestRunner::new(config(quick)).run(strategy, |case| {
+        let outcome = law(case);
+        match &outcome {
+            // Smaller cases that are tried afterwards do not count.
+            Ok(()) if !broken.get() => held.set(held.get() + 1),
+            Err(TestCaseError::Fail(_)) => broken.set(true),
+            _ => {}
+        }
+        outcome
+    });
+    if let Err(error) = outcome {
+        panic!("after {} cases: {error}", held.get());
     }
 }
 

@@ -9,10 +9,10 @@ use sizewise::decide::{Budget, Facts, Feasibility, feasible};
 use sizewise::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, read};
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::write_json;
-use sizewise::ir::{Argument, Dtype, Program};
+use sizewise::ir::{Argument, Bounds, Dtype, Program};
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::range::ValueRange;
-use sizewise::report::{ConditionKind, GuardVerdict, Outcome};
+use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
 use sizewise::spec::Shape;
 
 /// The sizes of inputs, and those that data decides.
@@ -83,6 +83,23 @@ impl Term {
         }
     }
 
+    /// The number at values of the names. What is divided by is a constant above 1.
+    fn at(&self, values: &[i64]) -> i64 {
+        match self {
+            Term::Name(i) => values[*i],
+            Term::Constant(v) => *v,
+            Term::Call(op, a, b) => {
+                let (a, b) = (a.at(values), b.at(values));
+                match *op {
+                    "add" => a + b,
+                    "mul" => a * b,
+                    "floordiv" => a.div_euclid(b),
+                    _ => a.rem_euclid(b),
+                }
+            }
+        }
+    }
+
     /// The term as calls of a program in which `names` are numbers.
     fn call(&self, tracer: &mut Tracer, names: &[Proxy]) -> Argument {
         match self {
@@ -100,6 +117,35 @@ impl Comparison {
     fn text(&self) -> String {
         format!("{} {} {}", self.1.text(), symbol(self.0), self.2.text())
     }
+
+    fn holds(&self, values: &[i64]) -> bool {
+        let (a, b) = (self.1.at(values), self.2.at(values));
+        match self.0 {
+            "eq" => a == b,
+            "ne" => a != b,
+            "le" => a <= b,
+            "ge" => a >= b,
+            "lt" => a < b,
+            _ => a > b,
+        }
+    }
+
+    /// The range that the comparison leaves a number of the data, as torch records it: of a comparison with a constant.
+    fn range_of(&self, name: usize) -> Option<Bounds> {
+        let (op, limit) = match (&self.1, &self.2) {
+            (Term::Name(i), Term::Constant(limit)) if *i == name => (self.0, *limit),
+            _ => return None,
+        };
+        let (min, max) = match op {
+            "eq" => (Some(limit), Some(limit)),
+            "le" => (None, Some(limit)),
+            "ge" => (Some(limit), None),
+            "lt" => (None, Some(limit - 1)),
+            "gt" => (Some(limit + 1), None),
+            _ => return None,
+        };
+        Some(Bounds { min, max })
+    }
 }
 
 /// Ranges of the sizes and conditions on sizes and data.
@@ -107,6 +153,11 @@ impl Comparison {
 struct Question {
     ranges: Vec<(i64, i64)>,
     conditions: Vec<Comparison>,
+}
+
+fn condition_of(pool: &mut Pool, text: &str) -> Expr {
+    let read = read::closed(pool, text).unwrap_or_else(|error| panic!("`{text}`: {error}"));
+    pool.truth(read.expr)
 }
 
 fn questions() -> impl Strategy<Value = Question> {
@@ -122,24 +173,25 @@ impl Question {
         (a..=b).flat_map(|x| (c..=d).map(move |y| [x, y])).collect()
     }
 
+    /// The range of a number of the data that a program records which asserts the conditions.
+    fn recorded(&self, name: usize) -> Bounds {
+        let ranges = self.conditions.iter().filter_map(|condition| condition.range_of(name));
+        ranges.fold(Bounds::default(), |known, range| Bounds {
+            min: known.min.max(range.min),
+            max: [known.max, range.max].into_iter().flatten().min(),
+        })
+    }
+
+    fn holds(&self, values: &[i64]) -> bool {
+        self.conditions.iter().all(|condition| condition.holds(values))
+    }
+
     /// Whether some data of the window satisfies the conditions at given sizes.
-    fn passes(&self, pool: &Pool, conditions: &[Expr], sizes: [i64; 2]) -> bool {
+    fn passes(&self, [s0, s1]: [i64; 2]) -> bool {
         count(1);
         // 0, -1, 1, -2, 2 and so on.
         let near = || (0..=2 * WINDOW).map(|v| if v % 2 == 0 { v / 2 } else { -(v + 1) / 2 });
-        let names: Vec<Option<Symbol>> =
-            SIZES.iter().chain(&DATA).map(|name| pool.find_symbol(name)).collect();
-        near().any(|u| {
-            near().any(|v| {
-                let values = [sizes[0], sizes[1], u, v];
-                let value = |s: Symbol| {
-                    let at = names.iter().position(|name| *name == Some(s))?;
-                    Some(Value::Int(Int::from(values[at])))
-                };
-                let mut evaluator = Evaluator::new(pool, value);
-                conditions.iter().all(|&c| evaluator.truth(c) == Ok(true))
-            })
-        })
+        near().any(|u0| near().any(|u1| self.holds(&[s0, s1, u0, u1])))
     }
 }
 
@@ -158,17 +210,15 @@ proptest! {
             let e = pool.symbol(name);
             pool.as_symbol(e).expect("a symbol")
         }).collect();
-        let conditions: Vec<Expr> = question.conditions.iter().map(|text| {
-            let read = read::closed(&mut pool, &text.text()).expect("a condition");
-            pool.truth(read.expr)
-        }).collect();
+        let conditions: Vec<Expr> =
+            question.conditions.iter().map(|condition| condition_of(&mut pool, &condition.text())).collect();
         let found = feasible(&mut pool, &mut facts, &chosen, &conditions, &Budget::default());
         match &found {
             Feasibility::Always => {
                 // What is found may lie beyond the window only where sizes do not bound it.
                 for sizes in question.sizes() {
                     prop_assert!(
-                        question.passes(&pool, &conditions, sizes) || reaches_far(&question),
+                        question.passes(sizes) || reaches_far(&question),
                         "no data at {sizes:?} for {question:?}"
                     );
                 }
@@ -180,7 +230,7 @@ proptest! {
                 };
                 let sizes = [at("s0").expect("a value"), at("s1").expect("a value")];
                 prop_assert!(question.sizes().contains(&sizes), "{sizes:?} is not admitted by {question:?}");
-                prop_assert!(!question.passes(&pool, &conditions, sizes), "data at {sizes:?} for {question:?}");
+                prop_assert!(!question.passes(sizes), "data at {sizes:?} for {question:?}");
                 let false_there = pool.eval(*condition, |s| {
                     witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()))
                 });
@@ -203,8 +253,8 @@ fn scales(term: &Term) -> bool {
     }
 }
 
-/// A program that takes `x: f32[s0, s1]` and two numbers that data decides, and asserts the comparisons; none where one of them is false for
-/// all data.
+/// A program that takes `x: f32[s0, s1]` and two numbers that data decides, asserts the comparisons, and records the ranges that they leave
+/// the numbers; none where one of them is false for all data.
 fn program(operators: &Operators, question: &Question) -> Option<Program> {
     let mut tracer = Tracer::new(operators);
     for (name, &(low, high)) in SIZES.iter().zip(&question.ranges) {
@@ -226,7 +276,11 @@ fn program(operators: &Operators, question: &Question) -> Option<Program> {
         let message = Argument::Str("a condition".into());
         tracer.call("aten._assert_scalar.default", [("self", holds.into()), ("assert_msg", message)]).ok()?;
     }
-    Some(tracer.finish(&[x]).program)
+    let mut program = tracer.finish(&[x]).program;
+    for (at, name) in DATA.iter().enumerate() {
+        program.range_constraints.insert((*name).into(), question.recorded(SIZES.len() + at));
+    }
+    Some(program)
 }
 
 proptest! {
@@ -239,14 +293,9 @@ proptest! {
         let json = write_json(&program).expect("JSON");
         let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
         let report = checker.check(None, &operators, &Budget::default()).expect("a report");
-        let mut pool = Pool::new();
-        let conditions: Vec<Expr> = question.conditions.iter().map(|condition| {
-            let read = read::closed(&mut pool, &condition.text()).expect("a condition");
-            pool.truth(read.expr)
-        }).collect();
         let evaluator = checker.evaluator(&operators).expect("an evaluator");
         for sizes in question.sizes() {
-            let passes = question.passes(&pool, &conditions, sizes);
+            let passes = question.passes(sizes);
             prop_assert!(
                 passes || report.verdict != Outcome::Ok || reaches_far(&question),
                 "ok, and no data passes at {sizes:?}: {question:?}"
@@ -264,7 +313,50 @@ proptest! {
             if guard.verdict == GuardVerdict::Violated {
                 let inputs = guard.inputs.as_ref().expect("inputs");
                 let sizes = [inputs["x"][0].as_i64(), inputs["x"][1].as_i64()].map(|v| v.expect("a size"));
-                prop_assert!(!question.passes(&pool, &conditions, sizes), "data passes at {sizes:?}: {question:?}");
+                prop_assert!(!question.passes(sizes), "data passes at {sizes:?}: {question:?}");
+            }
+        }
+    }
+}
+
+/// What a report says that the program demands of sizes and of data.
+fn listed(pool: &mut Pool, report: &Report) -> Vec<Expr> {
+    let guards = report.guards.iter().filter(|guard| guard.kind != ConditionKind::Runtime);
+    let texts = guards.map(|guard| &guard.shown).chain(report.runtime_asserts.iter().map(|a| &a.expr));
+    let named = |text: &String| text.replace("x.shape[0]", SIZES[0]).replace("x.shape[1]", SIZES[1]);
+    texts.map(|text| condition_of(pool, &named(text))).collect()
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// Nothing that is asserted is lost, also where the program records it as the range of a number.
+    #[test]
+    fn what_is_listed_is_what_is_asserted(question in questions()) {
+        let operators = Operators::new();
+        let Some(program) = program(&operators, &question) else { return Ok(()) };
+        let json = write_json(&program).expect("JSON");
+        let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
+        let report = checker.check(None, &operators, &Budget::default()).expect("a report");
+        let mut pool = Pool::new();
+        let listed = listed(&mut pool, &report);
+        let names: Vec<Option<Symbol>> =
+            SIZES.iter().chain(&DATA).map(|name| pool.find_symbol(name)).collect();
+        for [s0, s1] in question.sizes().into_iter().step_by(3) {
+            for (u0, u1) in (-6..12).flat_map(|u0| (-6..12).map(move |u1| (u0, u1))) {
+                count(1);
+                let values = [s0, s1, u0, u1];
+                let value = |s: Symbol| {
+                    let at = names.iter().position(|name| *name == Some(s))?;
+                    Some(Value::Int(Int::from(values[at])))
+                };
+                let mut evaluator = Evaluator::new(&pool, value);
+                let all_listed = listed.iter().all(|&c| evaluator.truth(c) == Ok(true));
+                prop_assert_eq!(
+                    question.holds(&values), all_listed,
+                    "asserted and listed at {:?}: {:?} lists {:?}, {:?}",
+                    values, question, report.runtime_asserts, report.guards
+                );
             }
         }
     }

@@ -8,7 +8,7 @@ mod campaign;
 mod text;
 mod words;
 
-use campaign::{config, count};
+use campaign::{config, count, hold};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
@@ -298,36 +298,32 @@ fn misspelt() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_field_that_nothing_reads_is_an_error_wherever_it_stands() {
-    let mut runner = TestRunner::new(config(1500));
     let places = [
         ("", "id symbols given goal expr guards op args kwargs"),
         ("/symbols/s0", "min max hint"),
         ("/args/0/tensor", "shape dtype stride storage_offset device layout"),
     ];
-    runner
-        .run(&(0..5usize, 0..places.len(), misspelt()), |(which, place, field)| {
-            let (command, mut query) = queries()[which].clone();
-            let (place, known) = places[place];
-            let own = |command: &str| match command {
-                "entail" => "id symbols given goal",
-                "minimize" => "id symbols guards",
-                "infer" => "id op args kwargs symbols",
-                _ => "id symbols given expr",
-            };
-            let known = if place.is_empty() { own(command) } else { known };
-            let object = query.pointer_mut(place).and_then(Json::as_object_mut);
-            prop_assume!(object.is_some() && !known.split(' ').any(|name| name == field));
-            object.expect("an object").insert(field.clone(), json!(1));
-            count(1);
-            let answer =
-                sizewise::cli::answer_line(command, query.to_string().as_bytes()).expect("an answer");
-            let answer: Json = serde_json::from_str(&answer).expect("JSON");
-            let message = answer["error"]["message"].as_str().unwrap_or_default();
-            let near = message.split("the nearest is `").nth(1).and_then(|rest| rest.split('`').next());
-            prop_assert!(near.is_some_and(|near| known.split(' ').any(|name| name == near)), "{answer}");
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
+    hold(1500, &(0..5usize, 0..places.len(), misspelt()), |(which, place, field)| {
+        let (command, mut query) = queries()[which].clone();
+        let (place, known) = places[place];
+        let own = |command: &str| match command {
+            "entail" => "id symbols given goal",
+            "minimize" => "id symbols guards",
+            "infer" => "id op args kwargs symbols",
+            _ => "id symbols given expr",
+        };
+        let known = if place.is_empty() { own(command) } else { known };
+        let object = query.pointer_mut(place).and_then(Json::as_object_mut);
+        prop_assume!(object.is_some() && !known.split(' ').any(|name| name == field));
+        object.expect("an object").insert(field.clone(), json!(1));
+        count(1);
+        let answer = sizewise::cli::answer_line(command, query.to_string().as_bytes()).expect("an answer");
+        let answer: Json = serde_json::from_str(&answer).expect("JSON");
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        let near = message.split("the nearest is `").nth(1).and_then(|rest| rest.split('`').next());
+        prop_assert!(near.is_some_and(|near| known.split(' ').any(|name| name == near)), "{answer}");
+        Ok(())
+    });
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! The law of autocast: in a region, results are what casting the operands by hand and calling the operator gives.
-use crate::campaign::{Tally, config};
+use crate::campaign::{Tally, hold};
+use crate::text_programs;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
-use sizewise::fake::{Operators, Value};
-use sizewise::ir::{Dtype, GraphInput, text};
-use sizewise::propagate::{Interpreter, Mode, recorded};
-use sizewise::spec::Contract;
+use sizewise::fake::Value;
+use sizewise::ir::Dtype;
+use sizewise::propagate::Mode;
 
 /// What is done with operands on the CPU, as torch's documentation has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,51 +161,38 @@ impl Forms {
 fn result(lines: &[String]) -> Result<String, String> {
     let inputs: Vec<String> =
         DTYPES.iter().enumerate().map(|(x, d)| format!("x{x}: \"{}[4, 4]\"", d.short_name())).collect();
-    let source = format!(
-        "class M(torch.nn.Module):\n    def forward(self, {}):\n        {}\n        return (r,)\n",
-        inputs.join(", "),
-        lines.join("\n        ")
-    );
-    let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let contract = Contract::load(&program).expect("a contract");
-    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-    let mut inputs = Vec::new();
-    for input in program.graph.inputs() {
-        let GraphInput::Value(id) = input else { panic!("a constant") };
-        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-    }
-    let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Evaluate);
-    let values = run.run(inputs).map_err(|stop| format!("{stop:?}"))?;
-    assert!(run.unsupported.is_empty(), "{:?}\n{source}", run.unsupported);
-    let described = |value: &Value| match value {
-        Value::Tensor(t) => format!("{}{:?}{:?}", t.dtype.name(), t.sizes, t.strides),
-        other => other.kind().to_string(),
-    };
-    Ok(values.iter().map(described).collect())
+    let lines: Vec<&str> = lines.iter().map(String::as_str).chain(["return (r,)"]).collect();
+    let source = text_programs::module(&inputs.join(", "), &lines);
+    text_programs::run(&source, Mode::Evaluate, |run, results| {
+        assert!(run.unsupported.is_empty() || results.is_err(), "{:?}\n{source}", run.unsupported);
+        let described = |value: &Value| match value {
+            Value::Tensor(t) => format!("{}{:?}{:?}", t.dtype.name(), t.sizes, t.strides),
+            other => other.kind().to_string(),
+        };
+        let values = results.map_err(|stop| format!("{stop:?}"))?;
+        Ok(values.iter().map(described).collect())
+    })
 }
 
 #[test]
 fn a_region_gives_what_casting_by_hand_gives() {
     let tally = Tally::new("autocast as casts by hand");
-    TestRunner::new(config(200))
-        .run(&prop::collection::vec(part(), 1..5), |parts| {
-            let mut forms = Forms::default();
-            forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
-            for (at, call) in forms.calls.iter().enumerate() {
-                tally.add(1);
-                match (result(&forms.with_regions(at)), result(&call.by_hand)) {
-                    (Ok(in_region), Ok(by_hand)) if !call.refused => {
-                        prop_assert_eq!(in_region, by_hand, "{}", call.in_region);
-                    }
-                    (Ok(_), _) => {
-                        return Err(TestCaseError::fail(format!("to be refused: {}", call.in_region)));
-                    }
-                    (Err(message), Ok(_)) => prop_assert!(call.refused, "{}: {message}", call.in_region),
-                    (Err(_), Err(_)) => {}
+    hold(200, &prop::collection::vec(part(), 1..5), |parts| {
+        let mut forms = Forms::default();
+        forms.write(&parts, Held { enabled: false, dtype: Dtype::Bfloat16 });
+        for (at, call) in forms.calls.iter().enumerate() {
+            tally.add(1);
+            match (result(&forms.with_regions(at)), result(&call.by_hand)) {
+                (Ok(in_region), Ok(by_hand)) if !call.refused => {
+                    prop_assert_eq!(in_region, by_hand, "{}", call.in_region);
                 }
+                (Ok(_), _) => {
+                    return Err(TestCaseError::fail(format!("to be refused: {}", call.in_region)));
+                }
+                (Err(message), Ok(_)) => prop_assert!(call.refused, "{}: {message}", call.in_region),
+                (Err(_), Err(_)) => {}
             }
-            Ok(())
-        })
-        .unwrap();
+        }
+        Ok(())
+    });
 }

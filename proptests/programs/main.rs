@@ -2,6 +2,11 @@
 mod autocast;
 #[path = "../campaign/mod.rs"]
 mod campaign;
+mod contradictions;
+mod mapped;
+mod records;
+#[path = "../../tests/text_programs/mod.rs"]
+mod text_programs;
 
 use campaign::{Tally, config};
 use proptest::prelude::*;

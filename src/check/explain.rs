@@ -10,8 +10,7 @@ use super::summary;
 use crate::decide::{Budget, Facts, Premise, Verdict, decide};
 use crate::expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
-use crate::ir::GraphInput;
-use crate::propagate::{Interpreter, Mode, Step, Stop, constant_value, recorded};
+use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
 use crate::range::ValueRange;
 use crate::report::{Condition, ConditionKind, Explanation};
 use crate::shape_env::{GuardKind, Origin};
@@ -210,14 +209,8 @@ impl Checker {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
-        let mut inputs = Vec::with_capacity(program.graph.inputs().len());
-        for input in program.graph.inputs() {
-            inputs.push(match input {
-                GraphInput::Constant(constant) => constant_value(&mut env, constant),
-                GraphInput::Value(id) => recorded::value(&mut records, &mut env, program.graph.meta(*id))
-                    .map_err(|error| CheckError::Records(error.to_string()))?,
-            });
-        }
+        let mut inputs = recorded::inputs(program, &mut records, &mut env)
+            .map_err(|error| CheckError::Records(error.to_string()))?;
         for input in &contract.inputs {
             let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
                 (&input.kind, inputs.get(input.input.index).cloned())

@@ -2,10 +2,8 @@
 use super::pipeline::CheckError;
 use crate::expr::Expr;
 use crate::fake::{Operators, Tensor, Value};
-use crate::ir::{GraphInput, Program};
-use crate::propagate::{
-    Comparison, Failure, Interpreter, Mismatch, Mode, Named, Step, Stop, constant_value, recorded,
-};
+use crate::ir::Program;
+use crate::propagate::{Comparison, Failure, Interpreter, Mismatch, Mode, Named, Step, Stop, recorded};
 use crate::shape_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
 use crate::spec::Assumptions;
 use std::sync::Arc;
@@ -54,14 +52,8 @@ pub(super) fn propagate<'p>(
     operators: &'p Operators,
 ) -> Result<Run<'p>, CheckError> {
     let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
-    let mut inputs = Vec::with_capacity(program.graph.inputs().len());
-    for input in program.graph.inputs() {
-        inputs.push(match input {
-            GraphInput::Constant(constant) => constant_value(&mut env, constant),
-            GraphInput::Value(id) => recorded::value(&mut records, &mut env, program.graph.meta(*id))
-                .map_err(|error| CheckError::Records(error.to_string()))?,
-        });
-    }
+    let inputs = recorded::inputs(program, &mut records, &mut env)
+        .map_err(|error| CheckError::Records(error.to_string()))?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
     match interpreter.run(inputs) {
         Ok(results) => Ok(Run::new(interpreter, results)),

@@ -5,8 +5,8 @@ use super::rewrite::{Rewriter, with_graph};
 use crate::expr::text::print;
 use crate::expr::{Expr, Pool};
 use crate::fake::{Operators, Tensor, Value};
-use crate::ir::{ExprTable, Graph, GraphInput, Hint, Meta, Program, Size, Sizes, Sym, TensorMeta, ValueId};
-use crate::propagate::{Derived, Interpreter, Mode, Stop, constant_value, recorded};
+use crate::ir::{ExprTable, Graph, Hint, Meta, Program, Size, Sizes, Sym, TensorMeta, ValueId};
+use crate::propagate::{Derived, Interpreter, Mode, Stop, recorded};
 use crate::shape_env::ShapeEnv;
 use crate::spec::Contract;
 use rustc_hash::FxHashMap;
@@ -18,14 +18,8 @@ pub(super) fn run(program: &Program, operators: &Operators) -> Result<Program, P
     let contract = Contract::load(program).map_err(|error| failed(error.to_string()))?;
     let assumptions = contract.assumed();
     let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
-    let mut inputs = Vec::with_capacity(program.graph.inputs().len());
-    for input in program.graph.inputs() {
-        inputs.push(match input {
-            GraphInput::Constant(constant) => constant_value(&mut env, constant),
-            GraphInput::Value(id) => recorded::value(&mut records, &mut env, program.graph.meta(*id))
-                .map_err(|error| failed(error.to_string()))?,
-        });
-    }
+    let inputs =
+        recorded::inputs(program, &mut records, &mut env).map_err(|error| failed(error.to_string()))?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
     interpreter.derived = Some(Vec::new());
     interpreter.run(inputs).map_err(|stop| match stop {

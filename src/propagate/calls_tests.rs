@@ -1,36 +1,24 @@
 //! Repeated calls: they come to what each of them would come to alone.
 use crate::expr::text::print;
-use crate::fake::Operators;
-use crate::ir::{GraphInput, text};
-use crate::propagate::{Comparison, Interpreter, Mode, recorded};
-use crate::spec::Contract;
+use crate::propagate::{Comparison, Mode, text_programs};
 
 type Lines = &'static [&'static str];
 
 /// The records that are wrong or may be, and the nodes that need something of the inputs, when a program with inputs `x: f32[s0, 3]` and `y: f32[s1, 3]` is run.
 fn run(body: &[&str]) -> (Vec<String>, Vec<String>) {
-    let lines: String = body.iter().map(|line| format!("        {line}\n")).collect();
-    let head = "class M(torch.nn.Module):\n    def forward(self, x: \"f32[s0, 3]\", y: \"f32[s1, 3]\"):\n";
-    let program = text::read(&format!("{head}{lines}")).expect("a program");
-    let contract = Contract::load(&program).expect("a contract");
-    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-    let mut inputs = Vec::new();
-    for input in program.graph.inputs() {
-        let GraphInput::Value(id) = input else { panic!("a constant") };
-        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-    }
-    let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Verify);
-    run.run(inputs).expect("a run");
-    assert!(run.failures.is_empty() && run.unsupported.is_empty(), "{:?}{:?}", run.failures, run.unsupported);
-    let mut wrong: Vec<String> =
-        run.mismatches.iter().map(|m| format!("{}: {} not {}", m.value, m.derived, m.recorded)).collect();
-    let show = |e| print::expression(&run.env.pool, e);
-    let open = |c: &Comparison| format!("{}: {} or {}", c.value, show(c.derived), show(c.recorded));
-    wrong.extend(run.comparisons.iter().map(open));
-    let guards = run.env.guards().iter().map(|guard| guard.origin);
-    let needs = guards.chain(run.env.runtime_asserts().iter().map(|assert| assert.origin));
-    (wrong, needs.map(|origin| run.steps[origin.0 as usize].node()).collect())
+    let source = text_programs::module("x: \"f32[s0, 3]\", y: \"f32[s1, 3]\"", body);
+    text_programs::run(&source, Mode::Verify, |run, results| {
+        results.expect("a run");
+        let (failures, unsupported) = (&run.failures, &run.unsupported);
+        assert!(failures.is_empty() && unsupported.is_empty(), "{failures:?}{unsupported:?}");
+        let wrong = run.mismatches.iter().map(|m| format!("{}: {} not {}", m.value, m.derived, m.recorded));
+        let show = |e| print::expression(&run.env.pool, e);
+        let open = |c: &Comparison| format!("{}: {} or {}", c.value, show(c.derived), show(c.recorded));
+        let wrong = wrong.chain(run.comparisons.iter().map(open)).collect();
+        let guards = run.env.guards().iter().map(|guard| guard.origin);
+        let needs = guards.chain(run.env.runtime_asserts().iter().map(|assert| assert.origin));
+        (wrong, needs.map(|origin| run.steps[origin.0 as usize].node()).collect())
+    })
 }
 
 #[test]

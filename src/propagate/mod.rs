@@ -15,6 +15,9 @@ mod interpreter;
 pub mod recorded;
 mod results;
 mod step;
+#[cfg(test)]
+#[path = "../../tests/text_programs/mod.rs"]
+mod text_programs;
 mod uses;
 
 pub use element_count::{ELEMENT_COUNT, most_elements};

@@ -1,7 +1,8 @@
 //! Recorded values as values of fake kernels.
+use super::interpreter::constant_value;
 use crate::expr::Expr;
 use crate::fake::{Sizes, Tensor, Value};
-use crate::ir::{Meta, TensorMeta};
+use crate::ir::{GraphInput, Meta, Program, TensorMeta};
 use crate::shape_env::{RecordedError, Records, ShapeEnv};
 
 /// A recorded tensor.
@@ -29,4 +30,20 @@ pub fn value(records: &mut Records, env: &mut ShapeEnv, meta: &Meta) -> Result<V
         Meta::SymBool(v) => Value::Bool(records.truth(env, *v)?),
         Meta::CustomObj(_) | Meta::Token | Meta::Unknown => Value::Opaque,
     })
+}
+
+/// Values for the inputs of a program's graph, as it records them.
+///
+/// # Errors
+/// When an expression cannot be read.
+pub fn inputs(
+    program: &Program,
+    records: &mut Records,
+    env: &mut ShapeEnv,
+) -> Result<Vec<Value>, RecordedError> {
+    let of = |input: &GraphInput| match input {
+        GraphInput::Constant(constant) => Ok(constant_value(env, constant)),
+        GraphInput::Value(id) => value(records, env, program.graph.meta(*id)),
+    };
+    program.graph.inputs().iter().map(of).collect()
 }

@@ -355,10 +355,11 @@ impl<'p> Binder<'_, 'p> {
 
     /// Demands the program's ranges and guards, or assumes those that concern free symbols alone.
     fn demand_contract(&mut self) {
+        let of_inputs = self.contract.input_symbols();
         for (e, bounds) in &self.contract.ranges {
             let symbols = self.env.pool.free_symbols(&[*e]);
             // Unbacked symbols are met on the way, not at the inputs.
-            if symbols.is_empty() || !symbols.iter().all(|s| self.contract.hints.contains_key(s)) {
+            if symbols.is_empty() || !symbols.iter().all(|s| of_inputs.contains(s)) {
                 continue;
             }
             let free = symbols.iter().all(|s| !self.bound.contains(s));

@@ -182,10 +182,11 @@ impl<'p> Contract<'p> {
     /// The assumptions under the program's own contract: ranges and guards hold.
     pub fn assumed(&self) -> Assumptions<'p> {
         let mut env = self.declared(|symbol| range(self.bounds(symbol)));
+        let of_inputs = self.input_symbols();
         for (e, bounds) in &self.ranges {
             // A symbol was declared with its range, unless that holds nothing.
             let symbol = env.pool.as_symbol(*e);
-            let holds_nothing = |s| bounds.is_empty() && self.hints.contains_key(&s);
+            let holds_nothing = |s| bounds.is_empty() && of_inputs.contains(&s);
             if symbol.is_none_or(holds_nothing) {
                 for condition in bound_conditions(&mut env, *e, *bounds) {
                     env.assume(condition);

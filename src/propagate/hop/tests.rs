@@ -1,9 +1,6 @@
 //! Higher-order operators on programs as text: what is needed of the inputs, what fails, what comes out.
 use crate::expr::text::print;
-use crate::fake::Operators;
-use crate::ir::{GraphInput, text};
-use crate::propagate::{Interpreter, Mode, recorded};
-use crate::spec::Contract;
+use crate::propagate::{Mismatch, Mode, text_programs};
 
 /// What a run comes to.
 #[derive(Debug, Default, PartialEq)]
@@ -16,38 +13,28 @@ struct Found {
 
 /// Runs a program given by its forward's parameters and body, and its graphs.
 fn run(parameters: &str, body: &[&str], graphs: &[(&str, &str, &[&str])]) -> Found {
-    let mut source = format!("class M(torch.nn.Module):\n    def forward(self, {parameters}):\n");
-    for (name, ..) in graphs {
-        source.push_str(&format!("        {name} = self.{name}\n"));
-    }
-    body.iter().for_each(|line| source.push_str(&format!("        {line}\n")));
+    let loaded = graphs.iter().map(|(name, ..)| format!("{name} = self.{name}"));
+    let lines: Vec<String> = loaded.chain(body.iter().map(|line| line.to_string())).collect();
+    let mut source = text_programs::module(parameters, &lines);
     for (name, parameters, body) in graphs {
         source.push_str(&format!("\n    class {name}(torch.nn.Module):\n"));
         source.push_str(&format!("        def forward(self, {parameters}):\n"));
         body.iter().for_each(|line| source.push_str(&format!("            {line}\n")));
     }
-    let program = text::read(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let contract = Contract::load(&program).expect("a contract");
-    let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
-    let mut inputs = Vec::new();
-    for input in program.graph.inputs() {
-        let GraphInput::Value(id) = input else { panic!("a constant") };
-        inputs.push(recorded::value(&mut records, &mut env, program.graph.meta(*id)).expect("a value"));
-    }
-    let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, Mode::Verify);
-    run.run(inputs).expect("a run");
-    let mut found = Found::default();
-    let pool = &run.env.pool;
-    let guards = run.env.guards().iter().map(|guard| guard.condition);
-    for condition in guards.chain(run.env.runtime_asserts().iter().map(|assert| assert.condition)) {
-        found.needs.push(print::expression(pool, condition));
-    }
-    found.wrong.extend(run.failures.iter().map(|failure| failure.message.clone()));
-    found.wrong.extend(run.unsupported.iter().map(|(_, reason)| reason.clone()));
-    let mismatch = |m: &crate::propagate::Mismatch| format!("{}: {} not {}", m.value, m.derived, m.recorded);
-    found.wrong.extend(run.mismatches.iter().map(mismatch));
-    found
+    text_programs::run(&source, Mode::Verify, |run, results| {
+        results.expect("a run");
+        let mut found = Found::default();
+        let pool = &run.env.pool;
+        let guards = run.env.guards().iter().map(|guard| guard.condition);
+        for condition in guards.chain(run.env.runtime_asserts().iter().map(|assert| assert.condition)) {
+            found.needs.push(print::expression(pool, condition));
+        }
+        found.wrong.extend(run.failures.iter().map(|failure| failure.message.clone()));
+        found.wrong.extend(run.unsupported.iter().map(|(_, reason)| reason.clone()));
+        let mismatch = |m: &Mismatch| format!("{}: {} not {}", m.value, m.derived, m.recorded);
+        found.wrong.extend(run.mismatches.iter().map(mismatch));
+        found
+    })
 }
 
 fn fine() -> Found {
