@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use sizewise::decide::Budget;
 use sizewise::expr::{Func, Int, Value, evaluate_call};
 use sizewise::query;
-use tree::{Condition, SYMBOLS};
+use tree::{Condition, INTEGERS, Number, SYMBOLS};
 
 /// Symbols with their ranges, assumptions and a goal.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ struct Query {
 
 fn queries() -> impl Strategy<Value = Query> {
     let range = (prop_oneof![(-3..5i64).prop_map(BigInt::from), tree::integer(300)], 0..7u32);
-    let given = prop::collection::vec(tree::condition(), 0..3);
-    (prop::collection::vec(range, SYMBOLS.len()), given, tree::condition())
+    let given = prop::collection::vec(tree::condition(false), 0..3);
+    (prop::collection::vec(range, INTEGERS), given, tree::condition(false))
         .prop_map(|(ranges, given, goal)| Query { ranges, given, goal })
 }
 
@@ -48,13 +48,38 @@ impl Query {
             points = points.into_iter().flat_map(longer).collect();
         }
         count(points.len());
-        let truth = |point: &Vec<BigInt>| {
-            let goal = self.goal.value(point).ok();
-            let given = self.given.iter().map(|c| c.value(point).ok()).collect::<Option<Vec<bool>>>()?;
-            goal.filter(|_| given.into_iter().all(|holds| holds))
-        };
-        points.into_iter().filter_map(|p| truth(&p).map(|t| (p, t))).collect()
+        let numbers = |p: &Vec<BigInt>| p.iter().cloned().map(Number::Int).collect::<Vec<Number>>();
+        points
+            .into_iter()
+            .filter_map(|p| truth(&self.given, &self.goal, &numbers(&p)).map(|t| (p, t)))
+            .collect()
     }
+}
+
+/// The truth of a goal where the assumptions hold and everything has a value.
+fn truth(given: &[Condition], goal: &Condition, point: &[Number]) -> Option<bool> {
+    let goal = goal.value(point).ok();
+    let given = given.iter().map(|c| c.value(point).ok()).collect::<Option<Vec<bool>>>()?;
+    goal.filter(|_| given.into_iter().all(|holds| holds))
+}
+
+/// Values of all symbols, of which the last is a double that may be any.
+fn points() -> impl Strategy<Value = Vec<Vec<Number>>> {
+    let integer = || prop_oneof![(-5..9i64).prop_map(BigInt::from), tree::integer(70)].prop_map(Number::Int);
+    let double = prop_oneof![(-9..9i32).prop_map(|n| f64::from(n) / 2.0), tree::double()]
+        .prop_filter("finite", |x| x.is_finite())
+        .prop_map(Number::Float);
+    let point = (integer(), integer(), double).prop_map(|(a, b, c)| vec![a, b, c]);
+    prop::collection::vec(point, 60)
+}
+
+/// What a question is answered.
+fn answered(request: &Json) -> Json {
+    let request = request.as_object().expect("an object");
+    let mut question =
+        query::entail::Question::read(request).unwrap_or_else(|r| panic!("{r:?} of {request:?}"));
+    let settled = question.decide(&Budget::default());
+    question.reply(&settled).into()
 }
 
 proptest! {
@@ -79,11 +104,31 @@ proptest! {
             }
             Some("refuted") => {
                 let witness: Option<Vec<BigInt>> =
-                    SYMBOLS.iter().map(|s| answer["witness"][*s].to_string().parse().ok()).collect();
+                    SYMBOLS[..INTEGERS].iter().map(|s| answer["witness"][*s].to_string().parse().ok()).collect();
                 let fails = models.iter().any(|(p, goal)| !goal && Some(p) == witness.as_ref());
                 prop_assert!(fails, "the witness of {} does not replay", what());
             }
             Some("inconsistent") => prop_assert!(models.is_empty(), "{} though {:?}", what(), models.first()),
+            _ => {}
+        }
+    }
+
+    /// Where there is too much to enumerate, rules and ranges decide.
+    #[test]
+    fn what_is_proved_of_doubles_and_of_all_integers_holds_wherever_it_is_tried(
+        given in prop::collection::vec(tree::condition(true), 0..3), goal in tree::condition(true), points in points(),
+    ) {
+        let texts: Vec<String> = given.iter().map(Condition::text).collect();
+        let unbounded: serde_json::Map<String, Json> =
+            SYMBOLS.iter().map(|name| (name.to_string(), json!({}))).collect();
+        let request = json!({"symbols": unbounded, "given": texts, "goal": goal.text()});
+        let answer = answered(&request);
+        count(points.len());
+        let tried = points.iter().find_map(|p| Some((p, truth(&given, &goal, p)?)));
+        let failing = points.iter().find(|p| truth(&given, &goal, p) == Some(false));
+        match answer["verdict"].as_str() {
+            Some("implied") => prop_assert!(failing.is_none(), "{request} is {answer}, and fails at {failing:?}"),
+            Some("inconsistent") => prop_assert!(tried.is_none(), "{request} is {answer}, though {tried:?}"),
             _ => {}
         }
     }

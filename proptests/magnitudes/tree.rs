@@ -6,8 +6,10 @@ use num_traits::{Signed, ToPrimitive, Zero};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
-/// The names of the symbols.
-pub const SYMBOLS: [&str; 2] = ["s0", "s1"];
+/// The names of the symbols: integers, and then a double.
+pub const SYMBOLS: [&str; 3] = ["s0", "s1", "zf0"];
+/// How many of them are integers.
+pub const INTEGERS: usize = 2;
 
 /// A number of Python.
 #[derive(Clone, Debug)]
@@ -23,6 +25,7 @@ pub enum Tree {
     Float(f64),
     Symbol(usize),
     Call(&'static str, Vec<Tree>),
+    Where(Box<Condition>, Box<Tree>, Box<Tree>),
 }
 
 /// A condition as it was written.
@@ -121,12 +124,16 @@ fn whole(name: &str, x: &BigRational) -> BigInt {
 
 impl Tree {
     /// What Python makes of it, every operand being evaluated.
-    pub fn value(&self, at: &[BigInt]) -> Value<Number> {
+    pub fn value(&self, at: &[Number]) -> Value<Number> {
         let (name, args) = match self {
             Tree::Int(v) => return Ok(Number::Int(v.clone())),
             Tree::Float(x) => return Ok(Number::Float(*x)),
-            Tree::Symbol(i) => return Ok(Number::Int(at[*i].clone())),
+            Tree::Symbol(i) => return Ok(at[*i].clone()),
             Tree::Call(name, args) => (*name, args),
+            Tree::Where(condition, then, other) => {
+                let (then, other) = (then.value(at)?, other.value(at)?);
+                return Ok(if condition.value(at)? { then } else { other });
+            }
         };
         let args = args.iter().map(|a| a.value(at)).collect::<Value<Vec<Number>>>()?;
         match args.as_slice() {
@@ -142,6 +149,7 @@ impl Tree {
             Tree::Float(x) if x.is_infinite() => if *x > 0.0 { "1e999" } else { "(-1e999)" }.to_string(),
             Tree::Float(x) => format!("{x:?}"),
             Tree::Symbol(i) => SYMBOLS[*i].to_string(),
+            Tree::Where(c, a, b) => format!("Where({}, {}, {})", c.text(), a.text(), b.text()),
             Tree::Call(name, args) => {
                 let args: Vec<String> = args.iter().map(Tree::text).collect();
                 match (name.chars().next().is_some_and(char::is_alphabetic), args.as_slice()) {
@@ -241,7 +249,7 @@ fn binary(name: &str, a: &Number, b: &Number) -> Value<Number> {
 }
 
 impl Condition {
-    pub fn value(&self, at: &[BigInt]) -> Value<bool> {
+    pub fn value(&self, at: &[Number]) -> Value<bool> {
         let all = |parts: &[Condition]| parts.iter().map(|p| p.value(at)).collect::<Value<Vec<bool>>>();
         Ok(match self {
             Condition::Compare(op, a, b) => {
@@ -314,12 +322,16 @@ pub fn double() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// An expression; of the second sort it is a double.
-fn trees() -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
-    let symbol = || (0..SYMBOLS.len()).prop_map(Tree::Symbol);
+/// An expression; of the second sort it is a double. With `doubles` there is a symbol that is one, and choices between doubles.
+fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
+    let symbol = || (0..INTEGERS).prop_map(Tree::Symbol);
     let int_leaf = prop_oneof![4 => symbol(), 2 => (-5..9i64).prop_map(|v| Tree::Int(v.into())), 1 => integer(300).prop_map(Tree::Int)];
     let float_leaf = prop_oneof![3 => symbol().prop_map(|s| Tree::Call("ToFloat", vec![s])), 3 => double().prop_map(Tree::Float)];
-    let (mut ints, mut floats) = (int_leaf.boxed(), float_leaf.boxed());
+    let float_leaf = match doubles {
+        true => prop_oneof![1 => float_leaf, 1 => Just(Tree::Symbol(INTEGERS))].boxed(),
+        false => float_leaf.boxed(),
+    };
+    let (mut ints, mut floats) = (int_leaf.boxed(), float_leaf);
     for _ in 0..2 {
         let (i, f) = (ints.clone(), floats.clone());
         let call1 = |names: &[&'static str], a: BoxedStrategy<Tree>| {
@@ -350,16 +362,26 @@ fn trees() -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
             1 => call1(&["-", "Abs", "TruncToFloat", "OpaqueUnaryFn_sqrt"], f.clone()),
             1 => call2(&["Min", "Max"], f.clone(), either),
             1 => call2(&["RoundDecimal"], f.clone(), digits),
-            1 => call2(&["FloatPow"], f, exponent),
+            1 => call2(&["FloatPow"], f.clone(), exponent),
+            if doubles { 2 } else { 0 } => choice(ints.clone(), f),
         ]
         .boxed();
     }
     (ints, floats)
 }
 
-/// A condition on integers, doubles, or both.
-pub fn condition() -> BoxedStrategy<Condition> {
-    let (ints, floats) = trees();
+/// One of two doubles.
+fn choice(ints: BoxedStrategy<Tree>, doubles: BoxedStrategy<Tree>) -> BoxedStrategy<Tree> {
+    let condition = (prop::sample::select(vec!["==", ">", "<="]), ints, -5..9i64)
+        .prop_map(|(op, a, b)| Box::new(Condition::Compare(op, a, Tree::Int(b.into()))));
+    (condition, doubles.clone(), doubles)
+        .prop_map(|(c, a, b)| Tree::Where(c, Box::new(a), Box::new(b)))
+        .boxed()
+}
+
+/// A condition on integers, doubles, or both; see [`trees`].
+pub fn condition(doubles: bool) -> BoxedStrategy<Condition> {
+    let (ints, floats) = trees(doubles);
     let op = || prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
     let compare = |a: BoxedStrategy<Tree>, b: BoxedStrategy<Tree>| {
         (op(), a, b).prop_map(|(op, a, b)| Condition::Compare(op, a, b)).boxed()
