@@ -1,9 +1,9 @@
 //! `sizewise pass` and `sizewise lower`: programs made of programs.
 use super::args::OperatorFiles;
+use super::programs::Loaded;
 use super::{files, operators, programs};
 use crate::escape;
 use crate::ir::Program;
-use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
 use crate::pass::{Pass, PassError, Pipeline};
 use clap::{Args, ValueEnum};
@@ -78,12 +78,13 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
         Ok(operators) => operators,
         Err(message) => return refuse(&message, 2),
     };
-    let program = match programs::load(program) {
-        Ok(program) => program,
+    let loaded = Loaded::open(program).and_then(|loaded| Ok((loaded.load()?, loaded)));
+    let (program, loaded) = match loaded {
+        Ok(loaded) => loaded,
         Err(message) => return refuse(&message, 3),
     };
     match pipeline.run(&program, &operators) {
-        Ok(made) => match write(&made, output) {
+        Ok(made) => match write(&made, &loaded, output) {
             Ok(()) => ExitCode::SUCCESS,
             Err(message) => refuse(&message, 3),
         },
@@ -103,10 +104,9 @@ fn refuse(message: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-fn write(program: &Program, output: Option<&Path>) -> Result<(), String> {
+fn write(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<(), String> {
     if output.is_some_and(|path| path.extension().is_some_and(|extension| extension == "pt2")) {
-        let archive = pt2::write(program).map_err(|error| error.to_string())?;
-        return files::write_bytes(output, &archive);
+        return programs::write_archive(program, from, output);
     }
     files::write(output, &text::write_readable(program, Detail::Full))
 }
