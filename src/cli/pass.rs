@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub struct PassOptions {
     /// The exported program: a .pt2 file or a text form, or - for standard input.
     pub program: PathBuf,
-    /// The passes, in order: dce, cse, fold, derive, assert. After each one the program is verified.
+    /// The passes, in order: dce, cse, fold, derive, assert, functionalize. After each one the program is verified.
     #[arg(long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass)]
     pub run: Vec<String>,
     /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
@@ -95,6 +95,7 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
             }
             ExitCode::from(1)
         }
+        Err(error @ PassError::Left { .. }) => refuse(&error.to_string(), 1),
         Err(error) => refuse(&error.to_string(), 3),
     }
 }
