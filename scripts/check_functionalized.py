@@ -19,7 +19,7 @@ from mutating_programs import CASES
 
 def outcome(program, args):
     """Outputs, inputs and states of two runs."""
-    module = program.module()
+    module = program.module().requires_grad_(False)
     args = copy.deepcopy(args)
     results = []
     for seed in (1, 2):

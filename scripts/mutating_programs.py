@@ -453,11 +453,9 @@ def dropout_eval(self, a):
 
 @case(x(3, 4))
 def random_in_place(self, a):
-    b = torch.empty(3, 4)
-    b.uniform_(0, 1)
-    c = a.clone().bernoulli_(0.5)
-    d = torch.empty(3).normal_(1, 2)
-    return b, c, d
+    b = a.clone().bernoulli_(0.5)
+    c = torch.empty(3).normal_(1, 2)
+    return b, c
 
 
 @case(x(4, 3), buffers={"state": (3,)}, shapes=({0: batch},))
@@ -469,7 +467,7 @@ def dynamic_batch(self, a):
     return b
 
 
-@case(x(4, 3), shapes=({0: batch},))
+@case(x(4, 3), shapes=({0: Dim("rows", min=3, max=64)},))
 def dynamic_slices(self, a):
     b = a.clone()
     b[1:] = a[:-1]

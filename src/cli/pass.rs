@@ -66,10 +66,14 @@ pub fn run(options: &PassOptions) -> ExitCode {
     finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
 }
 
+/// The way from a training program to the Edge dialect. A program that is functional already passes the first step as it is.
+const LOWERING: &[&str] = &["functionalize", "edge"];
+
 /// Runs `lower`.
 pub fn lower(options: &LowerOptions) -> ExitCode {
     let Dialect::Edge = options.to;
-    let pipeline = Pass::find("edge").map_or_else(Pipeline::new, |pass| Pipeline::new().then(pass));
+    let passes = LOWERING.iter().filter_map(|name| Pass::find(name));
+    let pipeline = passes.fold(Pipeline::new(), Pipeline::then);
     finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
 }
 

@@ -135,7 +135,9 @@ impl Aliases {
         for view in stale.into_iter().rev() {
             let View { memory, of, item, .. } = &self.views[view.0];
             let (memory, item) = (*memory, *item);
-            let Some((parent, step)) = of.as_ref().map(|(parent, step)| (*parent, Rc::clone(step))) else { continue };
+            let Some((parent, step)) = of.as_ref().map(|(parent, step)| (*parent, Rc::clone(step))) else {
+                continue;
+            };
             let writes = self.memories[memory].writes;
             let key = (Rc::as_ptr(&step), parent);
             let made = match self.remade.get(&key) {

@@ -1,8 +1,8 @@
 //! The walk over a graph's nodes: what each call reads, writes and gives.
 use super::aliases::{Aliases, Step, TensorId};
-use super::emitter::{Emitter, Made, Results};
+use super::emitter::{Emitter, Made, Pairs, Results};
 use super::functional::{self, Functional, Returned};
-use super::{NAME, silent, sharing};
+use super::{NAME, sharing, silent};
 use crate::ir::schema::{Schema, SchemaTable, Tags};
 use crate::ir::{Argument, Graph, Input, Meta, Node, Operand, Output, PassedAs, TargetKind, ValueId};
 use crate::pass::pipeline::PassError;
@@ -102,7 +102,10 @@ impl Functionalizer<'_, '_> {
         let op = node.target.to_string();
         let operators = self.emitter.shapes.operators;
         let Some(schema) = functional::schema(&op, operators) else {
-            return Err(left(node, "its schema is not known"));
+            return match silent::out(self, frame, node)? {
+                Some(()) => Ok(()),
+                None => Err(left(node, "its schema is not known")),
+            };
         };
         let named = with_names(node, schema);
         let node = named.as_ref().unwrap_or(node);
@@ -127,7 +130,7 @@ impl Functionalizer<'_, '_> {
     }
 
     /// Gives old values their new ones, each tensor a memory of its own.
-    pub fn define(&mut self, frame: &mut Frame<'_>, pairs: Vec<(ValueId, ValueId)>) {
+    pub fn define(&mut self, frame: &mut Frame<'_>, pairs: Pairs) {
         for (old, new) in pairs {
             let slot = match frame.graph.meta(old) {
                 Meta::Tensor(_) => Slot::Tensor(self.aliases.own(new)),
@@ -263,7 +266,8 @@ impl Functionalizer<'_, '_> {
                 None => continue,
             };
             let Some(arg) = arg else { return Err(left(node, "a default has no form as an argument")) };
-            let all = inputs.len() == form.schema.args.iter().position(|other| other.name == spec.name).unwrap_or(0);
+            let all = inputs.len()
+                == form.schema.args.iter().position(|other| other.name == spec.name).unwrap_or(0);
             let passed_as = if spec.kw_only || !all { PassedAs::Keyword } else { PassedAs::Positional };
             inputs.push(Input { name: spec.name.as_str().into(), arg, passed_as });
         }
@@ -323,7 +327,8 @@ impl Functionalizer<'_, '_> {
     /// Writes a tensor, in the tensor's own dtype.
     pub fn write(&mut self, tensor: TensorId, new: ValueId, node: &Node) -> Done {
         let old = self.aliases.value(tensor, &mut self.emitter)?;
-        let (Meta::Tensor(before), Meta::Tensor(after)) = (self.emitter.meta(old), self.emitter.meta(new)) else {
+        let (Meta::Tensor(before), Meta::Tensor(after)) = (self.emitter.meta(old), self.emitter.meta(new))
+        else {
             return Err(left(node, "what it writes is no tensor"));
         };
         if before.sizes.len() != after.sizes.len() {

@@ -3,7 +3,8 @@ use super::NAME;
 use crate::expr::Expr;
 use crate::fake::{Cx, Operators, Tensor, Value, bind};
 use crate::ir::{
-    Argument, Constant, ExprTable, Graph, GraphBuilder, Input, Meta, Node, Output, Provenance, Target, ValueId,
+    Argument, Constant, ExprTable, Graph, GraphBuilder, Input, Meta, Node, Output, Provenance, Target,
+    ValueId,
 };
 use crate::pass::derive::{float, size, tensor_meta, truth};
 use crate::pass::pipeline::PassError;
@@ -31,6 +32,9 @@ pub struct Made {
     pub base: Arc<str>,
     pub expected: Meta,
 }
+
+/// Old values with what they are now.
+pub type Pairs = Vec<(ValueId, ValueId)>;
 
 /// What a new node gives.
 #[derive(Clone)]
@@ -116,7 +120,7 @@ impl<'s, 'p> Emitter<'s, 'p> {
         node: &Node,
         inputs: Vec<Input>,
         own_names: bool,
-    ) -> Result<Vec<(ValueId, ValueId)>, PassError> {
+    ) -> Result<Pairs, PassError> {
         self.keep_with(old, node, inputs, own_names, &[]).map(|(pairs, _)| pairs)
     }
 
@@ -128,8 +132,8 @@ impl<'s, 'p> Emitter<'s, 'p> {
         inputs: Vec<Input>,
         own_names: bool,
         more: &[Meta],
-    ) -> Result<(Vec<(ValueId, ValueId)>, Vec<ValueId>), PassError> {
-        let mut pairs = Vec::new();
+    ) -> Result<(Pairs, Vec<ValueId>), PassError> {
+        let mut pairs = Pairs::new();
         let mut value = |this: &mut Self, id: ValueId| {
             let meta = old.meta(id).clone();
             let name = if own_names { old.name(id).clone() } else { this.fresh(old.name(id)) };
@@ -170,7 +174,10 @@ impl<'s, 'p> Emitter<'s, 'p> {
     fn add(&mut self, node: Node) -> Result<(), PassError> {
         self.shapes.nodes += 1;
         if self.shapes.nodes > MAX_NODES {
-            return Err(PassError::failed(NAME, format!("the program becomes larger than {MAX_NODES} nodes")));
+            return Err(PassError::failed(
+                NAME,
+                format!("the program becomes larger than {MAX_NODES} nodes"),
+            ));
         }
         self.builder.node(node).map_err(|error| malformed(&error))
     }

@@ -3,8 +3,8 @@
 //!
 //! Source: torch 2.15, `torchgen/native_function_generation.py`, which makes these forms by the same rules.
 use crate::fake::Operators;
-use crate::ir::Argument;
 use crate::ir::schema::{ArgSpec, DefaultValue, Schema, SchemaTable};
+use crate::ir::{Argument, Node};
 
 /// What a result of the functional form is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +48,14 @@ fn returned(schema: &Schema) -> Vec<Returned> {
 
 /// Which argument of `mutable` each one of `candidate` is; `None` where they do not correspond.
 fn arguments(mutable: &Schema, candidate: &Schema) -> Option<Vec<usize>> {
-    if candidate.args.iter().any(ArgSpec::is_written) || candidate.returns.iter().any(|result| result.alias.is_some()) {
+    if candidate.args.iter().any(ArgSpec::is_written)
+        || candidate.returns.iter().any(|result| result.alias.is_some())
+    {
         return None;
     }
     let with_written: Vec<usize> = (0..mutable.args.len()).collect();
-    let without: Vec<usize> = with_written.iter().copied().filter(|&at| !mutable.args[at].is_written()).collect();
+    let without: Vec<usize> =
+        with_written.iter().copied().filter(|&at| !mutable.args[at].is_written()).collect();
     [with_written, without].into_iter().find(|kept| {
         kept.len() == candidate.args.len()
             && kept.iter().zip(&candidate.args).all(|(&at, argument)| {
@@ -89,6 +92,40 @@ pub fn of(schema: &Schema) -> Option<Functional> {
     found
 }
 
+/// The functional form of an overload that writes its result into given tensors (`add.out`), which the table of schemas does not have: the
+/// arguments are those of another overload, and so many more as that one has results.
+pub fn of_out(node: &Node) -> Option<&'static Schema> {
+    let (namespace, op, overload) = node.target.op()?;
+    if overload != "out" && !overload.ends_with("_out") {
+        return None;
+    }
+    let overloads = SchemaTable::global().overloads_of(namespace, op);
+    overloads.iter().filter_map(|overload| overload.schema().ok()).find(|candidate| {
+        let given = |argument: &ArgSpec| node.argument(&argument.name);
+        let fits = |argument: &ArgSpec| match given(argument) {
+            Some(value) => {
+                argument.ty.holds_tensors() == holds_tensors(value) || matches!(value, Argument::None)
+            }
+            None => !argument.is_required(),
+        };
+        let more = node.inputs.iter().filter(|input| candidate.arg_index(&input.name).is_none());
+        !candidate.mutable
+            && candidate.returns.iter().all(|result| result.alias.is_none())
+            && candidate.args.iter().all(fits)
+            && more.count() == candidate.returns.len()
+    })
+}
+
+fn holds_tensors(argument: &Argument) -> bool {
+    matches!(
+        argument,
+        Argument::Tensor(_)
+            | Argument::Tensors(_)
+            | Argument::OptionalTensor(_)
+            | Argument::OptionalTensors(_)
+    )
+}
+
 /// The functional view that a write of sizes and strides amounts to: `transpose` of `transpose_`.
 pub fn view_of(schema: &Schema) -> Option<&'static Schema> {
     let base = schema.name.strip_suffix('_')?;
@@ -102,10 +139,14 @@ pub fn view_of(schema: &Schema) -> Option<&'static Schema> {
 
 /// The operator that writes a view into the tensor that was viewed: `select_scatter` of `select`.
 pub fn scatter_of(schema: &Schema) -> Option<&'static Schema> {
-    let overloads = SchemaTable::global().overloads_of(&schema.namespace, &format!("{}_scatter", schema.name));
+    let overloads =
+        SchemaTable::global().overloads_of(&schema.namespace, &format!("{}_scatter", schema.name));
     overloads.iter().filter_map(|overload| overload.schema().ok()).find(|candidate| {
         candidate.args.len() == schema.args.len() + 1
-            && candidate.args[2..].iter().zip(&schema.args[1..]).all(|(a, b)| a.name == b.name && a.ty == b.ty)
+            && candidate.args[2..]
+                .iter()
+                .zip(&schema.args[1..])
+                .all(|(a, b)| a.name == b.name && a.ty == b.ty)
     })
 }
 
@@ -150,7 +191,6 @@ mod tests {
             ("aten.zero_.default", "aten.zero.default", &[Written(0)]),
             ("aten.normal_.default", "aten.normal_functional.default", &[Written(0)]),
             ("aten.bernoulli_.float", "aten.bernoulli.p", &[Written(0)]),
-            ("aten.add.out", "aten.add.Tensor", &[Written(3)]),
             ("aten._foreach_add_.Scalar", "aten._foreach_add.Scalar", &[Written(0)]),
             ("aten.dropout_.default", "aten.dropout.default", &[Written(0)]),
             (

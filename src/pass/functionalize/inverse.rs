@@ -10,13 +10,35 @@ use crate::pass::pipeline::PassError;
 
 /// Views of all elements in their order, under other sizes.
 const RESHAPING: &[&str] = &[
-    "view", "_unsafe_view", "reshape", "reshape_as", "view_as", "_reshape_alias", "flatten", "unflatten", "ravel",
-    "squeeze", "unsqueeze", "atleast_1d", "atleast_2d", "atleast_3d",
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "reshape_as",
+    "view_as",
+    "_reshape_alias",
+    "flatten",
+    "unflatten",
+    "ravel",
+    "squeeze",
+    "unsqueeze",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
 ];
 
 /// Views that put dimensions into another order.
 const PERMUTING: &[&str] = &[
-    "permute", "transpose", "t", "numpy_T", "mT", "mH", "matrix_H", "adjoint", "movedim", "moveaxis", "swapaxes",
+    "permute",
+    "transpose",
+    "t",
+    "numpy_T",
+    "mT",
+    "mH",
+    "matrix_H",
+    "adjoint",
+    "movedim",
+    "moveaxis",
+    "swapaxes",
     "swapdims",
 ];
 
@@ -26,7 +48,13 @@ const PROBES: [i64; 10] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29];
 type Written = Result<ValueId, PassError>;
 
 /// The value of what is viewed, `whole` before, after its view was given the value `new`.
-pub fn written(step: &Step, item: usize, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+pub fn written(
+    step: &Step,
+    item: usize,
+    whole: ValueId,
+    new: ValueId,
+    emitter: &mut Emitter<'_, '_>,
+) -> Written {
     if step.identity {
         return Ok(new);
     }
@@ -155,7 +183,8 @@ fn reshaped(step: &Step, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_,
             let format = Input { name: "memory_format".into(), arg: format, passed_as: PassedAs::Keyword };
             let made = Made { base: "clone".into(), expected: emitter.meta(new).clone() };
             let inputs = vec![tensor("self", new), format];
-            let ids = emitter.call("aten.clone.default", inputs, Results::Values(vec![made]), &step.provenance)?;
+            let ids =
+                emitter.call("aten.clone.default", inputs, Results::Values(vec![made]), &step.provenance)?;
             ids.first().copied().unwrap_or(new)
         }
         _ => new,
@@ -212,8 +241,13 @@ pub fn in_order(tensor: &Tensor, emitter: &mut Emitter<'_, '_>) -> bool {
 fn permuted(step: &Step, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let Some(like) = emitter.tensor(new).cloned() else { return unknown(step) };
     let Some(sizes) = PROBES.get(..like.sizes.len()) else { return unknown(step) };
-    let rest: Vec<Input> =
-        step.inputs.iter().enumerate().filter(|(at, _)| *at != step.viewed).map(|(_, input)| input.clone()).collect();
+    let rest: Vec<Input> = step
+        .inputs
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != step.viewed)
+        .map(|(_, input)| input.clone())
+        .collect();
     let probed = emitter.probe(&step.op, sizes, &like, &rest);
     let size = |emitter: &mut Emitter<'_, '_>, e: &Expr| emitter.example(*e);
     let found: Option<Vec<i64>> =
@@ -224,5 +258,10 @@ fn permuted(step: &Step, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written
         let Some(at) = found.iter().position(|found| found == size) else { return unknown(step) };
         dims.push(i64::try_from(at).unwrap_or(0));
     }
-    call(step, "aten.permute.default", vec![tensor("self", new), input("dims", Argument::Ints(dims))], emitter)
+    call(
+        step,
+        "aten.permute.default",
+        vec![tensor("self", new), input("dims", Argument::Ints(dims))],
+        emitter,
+    )
 }

@@ -75,6 +75,9 @@ pub fn functionalize(program: &Program, operators: &Operators) -> Result<Program
 }
 
 pub(super) fn run(program: &Program, operators: &Operators) -> Result<Program, PassError> {
+    if program.dialect != Dialect::Training {
+        return Ok(program.clone());
+    }
     let functional = functionalize(program, operators)?;
     // Strides of what follows an operator whose result lies otherwise in memory than what was written.
     Ok(derive::run(&functional, operators).unwrap_or(functional))

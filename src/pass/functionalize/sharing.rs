@@ -18,8 +18,15 @@ pub enum Shares {
 const RESHAPING: &[&str] = &["reshape", "reshape_as", "flatten", "ravel"];
 /// Operators that give what they are given, or a copy of another dtype, device or order in memory.
 const CONVERTING: &[&str] = &[
-    "to", "contiguous", "type_as", "_autocast_to_full_precision", "_autocast_to_reduced_precision", "pin_memory",
-    "resolve_conj", "resolve_neg", "coalesce",
+    "to",
+    "contiguous",
+    "type_as",
+    "_autocast_to_full_precision",
+    "_autocast_to_reduced_precision",
+    "pin_memory",
+    "resolve_conj",
+    "resolve_neg",
+    "coalesce",
 ];
 
 /// What the results of a call that may view share with the tensor that it views.
@@ -39,8 +46,10 @@ pub fn of(node: &Node, before: &Meta, graph: &Graph, emitter: &mut Emitter<'_, '
         return if reshape_views(before, after, emitter) { Shares::Seen } else { Shares::Nothing };
     }
     // Only these are known to leave every element where it is: sizes and strides may agree by chance elsewhere.
-    let stays = matches!(name, "alias" | "detach" | "lift_fresh" | "positive" | "view" | "view_as" | "_unsafe_view");
-    let stays = stays || RESHAPING.contains(&name) || matches!(name, "conj" | "real" | "expand" | "expand_as");
+    let stays =
+        matches!(name, "alias" | "detach" | "lift_fresh" | "positive" | "view" | "view_as" | "_unsafe_view");
+    let stays =
+        stays || RESHAPING.contains(&name) || matches!(name, "conj" | "real" | "expand" | "expand_as");
     if same && stays { Shares::All } else { Shares::Seen }
 }
 

@@ -1,10 +1,12 @@
 //! Operators that write, or give what they are given, without their schema saying so: they are made of other operators, and what they are made of
 //! depends on their arguments.
 use super::calls::{Frame, Functionalizer, Slot, left};
+use super::emitter::{Made, Results};
 use super::functional;
 use crate::ir::schema::{Schema, SchemaTable};
-use crate::ir::{Argument, Input, Node, Target};
+use crate::ir::{Argument, Input, Meta, Node, Target};
 use crate::pass::pipeline::PassError;
+use std::sync::Arc;
 
 /// Calls such an operator; `None` where the node is another, or calls it so that it does neither.
 pub fn call(
@@ -22,7 +24,9 @@ pub fn call(
     };
     let truth = |name: &str| matches!(node.argument(name), Some(Argument::Bool(true)));
     match &*schema.name {
-        "batch_norm" if truth("training") && given("running_mean").is_some() && given("running_var").is_some() => {
+        "batch_norm"
+            if truth("training") && given("running_mean").is_some() && given("running_var").is_some() =>
+        {
             batch_norm(this, frame, node).map(Some)
         }
         "instance_norm" if truth("use_input_stats") && given("running_mean").is_some() => {
@@ -43,8 +47,44 @@ pub fn call(
     }
 }
 
+/// A call that writes its results into given tensors; `None` where the node is none.
+pub fn out(
+    this: &mut Functionalizer<'_, '_>,
+    frame: &mut Frame<'_>,
+    node: &Node,
+) -> Result<Option<()>, PassError> {
+    let Some(form) = functional::of_out(node) else { return Ok(None) };
+    let (given, targets): (Vec<Input>, Vec<Input>) =
+        node.inputs.iter().cloned().partition(|input| form.arg_index(&input.name).is_some());
+    let tensors = targets.iter().map(|input| input.arg.value().and_then(|id| frame.tensor(id)));
+    let Some(tensors) = tensors.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let call = Node { inputs: given, ..node.clone() };
+    let inputs = this.arguments(frame, &call)?;
+    let base: Arc<str> = form.name.as_str().into();
+    let expected = |input: &Input| input.arg.value().map(|id| frame.graph.meta(id).clone());
+    let expected: Vec<Meta> = targets.iter().filter_map(expected).collect();
+    let made = expected.iter().map(|meta| Made { base: base.clone(), expected: meta.clone() }).collect();
+    let op = form.qualified().to_string();
+    let ids = this.emitter.call(&op, inputs, Results::Values(made), &node.provenance)?;
+    for ((tensor, new), meta) in tensors.iter().zip(ids).zip(&expected) {
+        let (Meta::Tensor(target), Meta::Tensor(result)) = (meta, this.emitter.meta(new)) else { continue };
+        if target.sizes != result.sizes {
+            return Err(left(node, "it changes the sizes of what it writes"));
+        }
+        this.write(*tensor, new, node)?;
+    }
+    for (value, tensor) in node.output_values().zip(tensors) {
+        frame.set(value, Slot::Tensor(tensor));
+    }
+    Ok(Some(()))
+}
+
 /// Batch norm in training writes its running statistics: it is called in the form whose schema says so.
-fn batch_norm(this: &mut Functionalizer<'_, '_>, frame: &mut Frame<'_>, node: &Node) -> Result<(), PassError> {
+fn batch_norm(
+    this: &mut Functionalizer<'_, '_>,
+    frame: &mut Frame<'_>,
+    node: &Node,
+) -> Result<(), PassError> {
     const WRITING: &str = "aten._native_batch_norm_legit.default";
     const FUNCTIONAL: &str = "aten._native_batch_norm_legit_functional.default";
     let table = SchemaTable::global();
@@ -59,16 +99,15 @@ fn batch_norm(this: &mut Functionalizer<'_, '_>, frame: &mut Frame<'_>, node: &N
     call.inputs = call.inputs.into_iter().map(optional).collect();
     let given = this.arguments(frame, &call)?;
     let meta = |id| frame.graph.meta(id).clone();
-    let (Some(result), Some(mean)) = (
-        node.output_values().next(),
-        call.argument("running_mean").and_then(Argument::value),
-    ) else {
+    let (Some(result), Some(mean)) =
+        (node.output_values().next(), call.argument("running_mean").and_then(Argument::value))
+    else {
         return Err(left(node, "it has no result"));
     };
     let metas = [meta(result), meta(mean), meta(mean), meta(mean), meta(mean)];
-    let base: std::sync::Arc<str> = form.name.as_str().into();
-    let made = metas.map(|expected| super::emitter::Made { base: base.clone(), expected }).to_vec();
-    let results = super::emitter::Results::Values(made);
+    let base: Arc<str> = form.name.as_str().into();
+    let made = metas.map(|expected| Made { base: base.clone(), expected }).to_vec();
+    let results = Results::Values(made);
     let ids = this.emitter.call(FUNCTIONAL, given, results, &node.provenance)?;
     if let Some(&new) = ids.first() {
         this.define(frame, vec![(result, new)]);
@@ -80,6 +119,5 @@ fn batch_norm(this: &mut Functionalizer<'_, '_>, frame: &mut Frame<'_>, node: &N
             this.write(tensor, new, node)?;
         }
     }
-    debug_assert!(functional::of(schema).is_some());
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Higher-order operators: graphs within are made functional too. What only changes the mode of autograd is put in the place of its call;
 //! a graph that one operator runs once may write its operands, which it then returns.
+use super::aliases::TensorId;
 use super::calls::{Done, Frame, Functionalizer, Slot, left, number};
 use super::{Place, Rewritten, rewrite};
-use super::aliases::TensorId;
 use crate::ir::{Argument, GraphInput, Meta, Node, Subgraph, ValueId};
 use crate::pass::pipeline::PassError;
 use std::sync::Arc;
@@ -57,7 +57,9 @@ impl Functionalizer<'_, '_> {
                 Some(id) => frame.slots.get(id.index()).copied().flatten(),
                 None => number(operand).map(Slot::Other),
             };
-            let Some(slot) = slot else { return Err(left(node, "an operand is neither a tensor nor a number")) };
+            let Some(slot) = slot else {
+                return Err(left(node, "an operand is neither a tensor nor a number"));
+            };
             within.set(*value, slot);
         }
         for inner_node in inner.graph.nodes() {
@@ -76,7 +78,9 @@ impl Functionalizer<'_, '_> {
                 return Err(left(node, "its results are not those of its graph"));
             }
             for (value, slot) in values.into_iter().zip(from) {
-                let Some(slot) = slot else { return Err(left(node, "its graph returns what it has not made")) };
+                let Some(slot) = slot else {
+                    return Err(left(node, "its graph returns what it has not made"));
+                };
                 frame.set(value, slot);
             }
         }
@@ -112,15 +116,18 @@ impl Functionalizer<'_, '_> {
     /// A graph that runs once and writes its operands: it returns them as well, behind its results.
     fn writing_wrapper(&mut self, frame: &mut Frame<'_>, node: &Node, made: Vec<Rewritten>) -> Done {
         let written: Vec<_> = made.iter().flat_map(|made| made.written.clone()).collect();
-        let tensors: Vec<Option<TensorId>> =
-            Self::operands(node).iter().map(|operand| operand.value().and_then(|id| frame.tensor(id))).collect();
+        let tensors: Vec<Option<TensorId>> = Self::operands(node)
+            .iter()
+            .map(|operand| operand.value().and_then(|id| frame.tensor(id)))
+            .collect();
         let mut targets = Vec::with_capacity(written.len());
         for (at, _) in &written {
             let Some(tensor) = tensors.get(*at).copied().flatten() else {
                 return Err(left(node, "its graph writes what is no tensor"));
             };
             let memory = self.aliases.memory(tensor);
-            let others = tensors.iter().enumerate().filter(|(other, _)| other != at).filter_map(|(_, other)| *other);
+            let others =
+                tensors.iter().enumerate().filter(|(other, _)| other != at).filter_map(|(_, other)| *other);
             if others.into_iter().any(|other| self.aliases.memory(other) == memory) {
                 return Err(left(node, "its graph writes an operand that shares memory with another"));
             }

@@ -89,9 +89,12 @@ fn write_entries<W: Write + Seek>(
         Some(source) => source.state()?,
         None => State::nothing(),
     };
-    for (name, content) in
-        [("archive_format", "pt2"), ("archive_version", "0"), ("byteorder", "little"), (".data/version", "6\n")]
-    {
+    for (name, content) in [
+        ("archive_format", "pt2"),
+        ("archive_version", "0"),
+        ("byteorder", "little"),
+        (".data/version", "6\n"),
+    ] {
         writer.entry(name, content)?;
     }
     writer.entry(&format!("models/{MODEL}.json"), &model)?;
@@ -104,7 +107,7 @@ fn write_entries<W: Write + Seek>(
         }
     }
     for entry in &made {
-        writer.entry(entry, "")?;
+        writer.entry(&entry.name, &entry.bytes)?;
     }
     source::write_without_samples(&state, &mut writer)?;
     if let Some(source) = source {
@@ -143,9 +146,10 @@ impl<W: Write + Seek> ArchiveWriter<W> {
     }
 
     /// Writes an entry.
-    fn entry(&mut self, name: &str, content: &str) -> Result<(), WriteError> {
+    fn entry(&mut self, name: &str, content: impl AsRef<[u8]>) -> Result<(), WriteError> {
+        let content = content.as_ref();
         self.begin(name, content.len() as u64)?;
-        let written = self.zip.write_all(content.as_bytes());
+        let written = self.zip.write_all(content);
         written.map_err(|error| WriteError::new(format!("`{name}`"), error.to_string()))
     }
 }

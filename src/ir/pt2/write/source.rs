@@ -90,19 +90,25 @@ impl<'a> Source<'a> {
         model: Option<&str>,
         limits: &Limits,
     ) -> Result<Source<'a>, WriteError> {
-        let unreadable = |error: &dyn std::fmt::Display| WriteError::new("the source archive", error.to_string());
+        let unreadable =
+            |error: &dyn std::fmt::Display| WriteError::new("the source archive", error.to_string());
         let bytes = reader.seek(SeekFrom::End(0)).map_err(|error| unreadable(&error))?;
         let reader: Box<dyn ReadSeek + 'a> = Box::new(reader);
         let config = Config { archive_offset: ArchiveOffset::Known(0) };
         let archive = ZipArchive::with_config(config, reader).map_err(|error| unreadable(&error))?;
         if archive.len() > limits.entries {
-            return Err(unreadable(&format!("{} entries; at most {} are allowed", archive.len(), limits.entries)));
+            return Err(unreadable(&format!(
+                "{} entries; at most {} are allowed",
+                archive.len(),
+                limits.entries
+            )));
         }
         let names: Vec<String> = names(&archive);
         let layout = match names.iter().find_map(|name| name.strip_suffix("archive_format")) {
             Some(root) if root.ends_with('/') => {
                 let folder = format!("{root}models/");
-                let models = names.iter().filter_map(|name| name.strip_prefix(&folder)?.strip_suffix(".json"));
+                let models =
+                    names.iter().filter_map(|name| name.strip_prefix(&folder)?.strip_suffix(".json"));
                 let mut models: Vec<&str> = models.filter(|name| !name.contains('/')).collect();
                 models.sort_by_key(|name| *name != model.unwrap_or(MODEL));
                 let found = models.first().filter(|name| model.is_none_or(|model| **name == model));

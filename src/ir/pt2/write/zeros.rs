@@ -6,8 +6,14 @@ use super::graph::GraphWriter;
 use super::source::{Payloads, State};
 use crate::ir::{ExprTable, Hint, InputSpec, Meta, Program, Sizes, Sym, TensorMeta, ValueId};
 
+/// An entry of the archive.
+pub(super) struct Entry {
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
 /// Adds every state of the signature that the lists have not, and gives the entries that are to be written, empty, for them.
-pub(super) fn make(program: &Program, state: &mut State) -> Vec<String> {
+pub(super) fn make(program: &Program, state: &mut State) -> Vec<Entry> {
     let mut made = Vec::new();
     let State { weights, constants, .. } = state;
     for spec in &program.signature.inputs {
@@ -15,7 +21,8 @@ pub(super) fn make(program: &Program, state: &mut State) -> Vec<String> {
             InputSpec::Parameter { value, fqn } | InputSpec::Buffer { value, fqn, persistent: true } => {
                 (&mut *weights, "weights", "weight", *value, fqn)
             }
-            InputSpec::Buffer { value, fqn, persistent: false } | InputSpec::TensorConstant { value, fqn } => {
+            InputSpec::Buffer { value, fqn, persistent: false }
+            | InputSpec::TensorConstant { value, fqn } => {
                 (&mut *constants, "constants", "tensor", *value, fqn)
             }
             _ => continue,
@@ -26,7 +33,7 @@ pub(super) fn make(program: &Program, state: &mut State) -> Vec<String> {
         let is_parameter = matches!(spec, InputSpec::Parameter { .. });
         let path = free(payloads, prefix);
         if let Some(payload) = payload(program, value, &path, is_parameter) {
-            made.push(format!("data/{kind}/{path}"));
+            made.push(Entry { name: format!("data/{kind}/{path}"), bytes: Vec::new() });
             payloads.insert(fqn.to_string(), payload);
         }
     }
