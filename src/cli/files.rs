@@ -1,7 +1,7 @@
 //! Reading and writing files; `-` is standard input or output.
 use crate::escape;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// The most bytes read of one file.
 const MAX_BYTES: u64 = 4 << 30;
@@ -67,4 +67,49 @@ pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
             result => result.map_err(|error| format!("standard output: {error}")),
         },
     }
+}
+
+/// Where bytes go that are written piece by piece.
+pub enum Out<'a> {
+    /// A file, in which one can go back.
+    File(BufWriter<&'a mut std::fs::File>),
+    /// Standard output, a pipe or a device.
+    Stream(BufWriter<Box<dyn Write + 'a>>),
+}
+
+/// Writes to a file, or to standard output, what is made piece by piece. A file is there as a whole or not at all, and may be the one that
+/// is read meanwhile.
+///
+/// # Errors
+/// A message that names the file, or says why `write` failed.
+pub fn write_anew<E: std::fmt::Display>(
+    path: Option<&Path>,
+    write: impl FnOnce(Out<'_>) -> Result<(), E>,
+) -> Result<(), String> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        let out: Box<dyn Write> = Box::new(std::io::stdout().lock());
+        return write(Out::Stream(BufWriter::new(out))).map_err(|error| format!("standard output: {error}"));
+    };
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", shown(path));
+    // A pipe or a device stays what it is.
+    if path.metadata().is_ok_and(|known| !known.is_file()) {
+        let file = std::fs::OpenOptions::new().write(true).open(path).map_err(|error| failed(&error))?;
+        return write(Out::Stream(BufWriter::new(Box::new(file)))).map_err(|error| failed(&error));
+    }
+    let beside = beside(path);
+    let mut file = std::fs::File::create_new(&beside).map_err(|error| failed(&error))?;
+    let written = write(Out::File(BufWriter::new(&mut file))).map_err(|error| failed(&error));
+    let done = written.and_then(|()| std::fs::rename(&beside, path).map_err(|error| failed(&error)));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    done
+}
+
+/// A file beside another, for what is not finished.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
 }

@@ -1,9 +1,9 @@
 //! `sizewise pass` and `sizewise lower`: programs made of programs.
 use super::args::OperatorFiles;
+use super::programs::Loaded;
 use super::{files, operators, programs};
 use crate::escape;
 use crate::ir::Program;
-use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
 use crate::pass::{Pass, PassError, Pipeline};
 use clap::{Args, ValueEnum};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub struct PassOptions {
     /// The exported program: a .pt2 file or a text form, or - for standard input.
     pub program: PathBuf,
-    /// The passes, in order: dce, cse, fold, derive, assert. After each one the program is verified.
+    /// The passes, in order: dce, cse, fold, derive, assert, functionalize. After each one the program is verified.
     #[arg(long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass)]
     pub run: Vec<String>,
     /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
@@ -66,10 +66,14 @@ pub fn run(options: &PassOptions) -> ExitCode {
     finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
 }
 
+/// The way from a training program to the Edge dialect. A program that is functional already passes the first step as it is.
+const LOWERING: &[&str] = &["functionalize", "edge"];
+
 /// Runs `lower`.
 pub fn lower(options: &LowerOptions) -> ExitCode {
     let Dialect::Edge = options.to;
-    let pipeline = Pass::find("edge").map_or_else(Pipeline::new, |pass| Pipeline::new().then(pass));
+    let passes = LOWERING.iter().filter_map(|name| Pass::find(name));
+    let pipeline = passes.fold(Pipeline::new(), Pipeline::then);
     finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
 }
 
@@ -78,12 +82,13 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
         Ok(operators) => operators,
         Err(message) => return refuse(&message, 2),
     };
-    let program = match programs::load(program) {
-        Ok(program) => program,
+    let loaded = Loaded::open(program).and_then(|loaded| Ok((loaded.load()?, loaded)));
+    let (program, loaded) = match loaded {
+        Ok(loaded) => loaded,
         Err(message) => return refuse(&message, 3),
     };
     match pipeline.run(&program, &operators) {
-        Ok(made) => match write(&made, output) {
+        Ok(made) => match write(&made, &loaded, output) {
             Ok(()) => ExitCode::SUCCESS,
             Err(message) => refuse(&message, 3),
         },
@@ -94,6 +99,7 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
             }
             ExitCode::from(1)
         }
+        Err(error @ PassError::Left { .. }) => refuse(&error.to_string(), 1),
         Err(error) => refuse(&error.to_string(), 3),
     }
 }
@@ -103,10 +109,9 @@ fn refuse(message: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-fn write(program: &Program, output: Option<&Path>) -> Result<(), String> {
+fn write(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<(), String> {
     if output.is_some_and(|path| path.extension().is_some_and(|extension| extension == "pt2")) {
-        let archive = pt2::write(program).map_err(|error| error.to_string())?;
-        return files::write_bytes(output, &archive);
+        return programs::write_archive(program, from, output);
     }
     files::write(output, &text::write_readable(program, Detail::Full))
 }

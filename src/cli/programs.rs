@@ -1,8 +1,9 @@
 //! Reading programs in every form: `.pt2` archives, their JSON, and text.
 use super::{files, progress};
 use crate::check::Checker;
+use crate::escape;
 use crate::ir::outline::Outline;
-use crate::ir::pt2::{self, ReadOptions};
+use crate::ir::pt2::{self, ReadOptions, Source, WriteError};
 use crate::ir::text;
 use crate::ir::{Program, ReadResult};
 use std::path::Path;
@@ -43,6 +44,22 @@ impl Loaded {
         }
     }
 
+    /// The program, with the file's name in the message.
+    ///
+    /// # Errors
+    /// As [`Loaded::program`].
+    pub fn load(&self) -> Result<Program, String> {
+        self.program().map_err(|error| format!("{}: {error}", escape::visible(&self.name)))
+    }
+
+    /// The archive, if the file is one, for what is copied from it.
+    fn source(&self) -> Result<Option<Source<'_>>, WriteError> {
+        if !self.bytes.starts_with(b"PK") {
+            return Ok(None);
+        }
+        Source::open(std::io::Cursor::new(&self.bytes[..]), None, &reading().limits).map(Some)
+    }
+
     /// The program's outline, and the program if it is well formed.
     ///
     /// # Errors
@@ -73,11 +90,14 @@ fn reading() -> ReadOptions {
     ReadOptions { edge: true, ..ReadOptions::default() }
 }
 
-/// The program in a file.
+/// Writes an archive of a program, with the weights, constants and samples of the archive that it was loaded from.
 ///
 /// # Errors
-/// A message that names the file.
-pub fn load(path: &Path) -> Result<Program, String> {
-    let loaded = Loaded::open(path)?;
-    loaded.program().map_err(|error| format!("{}: {error}", files::shown(path)))
+/// A message that says what cannot be written.
+pub fn write_archive(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<(), String> {
+    let mut source = from.source().map_err(|error| error.to_string())?;
+    files::write_anew(output, |out| match out {
+        files::Out::File(file) => pt2::write_to(program, source.as_mut(), file),
+        files::Out::Stream(stream) => pt2::write_stream(program, source.as_mut(), stream),
+    })
 }

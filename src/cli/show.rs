@@ -38,7 +38,7 @@ pub enum Form {
     Functions,
     /// The JSON that a .pt2 archive holds.
     Json,
-    /// A .pt2 archive, without weights.
+    /// A .pt2 archive, with the weights, constants and sample inputs of the one that was read.
     Pt2,
     /// An ONNX model: one function for each graph.
     Onnx,
@@ -46,12 +46,12 @@ pub enum Form {
 
 /// Runs the command.
 pub fn run(options: &ShowOptions) -> ExitCode {
-    let written = programs::load(&options.program).and_then(|program| {
+    let loaded = programs::Loaded::open(&options.program);
+    let written = loaded.and_then(|loaded| Ok((loaded.load()?, loaded))).and_then(|(program, loaded)| {
         let detail = if options.full { Detail::Full } else { Detail::Short };
         let text = match options.form {
             Form::Pt2 => {
-                let archive = pt2::write(&program).map_err(|error| error.to_string())?;
-                return files::write_bytes(options.output.as_deref(), &archive);
+                return programs::write_archive(&program, &loaded, options.output.as_deref());
             }
             Form::Onnx => {
                 let model = onnx::write(&program).map_err(|error| error.to_string())?;

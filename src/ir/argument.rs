@@ -158,7 +158,7 @@ impl Argument {
     }
 
     /// As [`Argument::for_each_graph`], to change them.
-    pub(super) fn for_each_graph_mut(&mut self, f: &mut dyn FnMut(&mut Arc<Subgraph>)) {
+    pub(crate) fn for_each_graph_mut(&mut self, f: &mut dyn FnMut(&mut Arc<Subgraph>)) {
         match self {
             Argument::Graph(graph) => f(graph),
             Argument::List(items) => items.iter_mut().for_each(|argument| argument.for_each_graph_mut(f)),

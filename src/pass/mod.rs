@@ -6,6 +6,7 @@ mod assertions;
 mod dead_code;
 mod derive;
 mod fold;
+mod functionalize;
 mod lower;
 mod pipeline;
 mod purity;
@@ -13,6 +14,7 @@ mod rewrite;
 mod subexpressions;
 mod tracer;
 
+pub use functionalize::functionalize;
 pub use lower::lower_to_edge;
 pub use pipeline::{Pass, PassError, Pipeline};
 pub use tracer::{Proxy, TraceError, Traced, Tracer};

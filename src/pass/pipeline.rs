@@ -1,5 +1,5 @@
 //! Passes by name, and pipelines that verify after each one.
-use super::{assertions, dead_code, derive, fold, lower, subexpressions};
+use super::{assertions, dead_code, derive, fold, functionalize, lower, subexpressions};
 use crate::fake::Operators;
 use crate::ir::Program;
 use crate::ir::schema::{Schema, SchemaTable};
@@ -16,6 +16,14 @@ pub enum PassError {
         /// Why. No full stop at the end.
         message: String,
     },
+    /// The program holds what the pass has no rule for.
+    #[error("{pass}: left as they are: {}", operators.join(", "))]
+    Left {
+        /// The pass.
+        pass: &'static str,
+        /// The operators and values, each with why; not empty.
+        operators: Vec<String>,
+    },
     /// What came out breaks rules of its dialect that the program kept before.
     #[error("after {pass} the program breaks {} rules, first {}", violations.len(), violations[0])]
     Broken {
@@ -29,6 +37,10 @@ pub enum PassError {
 impl PassError {
     pub(super) fn failed(pass: &'static str, message: impl Into<String>) -> PassError {
         PassError::Failed { pass, message: message.into() }
+    }
+
+    pub(super) fn left(pass: &'static str, operators: impl IntoIterator<Item = String>) -> PassError {
+        PassError::Left { pass, operators: operators.into_iter().collect() }
     }
 }
 
@@ -61,6 +73,11 @@ impl Pass {
             name: "assert",
             does: "asserts the ranges of sizes that only data decides where they are made",
             run: assertions::run,
+        },
+        Pass {
+            name: "functionalize",
+            does: "makes a training program functional: writes become results, those of states and inputs outputs",
+            run: functionalize::run,
         },
         Pass {
             name: "edge",

@@ -7,7 +7,7 @@ mod outline;
 mod version;
 mod write;
 
-pub use write::{WriteError, write, write_json};
+pub use write::{Source, WriteError, write, write_json, write_stream, write_to};
 
 use std::borrow::Cow;
 

@@ -9,7 +9,7 @@ use super::show::{Shower, Style, expr_text};
 use super::{Detail, annotation, sections};
 use crate::escape::{python_string, visible};
 use crate::ir::{
-    Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, TargetKind, ValueId,
+    Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, Subgraph, TargetKind, ValueId,
 };
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
@@ -146,16 +146,31 @@ impl Class<'_> {
         let (outer, inner) = ("    ".repeat(level), "    ".repeat(level + 1));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{outer}class {name}(torch.nn.Module):");
+        let mut names = rustc_hash::FxHashSet::default();
+        let graphs: Vec<&Subgraph> = graph
+            .nodes()
+            .iter()
+            .flat_map(|node| node.subgraphs())
+            .map(|subgraph| &**subgraph)
+            .filter(|subgraph| names.insert(&*subgraph.name))
+            .collect();
+        // Python runs the text: a graph within is an attribute, which a class of the same name would hide.
+        let class = |graph: &Subgraph| match self.annotate {
+            true => graph.name.to_string(),
+            false => class_name(&graph.name, &names),
+        };
+        if !self.annotate && !graphs.is_empty() {
+            let _ = writeln!(text, "{inner}def __init__(self):\n{inner}    super().__init__()");
+            for graph in &graphs {
+                let _ = writeln!(text, "{inner}    self.{} = self.{}()", graph.name, class(graph));
+            }
+            text.push('\n');
+        }
         let _ = writeln!(text, "{inner}def forward(self{}):", self.parameters(graph, whole));
         self.body(graph, level + 2, text);
-        let mut written = rustc_hash::FxHashSet::default();
-        for node in graph.nodes() {
-            for subgraph in node.subgraphs() {
-                if written.insert(&subgraph.name) {
-                    text.push('\n');
-                    self.write(&subgraph.graph, &subgraph.name, level + 1, false, text);
-                }
-            }
+        for graph in graphs {
+            text.push('\n');
+            self.write(&graph.graph, &class(graph), level + 1, false, text);
         }
     }
 
@@ -197,6 +212,15 @@ impl Class<'_> {
         }
         let _ = writeln!(text, "{indent}return {}", returned(graph));
     }
+}
+
+/// What the class of a graph within is called: as no graph is.
+fn class_name(name: &str, names: &rustc_hash::FxHashSet<&str>) -> String {
+    let mut class = format!("{name}_class");
+    while names.contains(class.as_str()) {
+        class.push('_');
+    }
+    class
 }
 
 /// The names that a statement is the last to use: `;  x = y = None`.

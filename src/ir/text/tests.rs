@@ -139,6 +139,13 @@ fn every_program_is_drawn_and_written_as_python() {
             "{name}"
         );
         assert!(python.contains("class GraphModule(torch.nn.Module):"), "{name}");
+        // Each graph within is an attribute, of which there is a class.
+        for made in python.lines().filter_map(|line| line.trim().strip_suffix("_class()")) {
+            let class = made.split_once(" = self.").expect("an attribute").1;
+            assert!(python.contains(&format!("class {class}_class(torch.nn.Module):")), "{name}");
+        }
+        let fetched = python.lines().filter(|line| line.contains(" = self.") && !line.contains("_class"));
+        assert_eq!(fetched.count() > 0, python.contains("super().__init__()"), "{name}");
         assert_eq!(dot.matches('{').count(), dot.matches('}').count(), "{name}");
     }
 }

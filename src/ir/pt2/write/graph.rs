@@ -64,7 +64,7 @@ impl GraphWriter<'_> {
         self.sym(size, "as_int", |value| value.to_string())
     }
 
-    fn tensor_meta(&self, name: &str, meta: &TensorMeta) -> Written {
+    pub fn tensor_meta(&self, name: &str, meta: &TensorMeta) -> Written {
         let Some(dtype) = meta.dtype.export_number() else {
             return Err(WriteError::new(format!("`{name}`"), format!("the format has no {}", meta.dtype)));
         };
