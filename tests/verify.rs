@@ -1,6 +1,7 @@
 //! Every rule of every verifier with a program that keeps it and one that breaks it: `tests/verify/rules.json`.
 mod verify_programs;
 
+use sizewise::check::recorded_values;
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::Schema;
@@ -34,7 +35,7 @@ fn profile(name: &str) -> Profile {
 fn findings(
     bytes: &[u8],
     dialect: Option<&str>,
-    options: Options,
+    options: &Options,
     without: Option<String>,
 ) -> Vec<Violation> {
     let reading = ReadOptions { edge: true, ..ReadOptions::default() };
@@ -44,6 +45,7 @@ fn findings(
         Ok(program) => {
             let profile = dialect.map_or(program.dialect.into(), profile);
             found.extend(verify_program(&program, profile, &operators, options));
+            found.extend(recorded_values(&program, &operators.operators));
         }
         Err(error) => assert!(!found.is_empty(), "unreadable, yet nothing is found: {error}"),
     }
@@ -56,13 +58,13 @@ fn listed(found: &[Violation]) -> String {
 
 /// The findings of a case's program before and after it is broken.
 fn run(fixtures: &Fixtures, case: &Case) -> (Vec<Violation>, Vec<Violation>) {
-    let options = |formats: bool| Options { dim_order: !formats };
+    let options = |formats: bool| Options { dim_order: !formats, ..Options::default() };
     let base = fixtures.archive(&case.base, None);
     let base_dialect = case.base_dialect.as_deref();
-    let before = findings(&base, base_dialect, options(case.base_memory_formats), None);
+    let before = findings(&base, base_dialect, &options(case.base_memory_formats), None);
     let broken = fixtures.archive(&case.base, Some(case));
     let after =
-        findings(&broken, case.dialect.as_deref(), options(case.memory_formats), case.without_kernel.clone());
+        findings(&broken, case.dialect.as_deref(), &options(case.memory_formats), case.without_kernel.clone());
     (before, after)
 }
 
@@ -155,7 +157,7 @@ fn exported_programs_keep_the_rules_of_their_dialects() {
     for entry in std::fs::read_dir(folder).expect("the programs") {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a program");
-        let found = findings(&bytes, None, Options::default(), None);
+        let found = findings(&bytes, None, &Options::default(), None);
         let wrong: Vec<Violation> =
             found.into_iter().filter(|violation| violation.rule != Rule::OperatorDeclared).collect();
         assert!(wrong.is_empty(), "{}:\n{}", path.display(), listed(&wrong));

@@ -153,6 +153,6 @@ impl Pipeline {
 
 fn broken(program: &Program, operators: &Operators) -> Vec<Violation> {
     let profile = Profile::from(program.dialect);
-    let found = verify_program(program, profile, &Known(operators), Options::default());
+    let found = verify_program(program, profile, &Known(operators), &Options::default());
     found.into_iter().filter(|violation| violation.rule.level() == Level::Error).collect()
 }
