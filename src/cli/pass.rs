@@ -94,6 +94,13 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
             }
             ExitCode::from(1)
         }
+        Err(PassError::Left { left }) => {
+            files::complain("the program is not brought into the dialect; left as they are:");
+            for what in &left {
+                eprintln!("  {}", escape::visible(what));
+            }
+            ExitCode::from(1)
+        }
         Err(error) => refuse(&error.to_string(), 3),
     }
 }

@@ -16,6 +16,12 @@ pub enum PassError {
         /// Why. No full stop at the end.
         message: String,
     },
+    /// Some of the program cannot be brought into the form that the pass makes.
+    #[error("left as they are: {}", left.join("; "))]
+    Left {
+        /// What is left, each with its node; not empty.
+        left: Vec<String>,
+    },
     /// What came out breaks rules of its dialect that the program kept before.
     #[error("after {pass} the program breaks {} rules, first {}", violations.len(), violations[0])]
     Broken {
@@ -29,6 +35,10 @@ pub enum PassError {
 impl PassError {
     pub(super) fn failed(pass: &'static str, message: impl Into<String>) -> PassError {
         PassError::Failed { pass, message: message.into() }
+    }
+
+    pub(super) fn left(left: Vec<String>) -> PassError {
+        PassError::Left { left }
     }
 }
 
@@ -64,8 +74,8 @@ impl Pass {
         },
         Pass {
             name: "edge",
-            does: "renames a functional ATen program's operators to the Edge dialect's",
-            run: lower::run,
+            does: "takes a functional ATen program to the Edge dialect",
+            run: lower::lower_to_edge,
         },
     ];
 

@@ -366,7 +366,8 @@ impl<'o> Tracer<'o> {
             schema_version: (8, 20),
             opset_version: IndexMap::new(),
             module_calls: vec![ModuleCall { fqn: "".into(), signature: Some(call) }],
-            metadata: IndexMap::new(),
+            scalars: IndexMap::new(),
+        metadata: IndexMap::new(),
             warnings: Vec::new(),
         };
         Traced { program, guards, layout_choices }

@@ -54,6 +54,7 @@ pub(super) fn program(document: &Document, text: &str) -> ReadResult<Program> {
         schema_version: (8, 0),
         opset_version: Default::default(),
         module_calls: Vec::new(),
+        scalars: Default::default(),
         metadata: Default::default(),
         warnings: Vec::new(),
     })

@@ -6,6 +6,7 @@
 mod emit;
 mod graph;
 mod program;
+mod scalars;
 #[cfg(test)]
 mod tests;
 
@@ -43,22 +44,28 @@ pub fn write_json(program: &Program) -> Result<String, WriteError> {
 /// As [`write_json`].
 pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
     let model = write_json(program)?;
-    let entries: [(&str, &str); 8] = [
-        ("archive_format", "pt2"),
-        ("archive_version", "0"),
-        ("byteorder", "little"),
-        (".data/version", "6\n"),
-        ("models/model.json", &model),
-        ("data/weights/model_weights_config.json", r#"{"config": {}}"#),
-        ("data/constants/model_constants_config.json", r#"{"config": {}}"#),
-        (super::archive::WITHOUT_WEIGHTS, "true"),
+    let scalars = scalars::weights(program, 0);
+    let records = scalars.iter().map(|weight| (weight.fqn.as_str(), weight.record.clone()));
+    let weights = emit::object([("config", emit::object(records))]);
+    let files: Vec<(String, &[u8])> =
+        scalars.iter().map(|weight| (format!("data/weights/{}", weight.file), weight.bytes.as_slice())).collect();
+    let mut entries: Vec<(&str, &[u8])> = vec![
+        ("archive_format", b"pt2"),
+        ("archive_version", b"0"),
+        ("byteorder", b"little"),
+        (".data/version", b"6\n"),
+        ("models/model.json", model.as_bytes()),
+        ("data/weights/model_weights_config.json", weights.as_bytes()),
+        ("data/constants/model_constants_config.json", br#"{"config": {}}"#),
+        (super::archive::WITHOUT_WEIGHTS, b"true"),
     ];
+    entries.extend(files.iter().map(|(name, bytes)| (name.as_str(), *bytes)));
     let failed = |error: &dyn std::fmt::Display| WriteError::new("the archive", error.to_string());
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for (name, content) in entries {
         writer.start_file(format!("archive/{name}"), options).map_err(|error| failed(&error))?;
-        writer.write_all(content.as_bytes()).map_err(|error| failed(&error))?;
+        writer.write_all(content).map_err(|error| failed(&error))?;
     }
     Ok(writer.finish().map_err(|error| failed(&error))?.into_inner())
 }
