@@ -68,8 +68,12 @@ fn run(fixtures: &Fixtures, case: &Case) -> (Vec<Violation>, Vec<Violation>) {
     let base_dialect = case.base_dialect.as_deref();
     let mut before = findings(&base, base_dialect, &options(case.base_memory_formats), None);
     let broken = fixtures.archive(&case.base, Some(case));
-    let mut after =
-        findings(&broken, case.dialect.as_deref(), &options(case.memory_formats), case.without_kernel.clone());
+    let mut after = findings(
+        &broken,
+        case.dialect.as_deref(),
+        &options(case.memory_formats),
+        case.without_kernel.clone(),
+    );
     if case.rule == Rule::RecordedValue.code() {
         before.extend(recorded(&base));
         after.extend(recorded(&broken));

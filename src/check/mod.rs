@@ -24,6 +24,6 @@ mod summary;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
-pub use recorded::recorded_values;
 pub use pipeline::{CheckError, Checker, Progress, Watch};
+pub use recorded::recorded_values;
 pub use session::Session;

@@ -25,9 +25,8 @@ pub fn describe(op: &str, options: &OpsOptions) -> Result<String, String> {
 
 /// Says that there is no such operator, and which overloads it has if the name is right but for that.
 fn unknown(name: &str) -> String {
-    let overloads = OperatorName::split(name).map_or(&[] as &[_], |name| {
-        SchemaTable::global().overloads_of(name.namespace, name.name)
-    });
+    let overloads = OperatorName::split(name)
+        .map_or(&[] as &[_], |name| SchemaTable::global().overloads_of(name.namespace, name.name));
     let names: Vec<String> = overloads.iter().map(|overload| overload.name().to_string()).collect();
     if names.is_empty() {
         format!("there is no operator `{name}`")
@@ -82,7 +81,8 @@ fn to_json(name: &str, schema: &Schema, table: &EdgeDtypes) -> String {
     let sets: Map<String, Json> =
         entry.sets.iter().enumerate().map(|(index, set)| (set_name(index), json!(names(set)))).collect();
     let row = |row: &Vec<usize>| -> Json {
-        let cells = entry.tensors.iter().zip(row).map(|(tensor, set)| (tensor.clone(), json!(set_name(*set))));
+        let cells =
+            entry.tensors.iter().zip(row).map(|(tensor, set)| (tensor.clone(), json!(set_name(*set))));
         Json::Object(cells.collect())
     };
     let rows: Vec<Json> = entry.rows.iter().map(row).collect();

@@ -36,7 +36,9 @@ fn passes_through(graph: &Graph, node: &Node) -> Option<(ValueId, ValueId)> {
     else {
         return None;
     };
-    let (Meta::Tensor(new), Meta::Tensor(old)) = (graph.meta(*result), graph.meta(*operand)) else { return None };
+    let (Meta::Tensor(new), Meta::Tensor(old)) = (graph.meta(*result), graph.meta(*operand)) else {
+        return None;
+    };
     let same = match op {
         ("aten", "slice_copy", "Tensor") => is_static(new) && is_static(old) && new.sizes == old.sizes,
         ("aten", "_to_copy", "default") => {

@@ -9,8 +9,8 @@ use super::rewrite::{New, Rewriter, with_graph};
 use crate::fake::Operators;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable, Type};
 use crate::ir::{
-    Argument, Constant, Device, Dtype, Graph, Input, InputSpec, Layout, Meta, Node, Operand, Output, PassedAs,
-    Program, Sizes, Sym, Target, TensorMeta, ValueId,
+    Argument, Constant, Device, Dtype, Graph, Input, InputSpec, Layout, Meta, Node, Operand, Output,
+    PassedAs, Program, Sizes, Sym, Target, TensorMeta, ValueId,
 };
 use std::sync::Arc;
 
@@ -104,7 +104,11 @@ fn copying(name: OperatorName<'_>, schema: &Schema) -> Option<Result<Target, Str
         _ => return None,
     };
     let known = SchemaTable::global().get(&copy).is_some();
-    Some(if known { Ok(Target::parse(&format!("torch.ops.{copy}"))) } else { Err(format!("there is no `{copy}`")) })
+    Some(if known {
+        Ok(Target::parse(&format!("torch.ops.{copy}")))
+    } else {
+        Err(format!("there is no `{copy}`"))
+    })
 }
 
 /// The rewriting of one program.
@@ -131,7 +135,8 @@ pub(super) fn rewritten(program: &Program, operators: &Operators) -> Result<Prog
             }
         }
     }
-    let added = lifted.iter().map(|(name, constant)| (name.clone(), zero_dimensional(constant.dtype()))).collect();
+    let added =
+        lifted.iter().map(|(name, constant)| (name.clone(), zero_dimensional(constant.dtype()))).collect();
     let (mut rewriter, constants) = Rewriter::with_inputs(&program.graph, place, added);
     let mut signature = program.signature.clone();
     for input in &mut signature.inputs {
@@ -187,7 +192,9 @@ impl Rewriting<'_> {
         let name = schema.qualified();
         match copying(name, schema) {
             Some(Ok(target)) => node.target = target,
-            Some(Err(message)) => self.left.push(format!("`{}`: `{name}` gives a view, and {message}", node.name)),
+            Some(Err(message)) => {
+                self.left.push(format!("`{}`: `{name}` gives a view, and {message}", node.name))
+            }
             None => {}
         }
         let mut inputs: Vec<Input> = node
@@ -199,17 +206,19 @@ impl Rewriting<'_> {
         let mut made = Vec::new();
         for (place, number) in numbers(&node, schema) {
             let tensor = match number {
-                Number::Literal(constant) => match constants.as_mut().and_then(|constants| constants.next()) {
-                    Some(value) => Some((value, constant.dtype())),
-                    None => {
-                        let message = format!(
-                            "`{}`: `{name}` takes a tensor and is given a number, which is not lifted out of a graph that a node calls",
-                            node.name
-                        );
-                        self.left.push(message);
-                        None
+                Number::Literal(constant) => {
+                    match constants.as_mut().and_then(|constants| constants.next()) {
+                        Some(value) => Some((value, constant.dtype())),
+                        None => {
+                            let message = format!(
+                                "`{}`: `{name}` takes a tensor and is given a number, which is not lifted out of a graph that a node calls",
+                                node.name
+                            );
+                            self.left.push(message);
+                            None
+                        }
                     }
-                },
+                }
                 Number::Value(id) => scalar_tensor(rewriter, &node, id),
             };
             if let Some((value, dtype)) = tensor {

@@ -4,9 +4,9 @@
 //!
 //! Source: ExecuTorch, `exir/program/_program.py` (`to_edge`), `exir/passes/memory_format_ops_pass.py` and
 //! `exir/passes/remove_graph_asserts_pass.py`.
-use super::{dead_code, derive, edge_noops, edge_operands};
 use super::pipeline::PassError;
 use super::rewrite::{Rewriter, with_graph};
+use super::{dead_code, derive, edge_noops, edge_operands};
 use crate::fake::Operators;
 use crate::ir::{
     Argument, Dialect, ExprTable, Graph, Hint, Input, MemoryFormat, Meta, Node, PassedAs, Program, Sym,

@@ -29,7 +29,11 @@ impl<'g> Rewriter<'g> {
     }
 
     /// Takes over the inputs, with new ones before the input at `place`. Names that are taken already are made fresh.
-    pub fn with_inputs(old: &'g Graph, place: usize, added: Vec<(Arc<str>, Meta)>) -> (Rewriter<'g>, Vec<ValueId>) {
+    pub fn with_inputs(
+        old: &'g Graph,
+        place: usize,
+        added: Vec<(Arc<str>, Meta)>,
+    ) -> (Rewriter<'g>, Vec<ValueId>) {
         let names = old.values().map(|(_, name, _)| name.clone());
         let names = names.chain(old.nodes().iter().map(|node| node.name.clone())).collect();
         let mut rewriter = Rewriter {

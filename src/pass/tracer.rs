@@ -367,7 +367,7 @@ impl<'o> Tracer<'o> {
             opset_version: IndexMap::new(),
             module_calls: vec![ModuleCall { fqn: "".into(), signature: Some(call) }],
             scalars: IndexMap::new(),
-        metadata: IndexMap::new(),
+            metadata: IndexMap::new(),
             warnings: Vec::new(),
         };
         Traced { program, guards, layout_choices }

@@ -50,7 +50,10 @@ fn operands(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, modul
     let given = &node.inputs[1..];
     let values: usize = given.iter().map(|input| count(&input.arg)).sum();
     if values != module.takes.len() {
-        let message = format!("the delegate is given {values} operands, its lowered module takes {}", module.takes.len());
+        let message = format!(
+            "the delegate is given {values} operands, its lowered module takes {}",
+            module.takes.len()
+        );
         checks.report(Rule::DelegateArguments, graph, node, message);
         return;
     }
@@ -63,7 +66,11 @@ fn operands(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, modul
     for (value, wanted) in operands.iter().zip(&module.takes) {
         let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
         if let Some(differs) = differs {
-            let message = format!("`{}` of the lowered module {differs}, as `{}`", wanted.name, graph.graph.name(*value));
+            let message = format!(
+                "`{}` of the lowered module {differs}, as `{}`",
+                wanted.name,
+                graph.graph.name(*value)
+            );
             checks.report(Rule::DelegateArguments, graph, node, message);
         }
     }
@@ -86,7 +93,11 @@ fn results(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, module
     let values: Vec<_> = node.output_values().collect();
     if values.len() != module.gives.len() {
         if values.len() != module.returns {
-            let message = format!("the delegate gives {} values, its lowered module {}", values.len(), module.gives.len());
+            let message = format!(
+                "the delegate gives {} values, its lowered module {}",
+                values.len(),
+                module.gives.len()
+            );
             checks.report(Rule::DelegateOutputs, graph, node, message);
         }
         return;
@@ -94,7 +105,11 @@ fn results(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, module
     for (value, wanted) in values.iter().zip(&module.gives) {
         let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
         if let Some(differs) = differs {
-            let message = format!("`{}` of the lowered module {differs}, as `{}`", wanted.name, graph.graph.name(*value));
+            let message = format!(
+                "`{}` of the lowered module {differs}, as `{}`",
+                wanted.name,
+                graph.graph.name(*value)
+            );
             checks.report(Rule::DelegateOutputs, graph, node, message);
         }
     }

@@ -132,7 +132,10 @@ fn arguments(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, sche
     for (place, (parameter, input)) in node.matched(schema).enumerate() {
         let Some(index) = parameter else {
             let message = if input.name.is_empty() {
-                format!("`{op}` takes {} arguments by position, and is given another at {place}", schema.positional().len())
+                format!(
+                    "`{op}` takes {} arguments by position, and is given another at {place}",
+                    schema.positional().len()
+                )
             } else {
                 format!("`{op}` has no argument `{}`", input.name)
             };
@@ -146,7 +149,8 @@ fn arguments(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, sche
         }
         let ty = &spec.ty;
         if !fits(ty, &input.arg) {
-            let message = format!("`{op}` takes `{}` as {ty}, but is given {}", spec.name, describe(&input.arg));
+            let message =
+                format!("`{op}` takes `{}` as {ty}, but is given {}", spec.name, describe(&input.arg));
             checks.report(Rule::OperatorArguments, graph, node, message);
         }
     }

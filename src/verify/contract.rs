@@ -89,13 +89,13 @@ fn recorded(checks: &mut Checks<'_>) {
     if nodes.is_empty() {
         return;
     }
-    let has_trace = |origin: &Provenance| origin.stack_trace.as_deref().is_some_and(|trace| !trace.is_empty());
+    let has_trace =
+        |origin: &Provenance| origin.stack_trace.as_deref().is_some_and(|trace| !trace.is_empty());
     if !nodes.iter().any(|node| has_trace(&node.provenance)) {
         let message = format!("none of {} calls records a stack trace", nodes.len());
         checks.found.push(Violation::new(Rule::StackTraceRecorded, message));
     }
-    let without: Vec<&Node> =
-        nodes.iter().filter(|node| node.provenance.nn_module_stack.is_none()).collect();
+    let without: Vec<&Node> = nodes.iter().filter(|node| node.provenance.nn_module_stack.is_none()).collect();
     if let Some(first) = without.first() {
         let message = format!(
             "{} of {} calls do not record the modules around them, first `{}`",

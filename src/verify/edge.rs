@@ -1,7 +1,7 @@
 //! Edge: wrapped operators with the dtypes that have kernels, and tensors in and out.
 
-use super::aten::stays_unwrapped;
 use super::arguments::{describe, is_number};
+use super::aten::stays_unwrapped;
 use super::edge_dtypes::{Mismatch, Takes, result_names, takes};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
@@ -87,10 +87,14 @@ fn tensor_dtypes(graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) -> Vec<(
 fn tensors(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) {
     for (parameter, input) in node.matched(schema) {
         let Some(spec) = parameter.and_then(|index| schema.args.get(index)) else { continue };
-        let number = is_number(&input.arg) && matches!(takes(&spec.ty), Some(Takes::Tensor | Takes::Optional));
+        let number =
+            is_number(&input.arg) && matches!(takes(&spec.ty), Some(Takes::Tensor | Takes::Optional));
         if number {
             let (op, given) = (schema.qualified(), describe(&input.arg));
-            let message = format!("`{op}` takes `{}` as a tensor, but is given {given}; lift it to a constant", spec.name);
+            let message = format!(
+                "`{op}` takes `{}` as a tensor, but is given {given}; lift it to a constant",
+                spec.name
+            );
             checks.report(Rule::EdgeTensor, graph, node, message);
         }
     }

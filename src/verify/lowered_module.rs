@@ -55,7 +55,8 @@ pub(super) fn read(text: &str) -> Result<LoweredModule, String> {
         .map_err(|error| format!("the record of the lowered module is not JSON: {error}"))?;
     let field = |name: &str| record.get(name).unwrap_or(&Json::Null);
     let backend = field("backend_id").as_str().is_some_and(|name| !name.is_empty());
-    let wrong = |name: &str, expected: &str| Err(format!("the `{name}` of the lowered module is not {expected}"));
+    let wrong =
+        |name: &str, expected: &str| Err(format!("the `{name}` of the lowered module is not {expected}"));
     if !backend {
         return wrong("backend_id", "a name");
     }
@@ -78,7 +79,11 @@ pub(super) fn read(text: &str) -> Result<LoweredModule, String> {
         .ok_or_else(|| "the `original_module` of the lowered module is not a program".to_owned())
         .and_then(|module| {
             let empty = module.gives.is_empty() && module.returns == 0;
-            if empty { Err("the `original_module` of the lowered module gives nothing".to_owned()) } else { Ok(module) }
+            if empty {
+                Err("the `original_module` of the lowered module gives nothing".to_owned())
+            } else {
+                Ok(module)
+            }
         })
 }
 
@@ -108,7 +113,8 @@ fn module(document: &Json) -> Option<LoweredModule> {
         return None;
     }
     let takes = input_specs.iter().filter_map(|spec| spec.get("user_input")).map(|spec| operand(graph, spec));
-    let gives = output_specs.iter().filter_map(|spec| spec.get("user_output")).map(|spec| operand(graph, spec));
+    let gives =
+        output_specs.iter().filter_map(|spec| spec.get("user_output")).map(|spec| operand(graph, spec));
     Some(LoweredModule { takes: takes.collect(), gives: gives.collect(), returns })
 }
 

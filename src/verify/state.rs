@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::graphs::{Checks, callee, Callee};
+use super::graphs::{Callee, Checks, callee};
 use super::rule::Rule;
 use super::violation::Violation;
-use crate::ir::{InputSpec, Meta, OutputSpec, Sym, ValueId};
 use crate::ir::outline::{InputKind, InputOutline, Outline, State};
+use crate::ir::{InputSpec, Meta, OutputSpec, Sym, ValueId};
 
 /// Checks the lifted inputs against the archive's lists, where there are any.
 pub(super) fn check(outline: &Outline, found: &mut Vec<Violation>) {
@@ -95,7 +95,8 @@ pub(super) fn check_mutation(checks: &mut Checks<'_>) {
         let Callee::Op { name, .. } = callee(node) else { continue };
         let Some(schema) = checks.schema(name).filter(|schema| schema.mutable) else { continue };
         for (parameter, input) in node.matched(schema) {
-            let written = parameter.and_then(|index| schema.args.get(index)).is_some_and(|spec| spec.is_written());
+            let written =
+                parameter.and_then(|index| schema.args.get(index)).is_some_and(|spec| spec.is_written());
             if !written {
                 continue;
             }

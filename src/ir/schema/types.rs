@@ -189,7 +189,11 @@ impl Schema {
     /// The parameter that an argument of a call is for: by its name, or, where the call gives none, by its place among the
     /// arguments without a name.
     pub fn parameter(&self, name: &str, unnamed_before: usize) -> Option<usize> {
-        if name.is_empty() { (unnamed_before < self.positional().len()).then_some(unnamed_before) } else { self.arg_index(name) }
+        if name.is_empty() {
+            (unnamed_before < self.positional().len()).then_some(unnamed_before)
+        } else {
+            self.arg_index(name)
+        }
     }
 
     /// Whether a result is a view of an argument: it shares an argument's memory, and that is not written.

@@ -304,7 +304,9 @@ impl<'s, 'd, 't> Scope<'s, 'd, 't> {
     /// names out of calls of operators that ExecuTorch wraps.
     fn name_positional(&mut self, target: &Target, inputs: &mut [Input]) {
         let name = target.operator_name();
-        let Some(schema) = name.and_then(|name| SchemaTable::global().find_name(name)?.schema().ok()) else { return };
+        let Some(schema) = name.and_then(|name| SchemaTable::global().find_name(name)?.schema().ok()) else {
+            return;
+        };
         let unnamed = inputs.iter_mut().filter(|input| input.name.is_empty());
         for (input, parameter) in unnamed.zip(schema.positional()) {
             input.name = self.shared.text(&parameter.name);

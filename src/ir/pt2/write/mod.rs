@@ -47,8 +47,10 @@ pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
     let scalars = scalars::weights(program, 0);
     let records = scalars.iter().map(|weight| (weight.fqn.as_str(), weight.record.clone()));
     let weights = emit::object([("config", emit::object(records))]);
-    let files: Vec<(String, &[u8])> =
-        scalars.iter().map(|weight| (format!("data/weights/{}", weight.file), weight.bytes.as_slice())).collect();
+    let files: Vec<(String, &[u8])> = scalars
+        .iter()
+        .map(|weight| (format!("data/weights/{}", weight.file), weight.bytes.as_slice()))
+        .collect();
     let mut entries: Vec<(&str, &[u8])> = vec![
         ("archive_format", b"pt2"),
         ("archive_version", b"0"),
