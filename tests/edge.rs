@@ -85,6 +85,10 @@ fn programs_of_executorch_verify_clean_in_their_dialects() {
             let Some(document) = row.get(field) else { continue };
             count += 1;
             for violation in findings(document, profile) {
+                // `to_edge` leaves out assertions of dtypes before it verifies.
+                if field == "core" && violation.message.contains("`aten._assert_tensor_metadata.default`") {
+                    continue;
+                }
                 wrong.push(format!("{} as {field}: {violation}", name(&row)));
             }
         }
@@ -219,11 +223,11 @@ mod command {
         let (code, output, _) = sizewise(&["ops", "--edge", "aten.abs"]);
         assert_eq!(code, 0);
         assert!(output.starts_with("aten.abs.default: 1 combinations of dtypes in edge.yaml\n"), "{output}");
-        let (_, output, _) = sizewise(&["ops", "--edge", "aten.index_put.default", "--format", "json"]);
+        let (_, output, _) = sizewise(&["ops", "--edge", "aten.gather.default", "--format", "json"]);
         let report: Json = serde_json::from_str(&output).expect("JSON");
         assert_eq!(report["listed"], false);
         assert_eq!(report["tensors"]["self"].as_array().map(Vec::len), Some(13), "{output}");
-        assert_eq!(report["tensors"].get("indices"), None, "{output}");
+        assert_eq!(report["tensors"].get("dim"), None, "{output}");
         let (code, _, error) = sizewise(&["ops", "--edge", "aten.add"]);
         assert!(code == 2 && error.contains("aten.add.Tensor"), "{code} {error}");
     }
@@ -247,8 +251,43 @@ mod command {
 
     #[test]
     fn what_cannot_be_lowered_is_named() {
-        let (_folder, path) = written(&rows("programs"), "cat_mixed", "core");
+        let mut rows = rows("programs");
+        let row = rows.iter_mut().find(|row| name(row) == "cond").expect("a program");
+        // A number in a branch is not lifted out of it.
+        let nodes = row["core"]["graph_module"]["graph"]["nodes"].as_array_mut().expect("nodes");
+        let call =
+            nodes.iter_mut().find(|node| node["target"] == "torch.ops.higher_order.cond").expect("a call");
+        let node = &mut call["inputs"][1]["arg"]["as_graph"]["graph"]["nodes"][0];
+        node["target"] = "torch.ops.aten.mul.Tensor".into();
+        let number = serde_json::json!({"name": "other", "arg": {"as_float": 2.5}, "kind": 1});
+        node["inputs"].as_array_mut().expect("inputs").push(number);
+        let (_folder, path) = written(&rows, "cond", "core");
         let (code, _, error) = sizewise(&["lower", &path, "--to", "edge"]);
-        assert!(code == 0 || (code == 1 && error.contains("cat")), "{code} {error}");
+        assert!(code == 1 && error.contains("left as they are"), "{code} {error}");
+        assert!(error.contains("`aten.mul.Tensor` takes a tensor and is given a number"), "{error}");
+    }
+
+    #[test]
+    fn arguments_without_names_are_those_at_their_positions_for_declared_operators_too() {
+        let mut rows = rows("programs");
+        let row = rows.iter_mut().find(|row| name(row) == "sub_alpha").expect("a program");
+        let node = &mut row["core"]["graph_module"]["graph"]["nodes"][0];
+        node["target"] = "torch.ops.mine.sub.default".into();
+        node["inputs"][0]["name"] = "".into();
+        node["inputs"][1]["name"] = "".into();
+        let (folder, path) = written(&rows, "sub_alpha", "core");
+        let ops = folder.path().join("mine.toml");
+        let declared = "[[operator]]\nschema = \"mine::sub(Tensor a, Tensor b, *, Scalar alpha=1) -> Tensor\"\n\
+                        returns = [{ like = \"a\" }]\n";
+        std::fs::write(&ops, declared).expect("a writable folder");
+        let ops = ops.display().to_string();
+        for command in ["verify", "check"] {
+            let (code, output, error) = sizewise(&[command, &path, "--ops", &ops]);
+            assert_eq!(code, 0, "{command}: {output}{error}");
+        }
+        let text = declared.replace("Tensor b, *, ", "Tensor b, Tensor c, *, ");
+        std::fs::write(&ops, text).expect("a writable folder");
+        let (code, output, _) = sizewise(&["verify", &path, "--ops", &ops]);
+        assert!(code == 1 && output.contains("is not given `c`"), "{output}");
     }
 }

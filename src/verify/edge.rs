@@ -59,7 +59,9 @@ fn dim_order(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, name
 fn tensor_dtypes(graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) -> Vec<(String, Dtype)> {
     let dtype = |value: ValueId| graph.graph.meta(value).tensor().map(|meta| meta.dtype);
     let mut dtypes = Vec::new();
-    for (parameter, input) in node.matched(schema) {
+    let mut matched: Vec<_> = node.matched(schema).collect();
+    matched.sort_by_key(|(parameter, _)| *parameter);
+    for (parameter, input) in matched {
         let Some(spec) = parameter.and_then(|index| schema.args.get(index)) else { continue };
         let found = match (&input.arg, takes(&spec.ty)) {
             (_, None) => None,

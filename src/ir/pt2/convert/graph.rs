@@ -307,6 +307,10 @@ impl<'s, 'd, 't> Scope<'s, 'd, 't> {
         let Some(schema) = name.and_then(|name| SchemaTable::global().find_name(name)?.schema().ok()) else {
             return;
         };
+        // More arguments than parameters stay as they are: the verifier says so.
+        if inputs.iter().filter(|input| input.name.is_empty()).count() > schema.positional().len() {
+            return;
+        }
         let unnamed = inputs.iter_mut().filter(|input| input.name.is_empty());
         for (input, parameter) in unnamed.zip(schema.positional()) {
             input.name = self.shared.text(&parameter.name);
