@@ -5,7 +5,7 @@ use sizewise::check::recorded_values;
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::{Schema, SchemaTable};
-use sizewise::ir::{Node, Program, TargetKind};
+use sizewise::ir::{Node, Program};
 use sizewise::pass::{PassError, lower_to_edge};
 use sizewise::verify::{KnownOperators, Level, Options, Profile, Violation, verify_outline, verify_program};
 use std::io::{Read, Write};
@@ -113,11 +113,8 @@ fn programs_that_executorch_refuses_are_refused() {
 
 /// What a call is: the operator without its wrapper, and the dtypes of the tensors that it takes and gives.
 fn call(program: &Program, node: &Node) -> String {
-    let target = match (node.target.wrapped(), node.target.kind()) {
-        (Some(wrapped), _) => wrapped.name.to_string(),
-        (None, TargetKind::Python { .. }) => node.target.to_string(),
-        (None, _) => node.target.to_string(),
-    };
+    let target =
+        node.target.wrapped().map_or_else(|| node.target.to_string(), |wrapped| wrapped.name.to_string());
     let dtype = |id| program.graph.meta(id).tensor().map_or("number", |meta| meta.dtype.name());
     let mut taken = Vec::new();
     node.inputs.iter().for_each(|input| input.arg.for_each_value(&mut |id| taken.push(dtype(id))));
@@ -228,7 +225,7 @@ mod command {
         assert_eq!(report["listed"], false);
         assert_eq!(report["tensors"]["self"].as_array().map(Vec::len), Some(13), "{output}");
         assert_eq!(report["tensors"].get("dim"), None, "{output}");
-        let (code, _, error) = sizewise(&["ops", "--edge", "aten.add"]);
+        let (code, _, error) = sizewise(&["ops", "--edge", "aten.add.Tensr"]);
         assert!(code == 2 && error.contains("aten.add.Tensor"), "{code} {error}");
     }
 

@@ -226,44 +226,8 @@ impl Rewriting<'_> {
                 made.push((place, dtype));
             }
         }
-        self.cast(rewriter, &node, schema, (&mut inputs, &made));
+        cast(rewriter, &node, schema, (&mut inputs, &made));
         rewriter.keep_given(&node, inputs, &mut |_, meta| meta.clone());
-    }
-
-    /// Casts operands to the dtype in which they meet, where ExecuTorch does.
-    fn cast(
-        &mut self,
-        rewriter: &mut Rewriter<'_>,
-        node: &Node,
-        schema: &Schema,
-        (inputs, made): (&mut [Input], &[(usize, Dtype)]),
-    ) {
-        let old = rewriter.old;
-        let operands: Vec<(usize, Dtype, usize)> = node
-            .inputs
-            .iter()
-            .enumerate()
-            .filter_map(|(place, input)| match (made.iter().find(|made| made.0 == place), &input.arg) {
-                (Some((_, dtype)), _) => Some((place, *dtype, 0)),
-                (None, Argument::Tensor(id)) => {
-                    let meta = old.meta(*id).tensor()?;
-                    Some((place, meta.dtype, meta.sizes.len()))
-                }
-                _ => None,
-            })
-            .collect();
-        let kinds: Vec<(Dtype, usize)> = operands.iter().map(|(_, dtype, rank)| (*dtype, *rank)).collect();
-        let Some(dtype) = promoted(node, schema, &kinds) else { return };
-        for (place, _, _) in operands.iter().filter(|operand| operand.1 != dtype) {
-            let Argument::Tensor(value) = inputs[*place].arg else { continue };
-            let recorded = match &node.inputs[*place].arg {
-                Argument::Tensor(id) => old.meta(*id).clone(),
-                _ => zero_dimensional(dtype),
-            };
-            if let Some(cast) = add_cast(rewriter, node, (value, recorded), dtype) {
-                inputs[*place].arg = Argument::Tensor(cast);
-            }
-        }
     }
 
     fn inner(&mut self, graph: &Graph) -> Graph {
@@ -319,4 +283,39 @@ fn add_cast(
         Input { name: "dtype".into(), arg: Argument::Dtype(dtype), passed_as: PassedAs::Keyword },
     ];
     rewriter.add("_to_copy", meta, |name| beside(node, name, "torch.ops.aten._to_copy.default", inputs))
+}
+
+/// Casts operands to the dtype in which they meet, where ExecuTorch does.
+fn cast(
+    rewriter: &mut Rewriter<'_>,
+    node: &Node,
+    schema: &Schema,
+    (inputs, made): (&mut [Input], &[(usize, Dtype)]),
+) {
+    let old = rewriter.old;
+    let operands: Vec<(usize, Dtype, usize)> = node
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(place, input)| match (made.iter().find(|made| made.0 == place), &input.arg) {
+            (Some((_, dtype)), _) => Some((place, *dtype, 0)),
+            (None, Argument::Tensor(id)) => {
+                let meta = old.meta(*id).tensor()?;
+                Some((place, meta.dtype, meta.sizes.len()))
+            }
+            _ => None,
+        })
+        .collect();
+    let kinds: Vec<(Dtype, usize)> = operands.iter().map(|(_, dtype, rank)| (*dtype, *rank)).collect();
+    let Some(dtype) = promoted(node, schema, &kinds) else { return };
+    for (place, _, _) in operands.iter().filter(|operand| operand.1 != dtype) {
+        let Argument::Tensor(value) = inputs[*place].arg else { continue };
+        let recorded = match &node.inputs[*place].arg {
+            Argument::Tensor(id) => old.meta(*id).clone(),
+            _ => zero_dimensional(dtype),
+        };
+        if let Some(cast) = add_cast(rewriter, node, (value, recorded), dtype) {
+            inputs[*place].arg = Argument::Tensor(cast);
+        }
+    }
 }
