@@ -65,7 +65,7 @@ fn without_empty_operands(graph: &Graph, node: &Node) -> Option<Node> {
     let Some(Input { arg: Argument::Tensors(operands), .. }) = node.inputs.first() else { return None };
     let is_empty = |value: &ValueId| {
         let meta = graph.meta(*value).tensor();
-        meta.is_some_and(|meta| meta.sizes.iter().any(|size| *size == Sym::Literal(0)))
+        meta.is_some_and(|meta| meta.sizes.contains(&Sym::Literal(0)))
     };
     let kept: Vec<ValueId> = operands.iter().filter(|value| !is_empty(value)).copied().collect();
     if kept.is_empty() || kept.len() == operands.len() {
