@@ -52,7 +52,7 @@ fn programs(criterion: &mut Criterion) {
                 let mut found = verify_outline(&outline).len();
                 if let Ok(program) = program {
                     found +=
-                        verify_program(&program, Profile::Training, &Known(&operators), Options::default())
+                        verify_program(&program, Profile::Training, &Known(&operators), &Options::default())
                             .len();
                 }
                 found

@@ -187,12 +187,12 @@ fn a_pipeline_stops_where_a_pass_breaks_a_rule() {
 }
 
 #[test]
-fn functional_programs_are_lowered_by_renaming() {
+fn functional_programs_are_lowered_to_wrapped_operators() {
     let program = readable(
         "        a: \"f32[s0, 3]\" = torch.ops.aten.neg.default(x)\n        \
          b: \"f32[s0, 3]\" = torch.ops.aten.clone.default(a)\n        return (b,)\n",
     );
-    let edge = lower_to_edge(&program).expect("an Edge program");
+    let edge = lower_to_edge(&program, &Operators::new()).expect("an Edge program");
     assert_eq!(edge.dialect, Dialect::Edge);
     let targets = calls(&edge);
     assert!(targets[0].ends_with("edge._ops.aten.neg.default"), "{targets:?}");
@@ -200,7 +200,7 @@ fn functional_programs_are_lowered_by_renaming() {
     let pipeline = Pipeline::new().then(Pass::find("edge").expect("a pass"));
     pipeline.run(&program, &Operators::new()).expect("a program that keeps the rules of its dialect");
     let training = program_of(Dialect::Training);
-    let refused = lower_to_edge(&training).expect_err("another dialect").to_string();
+    let refused = lower_to_edge(&training, &Operators::new()).expect_err("another dialect").to_string();
     assert!(refused.contains("of the training dialect"), "{refused}");
 }
 

@@ -30,7 +30,7 @@ pub enum Command {
     Verify(super::verify::VerifyOptions),
     /// Run passes over an exported program and verify it after each one.
     Pass(super::pass::PassOptions),
-    /// Rename an exported program's operators to those of the next dialect, and verify it.
+    /// Take a functional ATen program to ExecuTorch's Edge dialect, and verify it.
     Lower(super::pass::LowerOptions),
     /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
     Eval(EvalOptions),
@@ -133,6 +133,15 @@ pub struct OpsOptions {
     /// A folder of tables of operator calls, to count their lines for each operator.
     #[arg(long, value_name = "FOLDER")]
     pub tables: Option<PathBuf>,
+    /// Print the dtypes that an operator of the Edge dialect takes and gives, as in `aten.add.Tensor`.
+    #[arg(long, value_name = "OP", conflicts_with_all = ["missing", "tables"])]
+    pub edge: Option<String>,
+    /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
+    #[arg(long, value_name = "FILE", requires = "edge")]
+    pub edge_yaml: Option<PathBuf>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
 }
 
 /// The forms of the list of operators.

@@ -13,6 +13,7 @@ mod infer;
 mod jsonl;
 mod operators;
 mod ops;
+mod ops_edge;
 mod pass;
 mod programs;
 mod progress;

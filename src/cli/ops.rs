@@ -35,6 +35,9 @@ type Lines = FxHashMap<String, usize>;
 
 /// Runs the command.
 pub fn run(options: &OpsOptions) -> ExitCode {
+    if let Some(op) = &options.edge {
+        return written(super::ops_edge::describe(op, options));
+    }
     let lines = match &options.tables {
         None => Ok(Lines::default()),
         Some(folder) => table_lines(folder),
@@ -50,6 +53,10 @@ pub fn run(options: &OpsOptions) -> ExitCode {
             CoverageFormat::Markdown => markdown(&rows, &lines),
         }
     });
+    written(text)
+}
+
+fn written(text: Result<String, String>) -> ExitCode {
     match text.and_then(|text| files::write(None, &text)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

@@ -99,7 +99,13 @@ fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Opti
             }
             ExitCode::from(1)
         }
-        Err(error @ PassError::Left { .. }) => refuse(&error.to_string(), 1),
+        Err(PassError::Left { pass, operators }) => {
+            files::complain(&format!("{pass}: left as they are:"));
+            for what in &operators {
+                eprintln!("  {}", escape::visible(what));
+            }
+            ExitCode::from(1)
+        }
         Err(error) => refuse(&error.to_string(), 3),
     }
 }

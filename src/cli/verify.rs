@@ -2,18 +2,20 @@
 use super::args::{Colour, Format};
 use super::files;
 use super::programs::Loaded;
+use crate::check::recorded_values;
 use crate::escape::{coloured_lines, json_text, lines, visible};
 use crate::fake::Operators;
-use crate::ir::schema::Schema;
+use crate::ir::schema::{OperatorName, Schema};
 use crate::ir::{Dialect, ReadErrorKind};
 use crate::verify::{
-    KnownOperators, Level, Options, Profile, Rule, Violation, verify_outline, verify_program,
+    EdgeDtypes, KnownOperators, Level, Options, Profile, Rule, Violation, verify_outline, verify_program,
 };
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The version of the JSON report.
@@ -33,6 +35,17 @@ pub struct VerifyOptions {
     /// Expect memory formats rather than dimension orders in the Edge dialect (ExecuTorch's `_skip_dim_order`).
     #[arg(long)]
     pub no_dim_order: bool,
+    /// An operator that is admitted although it is not of the core ATen set, wrapped or not, as in `aten.selu.default`; may be given
+    /// several times (ExecuTorch's `_core_aten_ops_exception_list`).
+    #[arg(long, value_name = "OP", value_parser = overload)]
+    pub core_exception: Vec<String>,
+    /// An operator that is kept although it is not of the core ATen set, unless it is a view; may be given several times (ExecuTorch's
+    /// `preserve_ops`).
+    #[arg(long, value_name = "OP", value_parser = overload)]
+    pub preserve: Vec<String>,
+    /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
+    #[arg(long, value_name = "FILE")]
+    pub edge_yaml: Option<PathBuf>,
     /// The form of the report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -69,6 +82,20 @@ impl From<DialectName> for Profile {
             DialectName::Backend => Profile::Backend,
         }
     }
+}
+
+/// An operator's overload as programs name it, `default` where none is given.
+fn overload(text: &str) -> Result<String, String> {
+    let name = OperatorName::split(text);
+    name.map(|name| name.to_string()).ok_or_else(|| "expected an operator such as aten.add.Tensor".to_owned())
+}
+
+/// The dtypes that Edge operators take: of a file, or ExecuTorch's own.
+pub(super) fn edge_dtypes(file: Option<&Path>) -> Result<Cow<'static, EdgeDtypes>, String> {
+    let Some(path) = file else { return Ok(Cow::Borrowed(EdgeDtypes::shipped())) };
+    let text = String::from_utf8_lossy(&files::read(path)?).into_owned();
+    let shown = files::shown(path);
+    EdgeDtypes::from_yaml(&text).map(Cow::Owned).map_err(|error| format!("{shown}: {error}"))
 }
 
 /// The operators at hand, as verifiers ask for them.
@@ -137,8 +164,14 @@ fn verify(options: &VerifyOptions) -> Result<Findings, String> {
         Ok(program) => {
             let profile = asked.unwrap_or(program.dialect.into());
             let operators = AtHand(super::operators::load(&options.operators)?);
-            let checks = Options { dim_order: !options.no_dim_order };
-            violations.extend(verify_program(&program, profile, &operators, checks));
+            let checks = Options {
+                dim_order: !options.no_dim_order,
+                core_exceptions: options.core_exception.clone(),
+                preserved: options.preserve.clone(),
+                edge_dtypes: edge_dtypes(options.edge_yaml.as_deref())?,
+            };
+            violations.extend(verify_program(&program, profile, &operators, &checks));
+            violations.extend(recorded_values(&program, &operators.0));
             (Some(program.dialect), profile)
         }
         // The outline's findings say it better, and all of it.
@@ -161,6 +194,7 @@ fn to_text(findings: &Findings, colour: bool) -> String {
     };
     let mut text = String::new();
     let (errors, undecided) = (findings.count(Level::Error), findings.count(Level::Undecided));
+    let warnings = findings.count(Level::Warning);
     let plural = |count: usize, word: &str| match count {
         1 => format!("1 {word}"),
         _ => format!("{count} {word}s"),
@@ -171,13 +205,13 @@ fn to_text(findings: &Findings, colour: bool) -> String {
         (_, 0) => paint(&plural(errors, "violation"), "31"),
         _ => paint(&format!("{}, {undecided} undecided", plural(errors, "violation")), "31"),
     };
+    let remarks = if warnings == 0 { String::new() } else { format!(", {}", plural(warnings, "warning")) };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}: {} dialect: {outcome}", visible(&findings.name), findings.profile);
+    let _ = writeln!(text, "{}: {} dialect: {outcome}{remarks}", visible(&findings.name), findings.profile);
     for violation in &findings.violations {
-        let (level, code) = match violation.rule.level() {
-            Level::Error => ("error", "31"),
-            Level::Undecided => ("undecided", "33"),
-        };
+        let level = violation.rule.level();
+        let code = if level == Level::Error { "31" } else { "33" };
+        let level = level.name();
         let head = paint(&format!("{level}[{}]", violation.rule), code);
         let _ = writeln!(text, "\n{head}: {}", visible(&violation.message));
         if let Some(node) = &violation.node {
@@ -199,7 +233,7 @@ fn to_json(findings: &Findings) -> String {
     let entry = |violation: &Violation| -> Json {
         json!({
             "code": violation.rule.code(),
-            "level": match violation.rule.level() { Level::Error => "error", Level::Undecided => "undecided" },
+            "level": violation.rule.level().name(),
             "message": violation.message,
             "graph": violation.graph,
             "node": violation.node,

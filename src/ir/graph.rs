@@ -184,6 +184,24 @@ impl Graph {
         graph
     }
 
+    /// The graph with operators that ExecuTorch wraps under their own names, in the graphs that nodes call too.
+    pub fn without_wrappers(&self) -> Graph {
+        struct Unwrap;
+        impl Renaming for Unwrap {
+            fn name(&mut self, name: &Arc<str>) -> Arc<str> {
+                Arc::clone(name)
+            }
+
+            fn target(&mut self, target: &Target) -> Target {
+                match target.wrapped() {
+                    Some(wrapped) => Target::parse(&format!("torch.ops.{}", wrapped.name)),
+                    None => target.clone(),
+                }
+            }
+        }
+        self.renamed(&mut Unwrap)
+    }
+
     /// The graphs that nodes of this graph call, each with its node.
     pub fn subgraphs(&self) -> impl Iterator<Item = (&Node, &Graph)> {
         self.nodes.iter().flat_map(|node| node.subgraphs().into_iter().map(move |inner| (node, &inner.graph)))

@@ -19,7 +19,7 @@ const WRAPPERS: &[&str] = &[
 use super::argument::{Argument, Subgraph};
 use super::graph::ValueId;
 use super::provenance::Provenance;
-use super::schema::OperatorName;
+use super::schema::{OperatorName, Schema};
 
 /// What a node calls. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -135,6 +135,15 @@ impl Target {
         Some(WrappedOp { wrapper, name: OperatorName { namespace, name: op, overload: function } })
     }
 
+    /// The operator's name, wrapped or not.
+    pub fn operator_name(&self) -> Option<OperatorName<'_>> {
+        match (self.wrapped(), self.op()) {
+            (Some(wrapped), _) => Some(wrapped.name),
+            (None, Some((namespace, name, overload))) => Some(OperatorName { namespace, name, overload }),
+            (None, None) => None,
+        }
+    }
+
     /// The target as programs write it: `torch.ops.aten.add.Tensor`.
     pub fn qualified_name(&self) -> String {
         match self.kind() {
@@ -246,6 +255,17 @@ impl Node {
     /// The argument for this parameter, if it is passed.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
+    }
+
+    /// The arguments, each with the parameter of the schema that it is for: by name, or by position where it has none. The
+    /// parameter is `None` where the schema has none for it.
+    pub fn matched<'n>(&'n self, schema: &Schema) -> impl Iterator<Item = (Option<usize>, &'n Input)> {
+        let mut unnamed = 0;
+        self.inputs.iter().map(move |input| {
+            let parameter = schema.parameter(&input.name, unnamed);
+            unnamed += usize::from(input.name.is_empty());
+            (parameter, input)
+        })
     }
 
     /// The graphs among the arguments, in order, but not those within them.

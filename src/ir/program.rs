@@ -137,6 +137,8 @@ pub struct Program {
     pub opset_version: IndexMap<Arc<str>, i64>,
     /// The modules of the original program, the whole program first.
     pub module_calls: Vec<ModuleCall>,
+    /// The values of 0-dimensional tensors that passes have lifted to buffers, by qualified name.
+    pub scalars: IndexMap<Arc<str>, Constant>,
     /// The user's annotations and other metadata, by key.
     pub metadata: IndexMap<Arc<str>, Arc<str>>,
     /// What is odd about the program but does not keep it from being read, for people.

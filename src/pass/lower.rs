@@ -1,11 +1,12 @@
-//! From ATen to ExecuTorch's Edge dialect, where that is a renaming: operators are wrapped, and those that take a memory format
-//! become the ones that take an order of dimensions. The Edge verifier says afterwards what a renaming cannot mend: dtypes that an
-//! operator does not take, numbers as inputs, operators outside the core set.
+//! From ATen to ExecuTorch's Edge dialect: operands take its form, operators are wrapped, and those that take a memory format become the
+//! ones that take an order of dimensions. What cannot be brought into the dialect is named; the Edge verifier says afterwards what is
+//! left of dtypes that an operator does not take, numbers as inputs and operators outside the core set.
 //!
 //! Source: ExecuTorch, `exir/program/_program.py` (`to_edge`), `exir/passes/memory_format_ops_pass.py` and
 //! `exir/passes/remove_graph_asserts_pass.py`.
 use super::pipeline::PassError;
 use super::rewrite::{Rewriter, with_graph};
+use super::{dead_code, derive, edge_noops, edge_operands};
 use crate::fake::Operators;
 use crate::ir::{
     Argument, Dialect, ExprTable, Graph, Hint, Input, MemoryFormat, Meta, Node, PassedAs, Program, Sym,
@@ -18,32 +19,56 @@ const NAME: &str = "edge";
 /// The Edge form of a program of the ATen dialect.
 ///
 /// # Errors
-/// When the program is of another dialect, or an order of dimensions cannot be told.
-pub fn lower_to_edge(program: &Program) -> Result<Program, PassError> {
+/// When the program is of another dialect, an order of dimensions cannot be told, or something cannot be brought into the dialect:
+/// [`PassError::Left`] names it.
+pub fn lower_to_edge(program: &Program, operators: &Operators) -> Result<Program, PassError> {
     if program.dialect != Dialect::Aten {
-        let message = format!(
-            "the program is of the {} dialect; only ATen programs are lowered by renaming",
-            program.dialect
-        );
+        let message =
+            format!("the program is of the {} dialect; only ATen programs are lowered", program.dialect);
         return Err(PassError::failed(NAME, message));
     }
-    let graph = lowered(&program.graph, &program.exprs)?;
-    let mut program = with_graph(program, graph);
+    let source = with_graph(program, without_assertions(&program.graph));
+    let rewritten = edge_operands::rewritten(&source, operators)?;
+    let derived = derive::run(&rewritten, operators)?;
+    let cleaned = dead_code::run(&edge_noops::removed(&derived), operators)?;
+    same_results(program, &cleaned)?;
+    let graph = lowered(&cleaned.graph, &cleaned.exprs)?;
+    let mut program = with_graph(&cleaned, graph);
     program.dialect = Dialect::Edge;
     Ok(program)
 }
 
-pub(super) fn run(program: &Program, _: &Operators) -> Result<Program, PassError> {
-    lower_to_edge(program)
+/// Without assertions of dtype and device, as ExecuTorch does: the Edge dialect fixes both.
+fn without_assertions(graph: &Graph) -> Graph {
+    let mut rewriter = Rewriter::new(graph);
+    for node in graph.nodes() {
+        if node.target.op() != Some(("aten", "_assert_tensor_metadata", "default")) {
+            rewriter.keep(node, &mut |inner| without_assertions(&inner.graph));
+        }
+    }
+    rewriter.finish()
+}
+
+/// Refuses a program whose results changed their dtypes: a number that became a tensor counts more in promotion, where tensors without
+/// dimensions meet.
+fn same_results(before: &Program, after: &Program) -> Result<(), PassError> {
+    let dtype = |program: &Program, argument: &Argument| {
+        argument.value().and_then(|id| program.graph.meta(id).tensor().map(|meta| meta.dtype))
+    };
+    let mut left = Vec::new();
+    for (index, (old, new)) in before.graph.outputs().iter().zip(after.graph.outputs()).enumerate() {
+        if let (Some(old), Some(new)) = (dtype(before, old), dtype(after, new))
+            && old != new
+        {
+            left.push(format!("output {index} is {old} and would become {new}, as numbers become tensors"));
+        }
+    }
+    if left.is_empty() { Ok(()) } else { Err(PassError::left("edge", left)) }
 }
 
 fn lowered(graph: &Graph, exprs: &ExprTable) -> Result<Graph, PassError> {
     let mut rewriter = Rewriter::new(graph);
     for node in graph.nodes() {
-        // Assertions of dtype and device are left out, as ExecuTorch does: the Edge dialect fixes both.
-        if node.target.op() == Some(("aten", "_assert_tensor_metadata", "default")) {
-            continue;
-        }
         let mut inner_error = None;
         let renamed = renamed(graph, node, exprs)?;
         rewriter.keep(&renamed, &mut |inner| match lowered(&inner.graph, exprs) {

@@ -5,6 +5,9 @@
 mod assertions;
 mod dead_code;
 mod derive;
+mod edge_noops;
+mod edge_operands;
+mod edge_promotion;
 mod fold;
 mod functionalize;
 mod lower;

@@ -81,8 +81,8 @@ impl Pass {
         },
         Pass {
             name: "edge",
-            does: "renames a functional ATen program's operators to the Edge dialect's",
-            run: lower::run,
+            does: "takes a functional ATen program to the Edge dialect",
+            run: lower::lower_to_edge,
         },
     ];
 
@@ -170,6 +170,6 @@ impl Pipeline {
 
 fn broken(program: &Program, operators: &Operators) -> Vec<Violation> {
     let profile = Profile::from(program.dialect);
-    let found = verify_program(program, profile, &Known(operators), Options::default());
+    let found = verify_program(program, profile, &Known(operators), &Options::default());
     found.into_iter().filter(|violation| violation.rule.level() == Level::Error).collect()
 }

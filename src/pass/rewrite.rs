@@ -25,25 +25,46 @@ pub(super) struct Rewriter<'g> {
 impl<'g> Rewriter<'g> {
     /// Takes over the inputs, in their order: their numbers stay.
     pub fn new(old: &'g Graph) -> Rewriter<'g> {
+        Rewriter::with_inputs(old, 0, Vec::new()).0
+    }
+
+    /// Takes over the inputs, with new ones before the input at `place`. Names that are taken already are made fresh.
+    pub fn with_inputs(
+        old: &'g Graph,
+        place: usize,
+        added: Vec<(Arc<str>, Meta)>,
+    ) -> (Rewriter<'g>, Vec<ValueId>) {
         let names = old.values().map(|(_, name, _)| name.clone());
         let names = names.chain(old.nodes().iter().map(|node| node.name.clone())).collect();
         let mut rewriter = Rewriter {
             old,
-            builder: GraphBuilder::with_capacity(old.value_count()),
+            builder: GraphBuilder::with_capacity(old.value_count() + added.len()),
             new: vec![None; old.value_count()],
             names,
         };
-        for input in old.inputs() {
+        let (before, after) = old.inputs().split_at(place.min(old.inputs().len()));
+        rewriter.take_inputs(before);
+        let mut made = Vec::with_capacity(added.len());
+        for (base, meta) in added {
+            let name = rewriter.fresh(&base);
+            // The name is fresh.
+            made.extend(rewriter.builder.input(name, meta).ok());
+        }
+        rewriter.take_inputs(after);
+        (rewriter, made)
+    }
+
+    fn take_inputs(&mut self, inputs: &[GraphInput]) {
+        for input in inputs {
             match input {
                 GraphInput::Value(id) => {
                     // Names are unique in the old graph.
-                    let made = rewriter.builder.input(old.name(*id).clone(), old.meta(*id).clone());
-                    rewriter.new[id.index()] = made.ok().map(New::Value);
+                    let made = self.builder.input(self.old.name(*id).clone(), self.old.meta(*id).clone());
+                    self.new[id.index()] = made.ok().map(New::Value);
                 }
-                GraphInput::Constant(constant) => rewriter.builder.constant_input(constant.clone()),
+                GraphInput::Constant(constant) => self.builder.constant_input(constant.clone()),
             }
         }
-        rewriter
     }
 
     /// What an old value is now; `None` when nothing makes it any more.
@@ -94,6 +115,16 @@ impl<'g> Rewriter<'g> {
                 Input { name: input.name.clone(), arg, passed_as: input.passed_as }
             })
             .collect();
+        self.keep_given(node, inputs, meta);
+    }
+
+    /// Keeps a node that is given `inputs`, in terms of the new graph.
+    pub fn keep_given(
+        &mut self,
+        node: &Node,
+        inputs: Vec<Input>,
+        meta: &mut dyn FnMut(ValueId, &Meta) -> Meta,
+    ) {
         let mut value = |id: ValueId| {
             let meta = meta(id, self.old.meta(id));
             let made = self.builder.output_of_next_node(self.old.name(id).clone(), meta).ok();

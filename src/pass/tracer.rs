@@ -366,6 +366,7 @@ impl<'o> Tracer<'o> {
             schema_version: (8, 20),
             opset_version: IndexMap::new(),
             module_calls: vec![ModuleCall { fqn: "".into(), signature: Some(call) }],
+            scalars: IndexMap::new(),
             metadata: IndexMap::new(),
             warnings: Vec::new(),
         };

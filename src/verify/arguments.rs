@@ -35,7 +35,8 @@ pub(super) fn fits(ty: &Type, argument: &Argument) -> bool {
     }
 }
 
-fn is_number(argument: &Argument) -> bool {
+/// Whether an argument is a number.
+pub(super) fn is_number(argument: &Argument) -> bool {
     matches!(
         argument,
         Argument::Int(_)

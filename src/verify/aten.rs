@@ -161,7 +161,8 @@ pub(super) fn check_core(checks: &mut Checks<'_>) {
         let Callee::Op { name, .. } = callee(node) else { return };
         let overload = (name.name, name.overload);
         let excepted = CORE_EXCEPTIONS.contains(&overload) || UNWRAPPED.contains(&overload);
-        if name.namespace != "aten" || excepted || overload == CORE_MUTABLE {
+        let asked = checks.is_core_exception(name) || checks.is_preserved(name);
+        if name.namespace != "aten" || excepted || overload == CORE_MUTABLE || asked {
             return;
         }
         let tags = tags(name).unwrap_or_default();

@@ -1,9 +1,8 @@
-//! Backend: delegates, which are opaque but for what is recorded of their results.
-
-use serde_json::Value as Json;
+//! Backend: delegates, which are opaque but for their lowered modules and what is recorded of their results.
 
 use super::arguments::describe;
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
+use super::lowered_module::{self, LoweredModule};
 use super::rule::Rule;
 use crate::ir::{Argument, Node, Output};
 
@@ -14,51 +13,106 @@ const DELEGATE: &str = "executorch_call_delegate";
 pub(super) fn check(checks: &mut Checks<'_>) {
     checks.each_node(|checks, graph, node| {
         if matches!(callee(node), Callee::HigherOrder(DELEGATE)) {
-            module(checks, graph, node);
+            let module = module(checks, graph, node);
             arguments(checks, graph, node);
             outputs(checks, graph, node);
+            if let Some(module) = module {
+                operands(checks, graph, node, &module);
+                results(checks, graph, node, &module);
+            }
         }
     });
 }
 
-fn module(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node) {
+/// Checks the lowered module, and gives it where it is recorded with the call.
+fn module(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node) -> Option<LoweredModule> {
     let message = match node.inputs.first().map(|input| &input.arg) {
         None => "the delegate has no lowered module".to_owned(),
-        Some(Argument::Str(text)) => match lowered_module(text) {
-            Ok(()) => return,
+        Some(Argument::Str(text)) if text.trim_start().starts_with('{') => match lowered_module::read(text) {
+            Ok(module) => return Some(module),
             Err(message) => message,
+        },
+        Some(Argument::Str(text)) => match text.split_once('-') {
+            Some((name, backend)) if !name.is_empty() && !backend.is_empty() => return None,
+            _ => {
+                let text: String = text.chars().take(60).collect();
+                format!("`{text}` names no lowered module and backend; expected `module-backend`")
+            }
         },
         Some(other) => format!("the delegate's first argument is {}, no lowered module", describe(other)),
     };
     checks.report(Rule::DelegateModule, graph, node, message);
+    None
 }
 
-/// Checks the text of a lowered module: `name-backend`, or its record as JSON.
-fn lowered_module(text: &str) -> Result<(), String> {
-    if !text.trim_start().starts_with('{') {
-        return match text.split_once('-') {
-            Some((name, backend)) if !name.is_empty() && !backend.is_empty() => Ok(()),
-            _ => {
-                let text: String = text.chars().take(60).collect();
-                Err(format!("`{text}` names no lowered module and backend; expected `module-backend`"))
-            }
-        };
+/// Checks that a delegate is given what its lowered module takes.
+fn operands(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, module: &LoweredModule) {
+    let given = &node.inputs[1..];
+    let values: usize = given.iter().map(|input| count(&input.arg)).sum();
+    if values != module.takes.len() {
+        let message = format!(
+            "the delegate is given {values} operands, its lowered module takes {}",
+            module.takes.len()
+        );
+        checks.report(Rule::DelegateArguments, graph, node, message);
+        return;
     }
-    let record: Json = serde_json::from_str(text)
-        .map_err(|error| format!("the record of the lowered module is not JSON: {error}"))?;
-    let field = |name: &str| record.get(name).unwrap_or(&Json::Null);
-    let backend = field("backend_id").as_str().is_some_and(|name| !name.is_empty());
-    for (name, is_right, expected) in [
-        ("backend_id", backend, "a name"),
-        ("processed_bytes", field("processed_bytes").is_string(), "text"),
-        ("compile_specs", field("compile_specs").is_array(), "a list"),
-        ("original_module", field("original_module").is_object(), "a program"),
-    ] {
-        if !is_right {
-            return Err(format!("the `{name}` of the lowered module is not {expected}"));
+    let mut operands = Vec::new();
+    given.iter().for_each(|input| input.arg.for_each_value(&mut |value| operands.push(value)));
+    if operands.len() != values {
+        // Some are numbers.
+        return;
+    }
+    for (value, wanted) in operands.iter().zip(&module.takes) {
+        let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
+        if let Some(differs) = differs {
+            let message = format!(
+                "`{}` of the lowered module {differs}, as `{}`",
+                wanted.name,
+                graph.graph.name(*value)
+            );
+            checks.report(Rule::DelegateArguments, graph, node, message);
         }
     }
-    Ok(())
+}
+
+/// How many operands an argument is.
+fn count(argument: &Argument) -> usize {
+    match argument {
+        Argument::Tensors(items) => items.len(),
+        Argument::OptionalTensors(items) => items.len(),
+        Argument::Ints(items) => items.len(),
+        Argument::SymInts(items) => items.len(),
+        Argument::Floats(items) => items.len(),
+        _ => 1,
+    }
+}
+
+/// Checks that a delegate gives what its lowered module gives.
+fn results(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, module: &LoweredModule) {
+    let values: Vec<_> = node.output_values().collect();
+    if values.len() != module.gives.len() {
+        if values.len() != module.returns {
+            let message = format!(
+                "the delegate gives {} values, its lowered module {}",
+                values.len(),
+                module.gives.len()
+            );
+            checks.report(Rule::DelegateOutputs, graph, node, message);
+        }
+        return;
+    }
+    for (value, wanted) in values.iter().zip(&module.gives) {
+        let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
+        if let Some(differs) = differs {
+            let message = format!(
+                "`{}` of the lowered module {differs}, as `{}`",
+                wanted.name,
+                graph.graph.name(*value)
+            );
+            checks.report(Rule::DelegateOutputs, graph, node, message);
+        }
+    }
 }
 
 fn arguments(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node) {

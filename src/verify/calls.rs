@@ -129,20 +129,28 @@ fn operator(
 fn arguments(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) {
     let op = schema.qualified();
     let mut given = vec![false; schema.args.len()];
-    for input in &node.inputs {
-        let Some(index) = schema.arg_index(&input.name) else {
-            let message = format!("`{op}` has no argument `{}`", input.name);
+    for (place, (parameter, input)) in node.matched(schema).enumerate() {
+        let Some(index) = parameter else {
+            let message = if input.name.is_empty() {
+                format!(
+                    "`{op}` takes {} arguments by position, and is given another at {place}",
+                    schema.positional().len()
+                )
+            } else {
+                format!("`{op}` has no argument `{}`", input.name)
+            };
             checks.report(Rule::OperatorArguments, graph, node, message);
             continue;
         };
+        let spec = &schema.args[index];
         if std::mem::replace(&mut given[index], true) {
-            let message = format!("`{op}` is given `{}` twice", input.name);
+            let message = format!("`{op}` is given `{}` twice", spec.name);
             checks.report(Rule::OperatorArguments, graph, node, message);
         }
-        let ty = &schema.args[index].ty;
+        let ty = &spec.ty;
         if !fits(ty, &input.arg) {
             let message =
-                format!("`{op}` takes `{}` as {ty}, but is given {}", input.name, describe(&input.arg));
+                format!("`{op}` takes `{}` as {ty}, but is given {}", spec.name, describe(&input.arg));
             checks.report(Rule::OperatorArguments, graph, node, message);
         }
     }

@@ -1,11 +1,12 @@
 //! Edge: wrapped operators with the dtypes that have kernels, and tensors in and out.
 
+use super::arguments::{describe, is_number};
 use super::aten::stays_unwrapped;
-use super::edge_dtypes::{Mismatch, find};
+use super::edge_dtypes::{Mismatch, Takes, result_names, takes};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
 use crate::ir::node::Wrapper;
-use crate::ir::schema::{OperatorName, Schema, Type};
+use crate::ir::schema::{OperatorName, Schema};
 use crate::ir::{Argument, Constant, Dtype, GraphInput, Meta, Node, Output, ValueId};
 
 /// ATen operators that operators of `dim_order_ops` stand for.
@@ -20,6 +21,7 @@ pub(super) fn check(checks: &mut Checks<'_>) {
             Some(Wrapper::Edge) => {
                 dim_order(checks, graph, node, name);
                 if let Some(schema) = checks.schema(name) {
+                    tensors(checks, graph, node, schema);
                     dtypes(checks, graph, node, schema);
                 }
             }
@@ -28,7 +30,7 @@ pub(super) fn check(checks: &mut Checks<'_>) {
                 checks.report(Rule::BackendOperator, graph, node, message);
             }
             Some(Wrapper::Backend) => {}
-            None if stays_unwrapped(name) => {}
+            None if stays_unwrapped(name) || checks.is_core_exception(name) => {}
             None if checks.profile == Profile::Backend && name.namespace == "executorch_prim" => {}
             None => {
                 let message = format!("`{name}` is no Edge operator; it is not wrapped");
@@ -57,31 +59,51 @@ fn dim_order(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, name
 fn tensor_dtypes(graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) -> Vec<(String, Dtype)> {
     let dtype = |value: ValueId| graph.graph.meta(value).tensor().map(|meta| meta.dtype);
     let mut dtypes = Vec::new();
-    for spec in &schema.args {
-        let found = match (node.argument(&spec.name), &spec.ty) {
-            (Some(Argument::Tensor(value) | Argument::OptionalTensor(Some(value))), _) => dtype(*value),
-            (Some(Argument::Tensors(values)), Type::List(element, _)) if **element == Type::Tensor => {
-                values.first().and_then(|value| dtype(*value))
+    let mut matched: Vec<_> = node.matched(schema).collect();
+    matched.sort_by_key(|(parameter, _)| *parameter);
+    for (parameter, input) in matched {
+        let Some(spec) = parameter.and_then(|index| schema.args.get(index)) else { continue };
+        let found = match (&input.arg, takes(&spec.ty)) {
+            (_, None) => None,
+            (Argument::Tensor(value) | Argument::OptionalTensor(Some(value)), _) => dtype(*value),
+            (Argument::Tensors(values), Some(Takes::List)) => values.first().and_then(|value| dtype(*value)),
+            (Argument::OptionalTensors(values), Some(Takes::List)) => {
+                values.first().copied().flatten().and_then(dtype)
             }
             _ => None,
         };
         dtypes.extend(found.map(|found| (spec.name.clone(), found)));
     }
-    for (index, (spec, output)) in schema.returns.iter().zip(&node.outputs).enumerate() {
-        let found = match output {
-            Output::Value(value) => dtype(*value),
-            Output::List(values) => values.first().copied().flatten().and_then(dtype),
-            Output::None | Output::Constant(_) => None,
+    for (index, name) in result_names(schema) {
+        let found = match node.outputs.get(index) {
+            Some(Output::Value(value)) => dtype(*value),
+            Some(Output::List(values)) => values.first().copied().flatten().and_then(dtype),
+            Some(Output::None | Output::Constant(_)) | None => None,
         };
-        let name = spec.name.clone().unwrap_or_else(|| format!("__ret_{index}"));
         dtypes.extend(found.map(|found| (name, found)));
     }
     dtypes
 }
 
+/// Refuses numbers where the schema has a tensor: torch would make tensors of them, the runtime does not.
+fn tensors(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) {
+    for (parameter, input) in node.matched(schema) {
+        let Some(spec) = parameter.and_then(|index| schema.args.get(index)) else { continue };
+        let number =
+            is_number(&input.arg) && matches!(takes(&spec.ty), Some(Takes::Tensor | Takes::Optional));
+        if number {
+            let (op, given) = (schema.qualified(), describe(&input.arg));
+            let message = format!(
+                "`{op}` takes `{}` as a tensor, but is given {given}; lift it to a constant",
+                spec.name
+            );
+            checks.report(Rule::EdgeTensor, graph, node, message);
+        }
+    }
+}
+
 fn dtypes(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) {
-    let overload = if schema.overload == "default" { String::new() } else { format!(".{}", schema.overload) };
-    let Some(table) = find(&format!("{}::{}{overload}", schema.namespace, schema.name)) else { return };
+    let table = checks.options.edge_dtypes.of(schema);
     let dtypes = tensor_dtypes(graph, node, schema);
     let Err(mismatch) = table.check(&dtypes) else { return };
     let op = schema.qualified();

@@ -67,7 +67,7 @@ pub(super) struct Checks<'p> {
     pub program: &'p Program,
     pub profile: Profile,
     pub operators: &'p dyn KnownOperators,
-    pub options: Options,
+    pub options: &'p Options,
     /// All graphs, outer ones first.
     pub graphs: Arc<[ScopedGraph<'p>]>,
     pub found: Vec<Violation>,
@@ -78,7 +78,7 @@ impl<'p> Checks<'p> {
         program: &'p Program,
         profile: Profile,
         operators: &'p dyn KnownOperators,
-        options: Options,
+        options: &'p Options,
     ) -> Checks<'p> {
         let mut graphs = Vec::new();
         collect(&program.graph, "", &mut graphs);
@@ -105,6 +105,19 @@ impl<'p> Checks<'p> {
     /// Adds a violation at an input, a value or an output.
     pub fn report_at(&mut self, rule: Rule, scope: &str, name: &str, message: impl Into<String>) {
         self.found.push(Violation::new(rule, message).at(scope, name));
+    }
+
+    /// Whether the options admit an operator that is not of the core ATen set.
+    pub fn is_core_exception(&self, name: OperatorName<'_>) -> bool {
+        !self.options.core_exceptions.is_empty()
+            && self.options.core_exceptions.iter().any(|exception| *exception == name.to_string())
+    }
+
+    /// Whether the options keep an operator that is not of the core ATen set; views are not kept.
+    pub fn is_preserved(&self, name: OperatorName<'_>) -> bool {
+        !self.options.preserved.is_empty()
+            && self.options.preserved.iter().any(|kept| *kept == name.to_string())
+            && self.schema(name).is_some_and(|schema| !schema.is_view())
     }
 
     /// The schema of an operator, declared ones first.

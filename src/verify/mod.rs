@@ -7,10 +7,13 @@ mod arguments;
 mod aten;
 mod backend;
 mod calls;
+mod contract;
 mod edge;
 mod edge_dtypes;
+mod edge_yaml;
 mod graphs;
 mod higher_order;
+mod lowered_module;
 mod metadata;
 mod rule;
 mod signature;
@@ -21,25 +24,40 @@ mod violation;
 
 pub use aten::edge_operator_stays;
 pub use calls::is_edge_own;
+pub use edge_dtypes::{Combinations, EdgeDtypes};
 pub use graphs::KnownOperators;
 pub use rule::{Level, Profile, Rule, Section};
 pub use table::markdown;
 pub use violation::Violation;
 
+use std::borrow::Cow;
+
 use crate::ir::Program;
 use crate::ir::outline::Outline;
 
 /// What a verifier is to hold a program to, beside its dialect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Whether dimension orders are given by the operators of `dim_order_ops`, as is ExecuTorch's default, or by memory
     /// formats.
     pub dim_order: bool,
+    /// Operators that are admitted although they are not of the core ATen set, wrapped or not (ExecuTorch's
+    /// `_core_aten_ops_exception_list`): `aten.selu.default`.
+    pub core_exceptions: Vec<String>,
+    /// ATen operators that are admitted although they are not of the core ATen set, unless they are views (`preserve_ops`).
+    pub preserved: Vec<String>,
+    /// The dtypes that Edge operators take and give.
+    pub edge_dtypes: Cow<'static, EdgeDtypes>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { dim_order: true }
+        Options {
+            dim_order: true,
+            core_exceptions: Vec::new(),
+            preserved: Vec::new(),
+            edge_dtypes: Cow::Borrowed(EdgeDtypes::shipped()),
+        }
     }
 }
 
@@ -57,10 +75,13 @@ pub fn verify_program(
     program: &Program,
     profile: Profile,
     operators: &dyn KnownOperators,
-    options: Options,
+    options: &Options,
 ) -> Vec<Violation> {
     let mut checks = graphs::Checks::new(program, profile, operators, options);
     metadata::check(&mut checks);
+    contract::check(&mut checks);
+    state::check_sizes(&mut checks);
+    state::check_mutation(&mut checks);
     calls::check(&mut checks);
     higher_order::check(&mut checks);
     if profile.has(Section::Aten) {

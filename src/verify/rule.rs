@@ -38,7 +38,12 @@ impl Profile {
     /// Whether a section's rules are among this dialect's.
     pub fn has(self, section: Section) -> bool {
         match section {
-            Section::Structure | Section::Signature | Section::Training | Section::HigherOrder => true,
+            Section::Structure
+            | Section::Signature
+            | Section::Metadata
+            | Section::Training
+            | Section::HigherOrder => true,
+            Section::Provenance => self < Profile::Edge,
             Section::Aten => self >= Profile::Aten,
             Section::Core => self >= Profile::Core,
             Section::Edge | Section::Backend => self >= Profile::Edge,
@@ -69,6 +74,10 @@ pub enum Section {
     Structure,
     /// The signature fits the graph and the state.
     Signature,
+    /// What nodes record of where they come from can be read, and their values are what operators give.
+    Metadata,
+    /// Nodes record where they come from.
+    Provenance,
     /// What is called exists and is called rightly.
     Training,
     /// Graphs are called rightly.
@@ -89,6 +98,8 @@ impl Section {
         match self {
             Section::Structure => "Structure",
             Section::Signature => "Signature",
+            Section::Metadata => "Metadata",
+            Section::Provenance => "Provenance",
             Section::Training => "Training",
             Section::HigherOrder => "Higher-order operators",
             Section::Aten => "ATen",
@@ -106,6 +117,19 @@ pub enum Level {
     Error,
     /// Whether the program breaks the rule cannot be told from what is known here.
     Undecided,
+    /// The program can be used as it is, but something is missing or unusual.
+    Warning,
+}
+
+impl Level {
+    /// The name: `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Error => "error",
+            Level::Undecided => "undecided",
+            Level::Warning => "warning",
+        }
+    }
 }
 
 macro_rules! rules {
@@ -196,6 +220,26 @@ rules! {
             "The structures of arguments and result have as many values as the user's inputs and outputs" "torch.export: in_spec and out_spec";
         RangeOrder "range-order" Error
             "No range constraint has a minimum above its maximum" "torch.export: range_constraints";
+        StateSizes "state-sizes" Error
+            "Parameters, buffers and constant tensors have sizes, strides and offsets that are numbers" "torch.export: state is static";
+        ParameterMutation "parameter-mutation" Warning
+            "Parameters are not written, neither by operators nor as outputs" "torch.export IR specification: parameters";
+    }
+    Metadata {
+        StackTraceForm "stack-trace-form" Warning
+            "A stack trace names lines of source: `File \"model.py\", line 8, in forward`" "torch.export IR specification: stack_trace";
+        ModuleStackForm "module-stack-form" Error
+            "`nn_module_stack` lists modules as key, path and class" "torch.export: _verify_nn_module_stack";
+        SourceFunctionForm "source-function-form" Error
+            "`source_fn_stack` lists names with targets, `torch_fn` is a name and a function" "torch.export IR specification: source_fn_stack, torch_fn";
+        RecordedValue "recorded-value" Error
+            "What is recorded of a value is what its operator gives: dtype, rank and sizes" "torch Verifier: `val` of every call";
+    }
+    Provenance {
+        StackTraceRecorded "stack-trace-recorded" Warning
+            "Calls record the lines of source they come from" "torch.export IR specification: stack_trace";
+        ModuleStackRecorded "module-stack-recorded" Warning
+            "Every call of the program's own graph records the modules around it" "torch.export: _verify_nn_module_stack";
     }
     Training {
         CallTarget "call-target" Error
@@ -244,8 +288,10 @@ rules! {
             "Operators are wrapped as Edge operators" "ExecuTorch: EXIREdgeDialectVerifier";
         EdgeFunction "edge-function" Error
             "Beside operators and functions on numbers only `alloc` is called" "ExecuTorch: EXIREdgeDialectVerifier";
+        EdgeTensor "edge-tensor" Error
+            "Where an operator takes a tensor it is given one, and no number" "ExecuTorch: EdgeOpArgValidator";
         EdgeDtype "edge-dtype" Error
-            "The dtypes of an operator's tensors are one of its combinations" "ExecuTorch: edge.yaml";
+            "The dtypes of an operator's tensors are one of its combinations in edge.yaml, or any that ExecuTorch has where the operator is not listed" "ExecuTorch: EdgeDialectFunctionSchema";
         ScalarInput "scalar-input" Error
             "No input of the program is a number" "ExecuTorch IR specification: Edge dialect";
         ScalarOutput "scalar-output" Error
@@ -255,11 +301,11 @@ rules! {
     }
     Backend {
         DelegateModule "delegate-module" Error
-            "A delegate's first argument is a lowered module: its name with the backend's, or its record with backend, processed bytes, compile specs and original module" "torch Verifier: LoweredBackendModule";
+            "A delegate's first argument is a lowered module: its name with the backend's, or its record with backend, processed bytes in base64, compile specs and original module" "torch Verifier: LoweredBackendModule";
         DelegateArguments "delegate-arguments" Error
-            "A delegate takes tensors, numbers and nothing else" "ExecuTorch: executorch_call_delegate";
+            "A delegate takes tensors, numbers and nothing else: those that its lowered module takes" "ExecuTorch: executorch_call_delegate";
         DelegateOutputs "delegate-outputs" Error
-            "A delegate gives tensors, of which shapes are recorded: it is opaque" "ExecuTorch: executorch_call_delegate";
+            "A delegate gives tensors, of which shapes are recorded, as its lowered module does" "ExecuTorch: executorch_call_delegate";
         BackendOperator "backend-operator" Error
             "Operators of backends stand in programs of the Backend dialect only" "ExecuTorch IR specification: Backend dialect";
     }

@@ -122,7 +122,9 @@ fn node(node: &Json, values: &Map<String, Json>) -> Json {
         Json::Array(list) => list.iter().map(|arg| pair(arg[0].as_str().expect("a name"), &arg[1])).collect(),
         other => panic!("{other}"),
     };
-    json!({"target": node[1], "name": name, "metadata": {}, "inputs": inputs,
+    let metadata =
+        json!({"stack_trace": "File \"model.py\", line 1, in forward", "nn_module_stack": "L__self__,,M"});
+    json!({"target": node[1], "name": name, "metadata": metadata, "inputs": inputs,
         "outputs": [reference(name, type_of(values, name))]})
 }
 

@@ -186,6 +186,21 @@ impl Schema {
         self.args.iter().position(|arg| arg.name == name)
     }
 
+    /// The parameter that an argument of a call is for: by its name, or, where the call gives none, by its place among the
+    /// arguments without a name.
+    pub fn parameter(&self, name: &str, unnamed_before: usize) -> Option<usize> {
+        if name.is_empty() {
+            (unnamed_before < self.positional().len()).then_some(unnamed_before)
+        } else {
+            self.arg_index(name)
+        }
+    }
+
+    /// Whether a result is a view of an argument: it shares an argument's memory, and that is not written.
+    pub fn is_view(&self) -> bool {
+        self.args.first().and_then(|argument| argument.alias.as_ref()).is_some_and(|alias| !alias.write)
+    }
+
     /// The argument whose memory result `index` shares: its index among the arguments, and whether it was written.
     /// `None` where the result shares no memory, or with no single argument.
     pub fn aliased_arg(&self, index: usize) -> Option<(usize, bool)> {

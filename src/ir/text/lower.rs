@@ -9,7 +9,7 @@ use super::names::parameters;
 use super::raw::{Document, Raw, RawGraph, RawKind, RawNode, RawValue, Spot};
 use super::scan::{Source, Values};
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
-use crate::ir::schema::{OperatorName, Schema, SchemaTable, Type};
+use crate::ir::schema::{Schema, SchemaTable, Type};
 use crate::ir::{
     Argument, Constant, Dialect, ExprTable, Graph, GraphBuilder, GraphInput, Input, InputSpec, Meta, Node,
     Output, OutputSpec, PassedAs, Program, Signature, Subgraph, Target, ValueId,
@@ -54,6 +54,7 @@ pub(super) fn program(document: &Document, text: &str) -> ReadResult<Program> {
         schema_version: (8, 0),
         opset_version: Default::default(),
         module_calls: Vec::new(),
+        scalars: Default::default(),
         metadata: Default::default(),
         warnings: Vec::new(),
     })
@@ -153,12 +154,7 @@ fn normal_target(text: &str) -> String {
 }
 
 fn schema_of(target: &Target) -> Option<&'static Schema> {
-    let name = match (target.wrapped(), target.op()) {
-        (Some(wrapped), _) => wrapped.name,
-        (None, Some((namespace, name, overload))) => OperatorName { namespace, name, overload },
-        _ => return None,
-    };
-    SchemaTable::global().find_name(name)?.schema().ok()
+    SchemaTable::global().find_name(target.operator_name()?)?.schema().ok()
 }
 
 impl Lowering<'_> {

@@ -11,8 +11,9 @@ use crate::ir::dtype::Device;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::graph::{Graph, GraphBuilder, ValueId};
 use crate::ir::meta::{Hint, Meta, Sizes, Sym, TensorMeta};
-use crate::ir::node::{Constant, Input, Node, Output, PassedAs};
+use crate::ir::node::{Constant, Input, Node, Output, PassedAs, Target};
 use crate::ir::provenance::Provenance;
+use crate::ir::schema::SchemaTable;
 
 /// What a document records of a value.
 pub(super) enum Recorded<'d> {
@@ -292,8 +293,28 @@ impl<'s, 'd, 't> Scope<'s, 'd, 't> {
             custom: share(&node.metadata.custom, custom),
         };
         let target = self.shared.target(&node.target);
+        if inputs.iter().any(|input| input.name.is_empty()) {
+            self.name_positional(&target, &mut inputs);
+        }
         let hop_single_tensor = node.is_hop_single_tensor_return;
         self.builder.node(Node { name, target, inputs, outputs, hop_single_tensor, provenance })
+    }
+
+    /// Gives arguments without a name that of the parameter at their position, where the operator's schema is known: torch leaves the
+    /// names out of calls of operators that ExecuTorch wraps.
+    fn name_positional(&mut self, target: &Target, inputs: &mut [Input]) {
+        let name = target.operator_name();
+        let Some(schema) = name.and_then(|name| SchemaTable::global().find_name(name)?.schema().ok()) else {
+            return;
+        };
+        // More arguments than parameters stay as they are: the verifier says so.
+        if inputs.iter().filter(|input| input.name.is_empty()).count() > schema.positional().len() {
+            return;
+        }
+        let unnamed = inputs.iter_mut().filter(|input| input.name.is_empty());
+        for (input, parameter) in unnamed.zip(schema.positional()) {
+            input.name = self.shared.text(&parameter.name);
+        }
     }
 
     fn output(&mut self, output: &Json<'_>, node: &Arc<str>) -> ReadResult<Output> {

@@ -113,6 +113,7 @@ fn assemble(
             "opset_version",
         )?,
         module_calls,
+        scalars: IndexMap::new(),
         metadata: unique(
             module.metadata.0.iter().map(|(key, text)| (key, Arc::from(&**text))),
             "graph_module.metadata",

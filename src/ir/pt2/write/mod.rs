@@ -7,6 +7,7 @@
 mod emit;
 mod graph;
 mod program;
+mod scalars;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -98,7 +99,10 @@ fn write_entries<W: Write + Seek>(
         writer.entry(name, content)?;
     }
     writer.entry(&format!("models/{MODEL}.json"), &model)?;
-    let made = zeros::make(program, &mut state);
+    let mut made = scalars::make(program, &mut state)?;
+    let without_values = zeros::make(program, &mut state);
+    let is_whole = without_values.is_empty();
+    made.extend(without_values);
     for (kind, payloads) in [("weights", &state.weights), ("constants", &state.constants)] {
         if let Some(payloads) = payloads {
             let list = payloads.iter().map(|(name, payload)| (name, payload.to_string()));
@@ -113,7 +117,7 @@ fn write_entries<W: Write + Seek>(
     if let Some(source) = source {
         source.copy(&state, &mut writer)?;
     }
-    if state.without_weights || !made.is_empty() {
+    if state.without_weights || !is_whole {
         writer.entry(super::archive::WITHOUT_WEIGHTS, "true")?;
     }
     let failed = |error: &dyn std::fmt::Display| WriteError::new("the archive", error.to_string());

@@ -41,7 +41,7 @@ pub(super) fn make(program: &Program, state: &mut State) -> Vec<Entry> {
 }
 
 /// A name that no entry has.
-fn free(payloads: &Payloads, prefix: &str) -> String {
+pub(super) fn free(payloads: &Payloads, prefix: &str) -> String {
     let path = |payload: &Value| payload.get("path_name").and_then(Value::as_str).map(str::to_owned);
     let taken: rustc_hash::FxHashSet<String> = payloads.values().filter_map(path).collect();
     let mut number = payloads.len();
