@@ -42,7 +42,7 @@ pub use coverage::{Coverage, Served, coverage};
 pub use custom::{DeclarationError, Library, libraries};
 pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
-pub use promote::{Category, default_dtype_for};
+pub use promote::{Category, ResultType, default_dtype_for};
 pub use registry::{Kernel, Registry};
 pub use scalar::python_function;
 pub use tensor::{Sizes, Tensor};

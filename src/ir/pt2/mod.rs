@@ -5,8 +5,10 @@ mod convert;
 mod json;
 mod outline;
 mod version;
+mod weights;
 mod write;
 
+pub use weights::{Weight, Weights, read_weights};
 pub use write::{WriteError, write, write_json};
 
 use std::borrow::Cow;

@@ -1,173 +1,24 @@
-//! Models, functions and their bodies.
+//! The body of a graph or function under construction.
 
 use indexmap::{IndexMap, IndexSet};
-use prost::Message;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::OnnxError;
 use super::attribute::{self, Arguments};
-use super::proto::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
-    ValueInfoProto,
-};
-use super::types::{Types, scalar_info};
+use super::call::{self, Val};
+use super::items::{Item, items, made, returned, value_inputs};
+use super::metadata;
+use super::ops;
+use super::proto::{AttributeProto, NodeProto, TensorProto, ValueInfoProto};
+use super::types::{Types, element_type, scalar_info};
 use crate::ir::node::Wrapper;
 use crate::ir::{
-    Argument, Constant, Functions, Graph, GraphInput, Node, Output, Program, Subgraph, TargetKind, ValueId,
+    Argument, Constant, Dtype, Functions, Graph, GraphInput, Meta, Node, Subgraph, TargetKind, ValueId,
 };
+use crate::propagate::autocast::Regions;
 
-/// The version of the file format: the first whose functions have `value_info` and may be overloaded.
-const IR_VERSION: i64 = 10;
-/// The version of ONNX's own operators; `If`, `Loop`, `Scan` and `Constant` have not changed since in what is used here.
-const OPSET_VERSION: i64 = 21;
 /// The domain of the program's own functions.
 pub(super) const LOCAL: &str = "local";
-
-/// The bytes of the ONNX model of a program.
-///
-/// # Errors
-/// When a value has a dtype that ONNX does not know, or nothing is recorded of an input.
-pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
-    Ok(model(program)?.encode_to_vec())
-}
-
-/// The ONNX model of a program.
-///
-/// # Errors
-/// As [`write()`].
-pub fn model(program: &Program) -> Result<ModelProto, OnnxError> {
-    let functions = Functions::new(program);
-    let mut types = Types::new(&program.exprs);
-    let mut domains: IndexSet<String> = IndexSet::new();
-    let mut written = Vec::new();
-    let mut main = GraphProto::default();
-    for function in functions.iter() {
-        let mut body = Body::new(function.graph, &functions, &mut types);
-        body.write()?;
-        let Body { nodes, outputs, infos, domains: used, types, .. } = body;
-        domains.extend(used.iter().cloned());
-        let inputs = value_inputs(function.graph);
-        let outputs_named: Vec<String> = outputs.iter().filter_map(|(_, info)| info.name.clone()).collect();
-        if function.scope.is_empty() {
-            let named = |info: &ValueInfoProto| info.name.clone().unwrap_or_default();
-            let input = inputs
-                .iter()
-                .map(|&id| types.info(function.graph.name(id), function.graph.meta(id)))
-                .collect::<Result<Vec<_>, _>>()?;
-            let ends: FxHashSet<String> =
-                input.iter().map(named).chain(outputs_named.iter().cloned()).collect();
-            let value_info = infos.into_iter().filter(|info| !ends.contains(&named(info))).collect();
-            let output = outputs.into_iter().map(|(_, info)| info).collect();
-            main = GraphProto { node: nodes, name: Some(function.name.clone()), input, output, value_info };
-        } else {
-            written.push(FunctionProto {
-                name: Some(function.name.clone()),
-                input: inputs.iter().map(|&id| function.graph.name(id).to_string()).collect(),
-                output: outputs_named,
-                node: nodes,
-                doc_string: Some(function.scope.clone()),
-                opset_import: imports(&used),
-                domain: Some(LOCAL.to_owned()),
-                value_info: infos,
-            });
-        }
-    }
-    if !written.is_empty() {
-        domains.insert(LOCAL.to_owned());
-    }
-    let versions = [("torch_version", &program.torch_version)];
-    let metadata_props = versions
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(key, value)| StringStringEntryProto {
-            key: Some(key.to_owned()),
-            value: Some(value.to_string()),
-        })
-        .collect();
-    Ok(ModelProto {
-        ir_version: Some(IR_VERSION),
-        producer_name: Some(env!("CARGO_PKG_NAME").to_owned()),
-        producer_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        graph: Some(main),
-        opset_import: imports(&domains),
-        metadata_props,
-        functions: written,
-    })
-}
-
-fn imports(domains: &IndexSet<String>) -> Vec<OperatorSetIdProto> {
-    let own = OperatorSetIdProto { domain: Some(String::new()), version: Some(OPSET_VERSION) };
-    let others = domains
-        .iter()
-        .filter(|domain| !domain.is_empty())
-        .map(|domain| OperatorSetIdProto { domain: Some(domain.clone()), version: Some(1) });
-    std::iter::once(own).chain(others).collect()
-}
-
-/// The inputs of a graph that are values.
-pub(super) fn value_inputs(graph: &Graph) -> Vec<ValueId> {
-    let value = |input: &GraphInput| match input {
-        GraphInput::Value(id) => Some(*id),
-        GraphInput::Constant(_) => None,
-    };
-    graph.inputs().iter().filter_map(value).collect()
-}
-
-/// What one place of a list of operands or results is.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Item {
-    Value(ValueId),
-    Literal(Constant),
-    /// `None`, a string: nothing that is a tensor.
-    Nothing,
-}
-
-/// What an argument passes or returns, lists taken apart.
-pub(super) fn items(argument: &Argument) -> Vec<Item> {
-    if let Some(id) = argument.value() {
-        return vec![Item::Value(id)];
-    }
-    if let Some(constant) = attribute::literal(argument) {
-        return vec![Item::Literal(constant)];
-    }
-    fn operands<T: Copy>(list: &[crate::ir::Operand<T>], literal: fn(T) -> Constant) -> Vec<Item> {
-        let item = |operand: &crate::ir::Operand<T>| match operand {
-            crate::ir::Operand::Value(id) => Item::Value(*id),
-            crate::ir::Operand::Literal(value) => Item::Literal(literal(*value)),
-        };
-        list.iter().map(item).collect()
-    }
-    match argument {
-        Argument::Tensors(ids) => ids.iter().map(|&id| Item::Value(id)).collect(),
-        Argument::OptionalTensors(ids) => {
-            ids.iter().map(|id| id.map_or(Item::Nothing, Item::Value)).collect()
-        }
-        Argument::Ints(list) => list.iter().map(|&value| Item::Literal(Constant::Int(value))).collect(),
-        Argument::Floats(list) => list.iter().map(|&value| Item::Literal(Constant::Float(value))).collect(),
-        Argument::Bools(list) => list.iter().map(|&value| Item::Literal(Constant::Bool(value))).collect(),
-        Argument::SymInts(list) => operands(list, Constant::Int),
-        Argument::SymFloats(list) => operands(list, Constant::Float),
-        Argument::SymBools(list) => operands(list, Constant::Bool),
-        Argument::Map(map) => map.values().flat_map(items).collect(),
-        Argument::List(list) => list.iter().flat_map(items).collect(),
-        _ => vec![Item::Nothing],
-    }
-}
-
-/// What a graph returns, lists taken apart.
-pub(super) fn returned(graph: &Graph) -> Vec<Item> {
-    graph.outputs().iter().flat_map(items).collect()
-}
-
-/// What a node makes, lists taken apart; `None` for what is no value.
-pub(super) fn made(node: &Node) -> Vec<Option<ValueId>> {
-    let values = |output: &Output| match output {
-        Output::Value(id) => vec![Some(*id)],
-        Output::List(ids) => ids.clone(),
-        Output::None | Output::Constant(_) => vec![None],
-    };
-    node.outputs.iter().flat_map(values).collect()
-}
 
 /// The body of a graph or function under construction.
 pub(super) struct Body<'b, 'p> {
@@ -175,24 +26,43 @@ pub(super) struct Body<'b, 'p> {
     pub functions: &'b Functions<'p>,
     pub types: &'b mut Types<'p>,
     pub nodes: Vec<NodeProto>,
+    /// Constants, which stand in front of the nodes.
+    fixed: Vec<NodeProto>,
     /// The outputs: where they come from, and their names with types.
-    outputs: Vec<(Item, ValueInfoProto)>,
-    infos: Vec<ValueInfoProto>,
+    pub outputs: Vec<(Item, ValueInfoProto)>,
+    pub infos: Vec<ValueInfoProto>,
     pub domains: IndexSet<String>,
+    /// The operators that have no counterpart, in order of appearance.
+    pub left: IndexSet<String>,
+    /// The autocast regions around the node at hand.
+    pub regions: Regions,
+    /// What autocast has the operands of the node at hand be.
+    pub cast_operands: FxHashMap<ValueId, Val>,
+    entered: Vec<Regions>,
     taken: FxHashSet<String>,
     constants: IndexMap<String, String>,
 }
 
 impl<'b, 'p> Body<'b, 'p> {
-    fn new(graph: &'p Graph, functions: &'b Functions<'p>, types: &'b mut Types<'p>) -> Body<'b, 'p> {
+    pub fn new(
+        graph: &'p Graph,
+        functions: &'b Functions<'p>,
+        types: &'b mut Types<'p>,
+        regions: Regions,
+    ) -> Body<'b, 'p> {
         Body {
             graph,
             functions,
             types,
             nodes: Vec::with_capacity(graph.nodes().len()),
+            fixed: Vec::new(),
             outputs: Vec::new(),
             infos: Vec::new(),
             domains: IndexSet::new(),
+            left: IndexSet::new(),
+            regions,
+            cast_operands: FxHashMap::default(),
+            entered: Vec::new(),
             taken: graph.values().map(|(_, name, _)| name.to_string()).collect(),
             constants: IndexMap::new(),
         }
@@ -220,20 +90,59 @@ impl<'b, 'p> Body<'b, 'p> {
         }
     }
 
-    /// The name of a constant, which is made once.
-    pub fn constant(&mut self, constant: &Constant) -> String {
-        let key = format!("{constant:?}");
+    /// Adds a node of a standard operator; the names of its results come back.
+    pub fn emit(
+        &mut self,
+        op: &str,
+        inputs: &[&str],
+        attributes: Vec<AttributeProto>,
+        results: usize,
+    ) -> Vec<String> {
+        let base = op.to_lowercase();
+        let outputs: Vec<String> = (0..results).map(|_| self.fresh(&base)).collect();
+        let name = outputs.first().cloned().unwrap_or(base);
+        let mut node = self.node("", op, &name);
+        node.input = inputs.iter().map(|&name| name.to_owned()).collect();
+        node.output.clone_from(&outputs);
+        node.attribute = attributes;
+        self.nodes.push(node);
+        outputs
+    }
+
+    /// The name of a constant tensor, which is made once.
+    pub fn fixed(&mut self, tensor: TensorProto) -> String {
+        let key = format!("{:?} {:?} {:?}", tensor.data_type, tensor.dims, tensor.raw_data);
         if let Some(name) = self.constants.get(&key) {
             return name.clone();
         }
-        let Some(value) = attribute::scalar(constant) else { return String::new() };
         let name = self.fresh("constant");
         let mut node = self.node("", "Constant", &name);
-        node.attribute.push(attribute::tensor("value", value));
+        node.attribute.push(attribute::tensor("value", tensor));
         node.output.push(name.clone());
-        self.nodes.push(node);
+        self.fixed.push(node);
         self.constants.insert(key, name.clone());
         name
+    }
+
+    /// The name of a constant, which is made once; empty for `None` and strings.
+    pub fn constant(&mut self, constant: &Constant) -> String {
+        attribute::scalar(constant).map_or_else(String::new, |value| self.fixed(value))
+    }
+
+    /// What a value of the graph is in the model; `None` where nothing is recorded of it.
+    pub fn value(&self, id: ValueId) -> Option<Val> {
+        if let Some(cast) = self.cast_operands.get(&id) {
+            return Some(cast.clone());
+        }
+        let name = self.graph.name(id).to_string();
+        let (dtype, rank) = match self.graph.meta(id) {
+            Meta::Tensor(tensor) => (tensor.dtype, tensor.sizes.len()),
+            Meta::SymInt(_) => (Dtype::Int64, 0),
+            Meta::SymFloat(_) => (Dtype::Float64, 0),
+            Meta::SymBool(_) => (Dtype::Bool, 0),
+            Meta::CustomObj(_) | Meta::Token | Meta::Unknown => return None,
+        };
+        Some(Val { name, dtype, rank })
     }
 
     /// The names of operands, constants being made; `None` for what is no tensor.
@@ -281,25 +190,112 @@ impl<'b, 'p> Body<'b, 'p> {
         names
     }
 
-    fn write(&mut self) -> Result<(), OnnxError> {
-        for node in self.graph.nodes() {
+    /// Writes the nodes and the outputs.
+    pub fn write(&mut self) -> Result<(), OnnxError> {
+        let live = ops::live(self.graph);
+        for (node, live) in self.graph.nodes().iter().zip(live) {
+            if !live || self.is_region_mark(node) {
+                continue;
+            }
+            let begin = self.nodes.len();
             match self.control_flow(node)? {
                 Some(node) => self.nodes.push(node),
                 None => self.operator(node)?,
             }
+            let entries = metadata::of(node);
+            for written in &mut self.nodes[begin..] {
+                written.metadata_props.clone_from(&entries);
+            }
         }
         self.end()?;
-        for (id, name, value) in self.graph.values() {
-            let _ = id;
+        for (_, name, value) in self.graph.values() {
             if let Some(ty) = self.types.of(name, &value.meta)? {
                 self.infos.push(ValueInfoProto { name: Some(name.to_string()), r#type: Some(ty) });
             }
         }
+        let made: FxHashSet<&str> =
+            self.nodes.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+        let inputs: FxHashSet<&str> =
+            value_inputs(self.graph).into_iter().map(|id| &**self.graph.name(id)).collect();
+        // What is left out has no type.
+        self.infos.retain(|info| made.contains(info.name()) || inputs.contains(info.name()));
+        self.nodes.splice(0..0, std::mem::take(&mut self.fixed));
         Ok(())
     }
 
-    /// An operator that is no control flow, by its own name.
+    /// Whether a node begins or ends an autocast region, and is no call.
+    fn is_region_mark(&mut self, node: &Node) -> bool {
+        match node.target.python().map(|(_, function)| function) {
+            Some("_enter_autocast") => {
+                let inner = call::region(&self.regions, node).unwrap_or_default();
+                self.entered.push(std::mem::replace(&mut self.regions, inner));
+                true
+            }
+            Some("_exit_autocast") => {
+                self.regions = self.entered.pop().unwrap_or_default();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// An operator that is no control flow: by standard operators, else by its own name.
     fn operator(&mut self, node: &Node) -> Result<(), OnnxError> {
+        self.autocast(node);
+        let begin = self.nodes.len();
+        let made: Vec<Option<ValueId>> = made(node);
+        match ops::standard(self, node) {
+            Some(values) if values.len() >= made.len() => {
+                for (id, value) in made.into_iter().zip(values) {
+                    if let (Some(id), Some(value)) = (id, value) {
+                        self.bind(id, value, begin);
+                    }
+                }
+            }
+            _ => {
+                self.nodes.truncate(begin);
+                self.named(node)?;
+            }
+        }
+        self.cast_operands.clear();
+        Ok(())
+    }
+
+    /// Gives a result the name and the dtype that the graph's value has.
+    fn bind(&mut self, id: ValueId, value: Val, begin: usize) {
+        let wanted = self.value(id).map_or(value.dtype, |known| known.dtype);
+        let value = self.cast(&value, wanted);
+        let name = self.graph.name(id).to_string();
+        let new = &mut self.nodes[begin..];
+        if !new.iter().any(|node| node.output.contains(&value.name)) {
+            let mut copy = self.node("", "Identity", &name);
+            (copy.input, copy.output) = (vec![value.name], vec![name]);
+            self.nodes.push(copy);
+            return;
+        }
+        for node in new {
+            let names = node.output.iter_mut().chain(&mut node.input);
+            for known in names.filter(|known| **known == value.name) {
+                known.clone_from(&name);
+            }
+            if node.name.as_deref() == Some(&value.name) {
+                node.name = Some(name.clone());
+            }
+        }
+    }
+
+    /// The value in another dtype.
+    pub fn cast(&mut self, value: &Val, to: Dtype) -> Val {
+        if value.dtype == to {
+            return value.clone();
+        }
+        let number = element_type(to).unwrap_or_default();
+        let name = self.emit("Cast", &[&value.name], vec![attribute::int("to", number.into())], 1).remove(0);
+        Val { name, dtype: to, rank: value.rank }
+    }
+
+    /// An operator by its own name, in the domain of its namespace.
+    fn named(&mut self, node: &Node) -> Result<(), OnnxError> {
         let (domain, op) = match node.target.kind() {
             TargetKind::Op { namespace, op, overload } => (namespace.to_string(), format!("{op}.{overload}")),
             TargetKind::HigherOrder(name) => ("higher_order".to_owned(), name.to_string()),
@@ -316,6 +312,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 None => ("python".to_owned(), node.target.to_string()),
             },
         };
+        self.left.insert(node.target.to_string());
         let mut written = self.node(&domain, &op, &node.name);
         let mut arguments = Arguments::new(self.graph, self.functions);
         for (index, input) in node.inputs.iter().enumerate() {
@@ -327,6 +324,12 @@ impl<'b, 'p> Body<'b, 'p> {
             arguments.attributes.push(attribute::strings("input_names", &arguments.parameters));
         }
         (written.input, written.attribute) = (arguments.inputs, arguments.attributes);
+        for (id, cast) in &self.cast_operands {
+            let plain = self.graph.name(*id);
+            for input in written.input.iter_mut().filter(|input| ***input == **plain) {
+                input.clone_from(&cast.name);
+            }
+        }
         let names = made(node)
             .into_iter()
             .map(|id| id.map_or_else(String::new, |id| self.graph.name(id).to_string()));
@@ -356,10 +359,10 @@ impl<'b, 'p> Body<'b, 'p> {
                 Item::Literal(constant) => {
                     let Some(value) = attribute::scalar(constant) else { continue };
                     let number = value.data_type.unwrap_or_default();
+                    let fixed = self.fixed(value);
                     let output = self.fresh("output");
-                    let mut node = self.node("", "Constant", &output);
-                    node.attribute.push(attribute::tensor("value", value));
-                    node.output.push(output.clone());
+                    let mut node = self.node("", "Identity", &output);
+                    (node.input, node.output) = (vec![fixed], vec![output.clone()]);
                     self.nodes.push(node);
                     scalar_info(&output, number)
                 }
