@@ -109,6 +109,13 @@ impl<'b, 'p> Body<'b, 'p> {
         outputs
     }
 
+    /// Takes back the nodes from a place on.
+    pub fn roll_back(&mut self, begin: usize) {
+        for name in self.nodes.drain(begin..).flat_map(|node| node.output) {
+            self.taken.remove(&name);
+        }
+    }
+
     /// The name of a constant tensor, which is made once.
     pub fn fixed(&mut self, tensor: TensorProto) -> String {
         let key = format!("{:?} {:?} {:?}", tensor.data_type, tensor.dims, tensor.raw_data);
@@ -219,7 +226,11 @@ impl<'b, 'p> Body<'b, 'p> {
             value_inputs(self.graph).into_iter().map(|id| &**self.graph.name(id)).collect();
         // What is left out has no type.
         self.infos.retain(|info| made.contains(info.name()) || inputs.contains(info.name()));
-        self.nodes.splice(0..0, std::mem::take(&mut self.fixed));
+        let mut used = FxHashSet::default();
+        names_used(&self.nodes, &mut used);
+        let kept = |node: &NodeProto| node.output.iter().any(|name| used.contains(name));
+        let fixed: Vec<NodeProto> = std::mem::take(&mut self.fixed).into_iter().filter(kept).collect();
+        self.nodes.splice(0..0, fixed);
         Ok(())
     }
 
@@ -253,7 +264,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 }
             }
             _ => {
-                self.nodes.truncate(begin);
+                self.roll_back(begin);
                 self.named(node)?;
             }
         }
@@ -371,5 +382,16 @@ impl<'b, 'p> Body<'b, 'p> {
             self.outputs.push((item, info));
         }
         Ok(())
+    }
+}
+
+/// The names that nodes take, those of the graphs within too. Graphs nest no deeper than the document they were read from.
+fn names_used(nodes: &[NodeProto], used: &mut FxHashSet<String>) {
+    for node in nodes {
+        used.extend(node.input.iter().cloned());
+        for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
+            names_used(&graph.node, used);
+            used.extend(graph.output.iter().filter_map(|info| info.name.clone()));
+        }
     }
 }

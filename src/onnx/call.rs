@@ -223,16 +223,11 @@ impl<'p> Call<'_, '_, 'p> {
                 }
             });
         }
+        if let [part] = parts.as_slice() {
+            return Some(part.clone());
+        }
         let parts: Vec<&Val> = parts.iter().collect();
         Some(self.put("Concat", &parts, vec![attribute::int("axis", 0)], (Dtype::Int64, 1)))
-    }
-
-    /// A dtype argument.
-    pub fn dtype(&self, name: &str) -> Option<Dtype> {
-        match self.arg(name)? {
-            Argument::Dtype(dtype) => Some(*dtype),
-            _ => None,
-        }
     }
 
     /// The value that a result is.

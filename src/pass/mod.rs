@@ -1,12 +1,14 @@
 //! Layer 7: building programs, and passes from program to program.
 //!
-//! A [`Tracer`] records calls as nodes and infers their shapes as they are made. A [`Pass`] makes a program of a program; a
+//! A [`Tracer`] records calls as nodes and infers their shapes as they are made; [`retrace`] repeats a program's calls with others
+//! between them, and [`rewrite()`] replaces those that fit a [`Pattern`]. A [`Pass`] makes a program of a program; a
 //! [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
 mod assertions;
 mod dead_code;
 mod derive;
 mod fold;
 mod lower;
+mod pattern;
 mod pipeline;
 mod purity;
 mod rewrite;
@@ -14,5 +16,6 @@ mod subexpressions;
 mod tracer;
 
 pub use lower::lower_to_edge;
+pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, PassError, Pipeline};
-pub use tracer::{Proxy, TraceError, Traced, Tracer};
+pub use tracer::{Proxy, Step, TraceError, Traced, Tracer, retrace};

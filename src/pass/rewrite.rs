@@ -156,7 +156,7 @@ fn literals<T: Copy>(list: &[Operand<T>]) -> Option<Vec<T>> {
 }
 
 /// An argument with its values replaced; a value that is gone stays as it is, which only happens to what is left out itself.
-fn argument_with(argument: &Argument, now: &dyn Fn(ValueId) -> Option<New>) -> Argument {
+pub(super) fn argument_with(argument: &Argument, now: &dyn Fn(ValueId) -> Option<New>) -> Argument {
     let value = |id: ValueId| match now(id) {
         Some(New::Value(new)) => new,
         _ => id,

@@ -49,11 +49,6 @@ const SAME: &[&str] = &[
     "_to_copy",
     "to",
     "type_as",
-    "_conj",
-    "resolve_conj",
-    "resolve_neg",
-    "native_dropout",
-    "_unsafe_view",
 ];
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
@@ -65,8 +60,8 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     }
     let x = call.tensor("self").or_else(|| call.tensor("input"))?;
     let out = call.out_dtype()?;
-    if SAME.contains(&op) && op != "_unsafe_view" && op != "native_dropout" {
-        return one(cast_like_torch(call, &x, out));
+    if SAME.contains(&op) {
+        return one(call.cast(&x, out));
     }
     if x.dtype.is_complex() || out.is_complex() {
         return None;
@@ -77,9 +72,17 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             return one(x);
         }
         let x = call.cast(&x, compute);
+        if *node == "Relu" && compute.is_integral() {
+            let zero = call.integer(0, compute);
+            return one(call.map("Max", &[&x, &zero]));
+        }
         return one(call.map(node, &[&x]));
     }
     match op {
+        "square" if compute.is_integral() => {
+            let x = call.cast(&x, compute);
+            one(call.map("Mul", &[&x, &x]))
+        }
         "round" if overload == "default" => {
             let x = call.cast(&x, compute);
             one(if compute.is_float() { call.map("Round", &[&x]) } else { x })
@@ -105,11 +108,6 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             activation(call, op, &x).or_else(|| composed(call, op, &x)).and_then(one)
         }
     }
-}
-
-/// A cast as torch does it: what has a fraction is cut towards zero, and truth is being other than zero.
-fn cast_like_torch(call: &mut Call<'_, '_, '_>, x: &Val, to: Dtype) -> Val {
-    call.cast(x, to)
 }
 
 fn classify(call: &mut Call<'_, '_, '_>, op: &str, x: &Val) -> Made {

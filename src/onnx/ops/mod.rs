@@ -80,11 +80,9 @@ pub(super) fn live(graph: &Graph) -> Vec<bool> {
 
 /// Whether a node or an output uses a value.
 pub(super) fn is_used(graph: &Graph, wanted: ValueId) -> bool {
-    let mut used = false;
-    let mut see = |id: ValueId| used |= id == wanted;
-    graph.nodes().iter().flat_map(|node| &node.inputs).for_each(|input| input.arg.for_each_value(&mut see));
-    graph.outputs().iter().for_each(|output| output.for_each_value(&mut see));
-    used
+    let mut returned = false;
+    graph.outputs().iter().for_each(|output| output.for_each_value(&mut |id| returned |= id == wanted));
+    returned || graph.value_users(wanted).next().is_some()
 }
 
 /// The results of a node by standard operators; `None` where it has no counterpart.
@@ -129,7 +127,7 @@ pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
         if let Some(made) = family(&mut call, &name) {
             return Some(made);
         }
-        call.body.nodes.truncate(begin);
+        call.body.roll_back(begin);
     }
     None
 }
