@@ -61,6 +61,9 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     let x = call.tensor("self").or_else(|| call.tensor("input"))?;
     let out = call.out_dtype()?;
     if SAME.contains(&op) {
+        if x.dtype != out && (x.dtype.is_complex() || out.is_complex()) {
+            return None;
+        }
         return one(call.cast(&x, out));
     }
     if x.dtype.is_complex() || out.is_complex() {

@@ -144,7 +144,11 @@ impl Call<'_, '_, '_> {
             let rest = self.remainder(x, y);
             let whole = self.map("Sub", &[x, &rest]);
             let quotient = self.map("Div", &[&whole, y]);
-            return self.map("Round", &[&quotient]);
+            let rounded = self.map("Round", &[&quotient]);
+            // By zero there is no remainder, but an infinite quotient.
+            let (zero, infinite) = (self.float(0.0, x.dtype), self.map("Div", &[x, y]));
+            let by_zero = self.test("Equal", &[y, &zero]);
+            return self.map("Where", &[&by_zero, &infinite, &rounded]);
         }
         let rest = self.map("Mod", &[x, y]);
         let whole = self.map("Sub", &[x, &rest]);

@@ -67,11 +67,17 @@ fn simple(call: &mut Call<'_, '_, '_>, op: &str, x: &Val, dims: &[i64], keep: bo
         _ => {
             // The largest is taken out first, so that no exponential overflows.
             let top = call.reduce("ReduceMax", x, dims, true);
+            let (zero, infinite) = (call.float(0.0, x.dtype), call.test("IsInf", &[&top]));
+            let top = call.map("Where", &[&infinite, &zero, &top]);
             let rest = call.map("Sub", &[x, &top]);
             let exp = call.map("Exp", &[&rest]);
             let sum = call.reduce("ReduceSum", &exp, dims, keep);
             let log = call.map("Log", &[&sum]);
-            let top = if keep || x.rank == 0 { top } else { call.squeeze(&top, dims) };
+            let top = match (keep || x.rank == 0, dims.is_empty()) {
+                (true, _) => top,
+                (_, true) => call.scalar(&top),
+                _ => call.squeeze(&top, dims),
+            };
             return Some(call.map("Add", &[&log, &top]));
         }
     };

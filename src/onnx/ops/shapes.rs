@@ -35,7 +35,8 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             let at = axis(call.int("dim", 0)?, x.rank)?;
             let elements = call.elements("sizes")?;
             let middle = call.vector(&elements)?;
-            regrouped(call, &x, at, at + 1, &middle, elements.len())
+            let open = elements.contains(&Operand::Literal(-1));
+            regrouped(call, &x, at, at + 1, (&middle, elements.len(), open))
         }
         "unsqueeze" => {
             let dim = call.int("dim", 0)?;
@@ -109,7 +110,7 @@ fn flatten(call: &mut Call<'_, '_, '_>, x: &Val) -> Made {
         let size = call.size(x, dim);
         product = call.map("Mul", &[&product, &size]);
     }
-    regrouped(call, x, begin, end + 1, &product, 1)
+    regrouped(call, x, begin, end + 1, (&product, 1, false))
 }
 
 /// The value with the sizes of dimensions `begin..end` replaced.
@@ -118,8 +119,7 @@ fn regrouped(
     x: &Val,
     begin: usize,
     end: usize,
-    middle: &Val,
-    count: usize,
+    (middle, count, open): (&Val, usize, bool),
 ) -> Made {
     let mut parts = Vec::new();
     for dim in 0..begin {
@@ -131,7 +131,12 @@ fn regrouped(
     }
     let parts: Vec<&Val> = parts.iter().collect();
     let sizes = call.put("Concat", &parts, vec![attribute::int("axis", 0)], (Dtype::Int64, 1));
-    one(call.put("Reshape", &[x, &sizes], Vec::new(), (x.dtype, x.rank + count - (end - begin))))
+    // A size that is left open cannot stand beside one of 0, which then means the size before.
+    let rank = x.rank + count - (end - begin);
+    one(match open {
+        true => call.put("Reshape", &[x, &sizes], Vec::new(), (x.dtype, rank)),
+        false => call.reshape(x, &sizes, rank),
+    })
 }
 
 /// Only dimensions whose recorded size is 1 go, as for torch when it traced the program.

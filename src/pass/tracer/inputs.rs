@@ -10,7 +10,7 @@ impl Tracer<'_> {
     /// An input: a contiguous tensor on the CPU, whose sizes are expressions over declared ones.
     ///
     /// # Errors
-    /// When a size cannot be read, or names what is not declared, when there is an input of this name, or after a call.
+    /// When a size cannot be read, or names what is not declared, or when there is an input of this name.
     pub fn tensor(&mut self, name: &str, dtype: Dtype, sizes: &[&str]) -> Result<Proxy, TraceError> {
         self.tensor_as(name, dtype, sizes, |value| InputSpec::User { value: Some(value) })
     }
@@ -78,9 +78,8 @@ impl Tracer<'_> {
     /// A number, text or `None` that the user passes, and only this one: no call can use it.
     ///
     /// # Errors
-    /// When there is an input of this name, or after a call.
+    /// When there is an input of this name.
     pub fn constant(&mut self, name: &str, value: Constant) -> Result<(), TraceError> {
-        self.expect_no_calls(name)?;
         let name: Arc<str> = name.into();
         if !self.names.insert(name.clone()) {
             return Err(TraceError::Malformed(format!("a second input is called `{name}`")));
@@ -88,15 +87,6 @@ impl Tracer<'_> {
         self.builder.constant_input(value.clone());
         self.inputs.push(Given { name: name.clone(), spec: InputSpec::Constant { name, value }, kind: None });
         Ok(())
-    }
-
-    fn expect_no_calls(&self, name: &str) -> Result<(), TraceError> {
-        match self.values.len() == self.inputs.iter().filter(|given| given.kind.is_some()).count() {
-            true => Ok(()),
-            false => Err(TraceError::Malformed(format!(
-                "the input `{name}` comes behind a call; inputs come first"
-            ))),
-        }
     }
 
     fn declared(&mut self, text: &str) -> Result<Expr, TraceError> {
@@ -143,7 +133,6 @@ impl Tracer<'_> {
         value: Value,
         spec: impl FnOnce(ValueId) -> InputSpec,
     ) -> Result<Proxy, TraceError> {
-        self.expect_no_calls(name)?;
         let Some((meta, kind)) = self.meta(&value) else {
             return Err(TraceError::Malformed(format!("`{name}` is neither a tensor nor a number")));
         };
