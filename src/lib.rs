@@ -14,6 +14,7 @@ pub mod expr;
 pub mod fake;
 pub mod ir;
 pub mod keys;
+pub mod onnx;
 pub mod pass;
 pub mod propagate;
 pub mod query;

@@ -63,7 +63,7 @@ fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
         let before = program(name);
         let expected = outcomes(&before, &runs, &operators);
         for pass in Pass::ALL.iter().filter(|pass| pass.name != "edge") {
-            let after = match Pipeline::new().then(*pass).run(&before, &operators) {
+            let after = match Pipeline::new().then(pass.clone()).run(&before, &operators) {
                 Ok(after) => after,
                 Err(error) => {
                     wrong.push(format!("{name}: {}: {error}", pass.name));

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("report", 7),
     ("pass", 7),
     ("check", 8),
+    ("onnx", 8),
     ("query", 9),
     ("service", 10),
     ("cli", 11),

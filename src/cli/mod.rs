@@ -11,6 +11,7 @@ mod files;
 mod guards;
 mod infer;
 mod jsonl;
+mod onnx;
 mod operators;
 mod ops;
 mod ops_edge;

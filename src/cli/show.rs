@@ -1,8 +1,9 @@
 //! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
+use super::onnx::write_onnx;
 use super::{files, programs};
 use crate::escape::json_text;
+use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
-use crate::ir::{onnx, pt2};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ pub enum Form {
     Json,
     /// A .pt2 archive, with the weights, constants and sample inputs of the one that was read.
     Pt2,
-    /// An ONNX model: one function for each graph.
+    /// An ONNX model with the archive's weights: one function for each graph.
     Onnx,
 }
 
@@ -54,8 +55,7 @@ pub fn run(options: &ShowOptions) -> ExitCode {
                 return programs::write_archive(&program, &loaded, options.output.as_deref());
             }
             Form::Onnx => {
-                let model = onnx::write(&program).map_err(|error| error.to_string())?;
-                return files::write_bytes(options.output.as_deref(), &model);
+                return write_onnx(&options.program, &program, options.output.as_deref());
             }
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),

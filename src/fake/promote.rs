@@ -155,18 +155,32 @@ impl ResultType {
     pub fn with(mut self, tensor: &Tensor) -> ResultType {
         if tensor.wrapped {
             self.add_wrapped(Category::of(tensor.dtype));
-        } else if tensor.sizes.is_empty() {
-            self.zero_dimensional = self.join(self.zero_dimensional, tensor.dtype);
+            return self;
+        }
+        self.with_dtype(tensor.dtype, tensor.sizes.len())
+    }
+
+    /// With one more tensor of this dtype and rank.
+    #[must_use]
+    pub fn with_dtype(mut self, dtype: Dtype, rank: usize) -> ResultType {
+        if rank == 0 {
+            self.zero_dimensional = self.join(self.zero_dimensional, dtype);
         } else {
-            self.dimensioned = self.join(self.dimensioned, tensor.dtype);
+            self.dimensioned = self.join(self.dimensioned, dtype);
         }
         self
     }
 
     /// With one more Python number.
     #[must_use]
-    pub fn with_scalar(mut self, scalar: Scalar) -> ResultType {
-        self.add_wrapped(scalar.category());
+    pub fn with_scalar(self, scalar: Scalar) -> ResultType {
+        self.with_category(scalar.category())
+    }
+
+    /// With one more Python number of this category.
+    #[must_use]
+    pub fn with_category(mut self, category: Category) -> ResultType {
+        self.add_wrapped(category);
         self
     }
 

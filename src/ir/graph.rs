@@ -126,6 +126,31 @@ impl Graph {
         }
     }
 
+    /// The nodes that use a value, in order, each once. What the graph returns is no use by a node.
+    ///
+    /// ```
+    /// let text = "class M(torch.nn.Module):
+    ///     def forward(self, x: \"f32[3]\"):
+    ///         y: \"f32[3]\" = torch.ops.aten.neg.default(x)
+    ///         z: \"f32[3]\" = torch.ops.aten.add.Tensor(x, y)
+    ///         return (z,)
+    /// ";
+    /// let graph = sizewise::ir::text::read(text)?.graph;
+    /// let names: Vec<&str> = graph.value_users(graph.find("x").unwrap()).map(|node| &*node.name).collect();
+    /// assert_eq!(names, ["y", "z"]);
+    /// assert_eq!(graph.users(&graph.nodes()[0]).count(), 1);
+    /// # Ok::<(), sizewise::ir::ReadError>(())
+    /// ```
+    pub fn value_users(&self, value: ValueId) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.uses(value))
+    }
+
+    /// The nodes that use anything that a node makes, in order, each once.
+    pub fn users<'g>(&'g self, node: &Node) -> impl Iterator<Item = &'g Node> + use<'g> {
+        let made: Vec<ValueId> = node.output_values().collect();
+        self.nodes.iter().filter(move |user| made.iter().any(|value| user.uses(*value)))
+    }
+
     /// All values with their names, in the order they are made.
     pub fn values(&self) -> impl ExactSizeIterator<Item = (ValueId, &Arc<str>, &Value)> {
         self.values.iter().enumerate().map(|(index, (name, value))| (ValueId(index as u32), name, value))

@@ -11,7 +11,6 @@ pub mod hints;
 pub mod input;
 pub mod meta;
 pub mod node;
-pub mod onnx;
 pub mod outline;
 pub mod program;
 pub mod provenance;

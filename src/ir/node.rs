@@ -268,6 +268,13 @@ impl Node {
         })
     }
 
+    /// Whether an argument is this value or holds it.
+    pub fn uses(&self, value: ValueId) -> bool {
+        let mut used = false;
+        self.inputs.iter().for_each(|input| input.arg.for_each_value(&mut |id| used |= id == value));
+        used
+    }
+
     /// The graphs among the arguments, in order, but not those within them.
     pub fn subgraphs(&self) -> Vec<&Arc<Subgraph>> {
         let mut graphs = Vec::new();

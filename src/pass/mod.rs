@@ -1,6 +1,7 @@
 //! Layer 7: building programs, and passes from program to program.
 //!
-//! A [`Tracer`] records calls as nodes and infers their shapes as they are made. A [`Pass`] makes a program of a program; a
+//! A [`Tracer`] records calls as nodes and infers their shapes as they are made; [`retrace`] repeats a program's calls with others
+//! between them, and [`rewrite()`] replaces those that fit a [`Pattern`]. A [`Pass`] makes a program of a program; a
 //! [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
 mod assertions;
 mod dead_code;
@@ -11,6 +12,7 @@ mod edge_promotion;
 mod fold;
 mod functionalize;
 mod lower;
+mod pattern;
 mod pipeline;
 mod purity;
 mod rewrite;
@@ -19,5 +21,6 @@ mod tracer;
 
 pub use functionalize::functionalize;
 pub use lower::lower_to_edge;
+pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, PassError, Pipeline};
-pub use tracer::{Proxy, TraceError, Traced, Tracer};
+pub use tracer::{Proxy, Step, TraceError, Traced, Tracer, retrace};

@@ -4,6 +4,7 @@ use crate::fake::Operators;
 use crate::ir::Program;
 use crate::ir::schema::{Schema, SchemaTable};
 use crate::verify::{KnownOperators, Level, Options, Profile, Violation, verify_program};
+use std::sync::Arc;
 
 /// Why a pass gives nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -35,7 +36,8 @@ pub enum PassError {
 }
 
 impl PassError {
-    pub(super) fn failed(pass: &'static str, message: impl Into<String>) -> PassError {
+    /// The pass cannot do its work, for this reason.
+    pub fn failed(pass: &'static str, message: impl Into<String>) -> PassError {
         PassError::Failed { pass, message: message.into() }
     }
 
@@ -44,14 +46,21 @@ impl PassError {
     }
 }
 
+/// What a pass does with a program.
+#[derive(Clone)]
+enum Run {
+    Function(fn(&Program, &Operators) -> Result<Program, PassError>),
+    Closure(Arc<dyn Fn(&Program, &Operators) -> Result<Program, PassError> + Send + Sync>),
+}
+
 /// A pass from program to program.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Pass {
     /// The name by which it is asked for: `dce`.
     pub name: &'static str,
     /// What it does, in a line.
     pub does: &'static str,
-    run: fn(&Program, &Operators) -> Result<Program, PassError>,
+    run: Run,
 }
 
 impl Pass {
@@ -60,44 +69,73 @@ impl Pass {
         Pass {
             name: "dce",
             does: "leaves out calls that nothing uses and that have no effect",
-            run: dead_code::run,
+            run: Run::Function(dead_code::run),
         },
-        Pass { name: "cse", does: "makes equal calls once", run: subexpressions::run },
+        Pass { name: "cse", does: "makes equal calls once", run: Run::Function(subexpressions::run) },
         Pass {
             name: "fold",
             does: "replaces arithmetic on shapes by its value where that is a number, and by one value where equal",
-            run: fold::run,
+            run: Run::Function(fold::run),
         },
-        Pass { name: "derive", does: "infers what is recorded of every value anew", run: derive::run },
+        Pass {
+            name: "derive",
+            does: "infers what is recorded of every value anew",
+            run: Run::Function(derive::run),
+        },
         Pass {
             name: "assert",
             does: "asserts the ranges of sizes that only data decides where they are made",
-            run: assertions::run,
+            run: Run::Function(assertions::run),
         },
         Pass {
             name: "functionalize",
             does: "makes a training program functional: writes become results, those of states and inputs outputs",
-            run: functionalize::run,
+            run: Run::Function(functionalize::run),
         },
         Pass {
             name: "edge",
             does: "takes a functional ATen program to the Edge dialect",
-            run: lower::lower_to_edge,
+            run: Run::Function(lower::lower_to_edge),
         },
     ];
 
-    /// A pass of one's own.
+    /// A pass of one's own: a function, or a closure with what it was configured with.
+    ///
+    /// ```
+    /// use sizewise::fake::Operators;
+    /// use sizewise::ir::text;
+    /// use sizewise::pass::{Pass, Pipeline};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let nodes = Arc::new(AtomicUsize::new(0));
+    /// let counted = nodes.clone();
+    /// let count = Pass::new("count", "counts nodes", move |program, _| {
+    ///     counted.fetch_add(program.graph.nodes().len(), Ordering::Relaxed);
+    ///     Ok(program.clone())
+    /// });
+    /// let program = text::read(
+    ///     "class M(torch.nn.Module):
+    ///     def forward(self, x: \"f32[3]\"):
+    ///         y: \"f32[3]\" = torch.ops.aten.neg.default(x)
+    ///         return (y,)
+    /// ",
+    /// )?;
+    /// Pipeline::new().then(count.clone()).then(count).run(&program, &Operators::new())?;
+    /// assert_eq!(nodes.load(Ordering::Relaxed), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(
         name: &'static str,
         does: &'static str,
-        run: fn(&Program, &Operators) -> Result<Program, PassError>,
+        run: impl Fn(&Program, &Operators) -> Result<Program, PassError> + Send + Sync + 'static,
     ) -> Pass {
-        Pass { name, does, run }
+        Pass { name, does, run: Run::Closure(Arc::new(run)) }
     }
 
     /// The pass of this name.
     pub fn find(name: &str) -> Option<Pass> {
-        Pass::ALL.iter().find(|pass| pass.name == name).copied()
+        Pass::ALL.iter().find(|pass| pass.name == name).cloned()
     }
 
     /// What the pass makes of a program.
@@ -105,7 +143,10 @@ impl Pass {
     /// # Errors
     /// When it cannot do its work.
     pub fn run(&self, program: &Program, operators: &Operators) -> Result<Program, PassError> {
-        (self.run)(program, operators)
+        match &self.run {
+            Run::Function(run) => run(program, operators),
+            Run::Closure(run) => run(program, operators),
+        }
     }
 }
 

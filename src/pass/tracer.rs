@@ -1,13 +1,11 @@
 //! Building programs: calls are recorded as nodes, and their shapes are inferred as they are made.
 use super::derive::{float, size, tensor_meta, truth};
-use crate::expr::text::{print, read};
+use crate::expr::text::print;
 use crate::expr::{Expr, Value as Number};
-use crate::fake::{Cx, KernelError, Operators, Sizes, Tensor, Value, bind, python_function};
-use crate::ir::outline::ValueKind;
+use crate::fake::{Cx, KernelError, Operators, Value, bind, python_function};
 use crate::ir::{
-    Argument, Bounds, CallValue, Device, Dialect, Dtype, ExprTable, GraphBuilder, Input, InputSpec, Layout,
-    Meta, ModuleCall, ModuleSignature, Node, Operand, Output, OutputSpec, PassedAs, Program, ReadError,
-    Signature, Target, TreeKind, TreeSpec, ValueId,
+    Argument, Bounds, ExprTable, GraphBuilder, Input, InputSpec, Meta, Node, Operand, Output, PassedAs,
+    Program, ReadError, Target, ValueId,
 };
 use crate::propagate::arguments;
 use crate::range::ValueRange;
@@ -15,6 +13,21 @@ use crate::shape_env::{ShapeEnv, SymbolInfo};
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+
+mod finish;
+mod flow;
+mod inputs;
+mod over;
+
+pub(super) use over::{Edit, retrace_edits};
+pub use over::{Step, retrace};
+
+/// An input, as the signature has it.
+struct Given {
+    name: Arc<str>,
+    spec: InputSpec,
+    kind: Option<Kind>,
+}
 
 /// Stands for a value while a program is built: a tensor, or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +128,12 @@ pub struct Tracer<'o> {
     builder: GraphBuilder,
     /// The value of each proxy, by number.
     values: Vec<Value>,
-    inputs: Vec<(Arc<str>, ValueId)>,
+    inputs: Vec<Given>,
     names: FxHashSet<Arc<str>>,
     ranges: IndexMap<Arc<str>, Bounds>,
     writes: bool,
+    /// The program that is traced anew.
+    over: Option<over::Over>,
 }
 
 impl<'o> Tracer<'o> {
@@ -134,6 +149,7 @@ impl<'o> Tracer<'o> {
             names: FxHashSet::default(),
             ranges: IndexMap::new(),
             writes: false,
+            over: None,
         }
     }
 
@@ -152,44 +168,6 @@ impl<'o> Tracer<'o> {
         Ok(())
     }
 
-    /// An input: a contiguous tensor on the CPU, whose sizes are expressions over declared ones.
-    ///
-    /// # Errors
-    /// When a size cannot be read, or names what is not declared, or when there is an input of this name.
-    pub fn tensor(&mut self, name: &str, dtype: Dtype, sizes: &[&str]) -> Result<Proxy, TraceError> {
-        let mut read_sizes = Sizes::new();
-        for text in sizes {
-            let size = read::closed(&mut self.env.pool, text)
-                .map_err(|error| TraceError::Malformed(format!("`{text}` is no size: {error}")))?
-                .expr;
-            let unknown =
-                self.env.pool.free_symbols(&[size]).into_iter().find(|&s| self.env.symbol(s).is_none());
-            if let Some(symbol) = unknown {
-                let name = self.env.pool.symbol_name(symbol);
-                return Err(TraceError::Malformed(format!("the size `{name}` is not declared")));
-            }
-            read_sizes.push(size);
-        }
-        let mut cx = Cx::new(&mut self.env);
-        let strides = cx.contiguous_strides(&read_sizes);
-        let tensor = Tensor {
-            sizes: read_sizes,
-            strides,
-            offset: Expr::ZERO,
-            dtype,
-            device: Device::cpu(),
-            layout: Layout::Strided,
-            wrapped: false,
-        };
-        let meta = tensor_meta(&mut self.env, &mut self.exprs, &tensor);
-        let name: Arc<str> = name.into();
-        let value = self.builder.input(name.clone(), meta)?;
-        self.names.insert(name.clone());
-        self.values.push(tensor.into());
-        self.inputs.push((name, value));
-        Ok(Proxy { value, kind: Kind::Tensor })
-    }
-
     /// Records a call: `aten.add.Tensor`, or a function on numbers such as `_operator.mul`. What it gives comes back, one
     /// proxy a result, lists taken apart.
     ///
@@ -202,24 +180,28 @@ impl<'o> Tracer<'o> {
     ) -> Result<Vec<Proxy>, TraceError> {
         let given: Vec<(&str, Argument)> = given.into_iter().collect();
         let target = Target::parse(&format!("{}{target}", if is_python(target) { "" } else { "torch.ops." }));
+        let returns = self.infer(&target, &given)?;
+        self.record(target, given, returns)
+    }
+
+    /// What a call gives.
+    fn infer(&mut self, target: &Target, given: &[(&str, Argument)]) -> Result<Vec<Value>, TraceError> {
         let values = &self.values;
         let lookup = |id: ValueId| values.get(id.index()).cloned().unwrap_or(Value::Opaque);
         let mut read = Vec::with_capacity(given.len());
-        for (name, argument) in &given {
+        for (name, argument) in given {
             read.push((*name, arguments::value(&mut self.env, argument, &lookup)));
         }
         let op = target.to_string();
-        let returns: Vec<Value> = if target.python().is_some() {
+        if target.python().is_some() {
             let values: Vec<Value> = read.into_iter().map(|(_, value)| value).collect();
-            python_function(&mut Cx::new(&mut self.env), &op, &values)?.into_vec()
-        } else {
-            let (schema, kernel) = self.operators.find(&op).ok_or_else(|| TraceError::Unknown(op.clone()))?;
-            let args = bind(&mut self.env.pool, schema, std::iter::empty(), read)
-                .map_err(|error| TraceError::Arguments(error.to_string()))?;
-            self.writes |= schema.args.iter().any(|argument| argument.is_written());
-            kernel.call(&mut Cx::new(&mut self.env), &args)?.into_vec()
-        };
-        self.record(target, given, returns)
+            return Ok(python_function(&mut Cx::new(&mut self.env), &op, &values)?.into_vec());
+        }
+        let (schema, kernel) = self.operators.find(&op).ok_or_else(|| TraceError::Unknown(op.clone()))?;
+        let args = bind(&mut self.env.pool, schema, std::iter::empty(), read)
+            .map_err(|error| TraceError::Arguments(error.to_string()))?;
+        self.writes |= schema.args.iter().any(|argument| argument.is_written());
+        Ok(kernel.call(&mut Cx::new(&mut self.env), &args)?.into_vec())
     }
 
     fn record(
@@ -279,17 +261,22 @@ impl<'o> Tracer<'o> {
     }
 
     fn define(&mut self, name: &str, value: Value) -> Result<Option<Proxy>, TraceError> {
+        let Some((meta, kind)) = self.meta(&value) else { return Ok(None) };
+        let value_id = self.builder.output_of_next_node(name.into(), meta)?;
+        self.values.push(value);
+        Ok(Some(Proxy { value: value_id, kind }))
+    }
+
+    /// What is recorded of a value.
+    fn meta(&mut self, value: &Value) -> Option<(Meta, Kind)> {
         let (env, exprs) = (&mut self.env, &mut self.exprs);
-        let (meta, kind) = match &value {
+        Some(match value {
             Value::Tensor(tensor) => (tensor_meta(env, exprs, tensor), Kind::Tensor),
             Value::Int(e) => (Meta::SymInt(size(env, exprs, *e)), Kind::Int),
             Value::Float(e) => (Meta::SymFloat(float(env, exprs, *e)), Kind::Float),
             Value::Bool(e) => (Meta::SymBool(truth(env, exprs, *e)), Kind::Bool),
-            _ => return Ok(None),
-        };
-        let value_id = self.builder.output_of_next_node(name.into(), meta)?;
-        self.values.push(value);
-        Ok(Some(Proxy { value: value_id, kind }))
+            _ => return None,
+        })
     }
 
     fn fresh(&mut self, base: &str) -> Arc<str> {
@@ -313,64 +300,6 @@ impl<'o> Tracer<'o> {
             Some(Value::Int(e) | Value::Float(e) | Value::Bool(e)) => text(e),
             _ => String::new(),
         }
-    }
-
-    /// Ends the program with what it returns.
-    pub fn finish(self, outputs: &[Proxy]) -> Traced {
-        let pool = &self.env.pool;
-        let guards = self.env.guards().iter().map(|guard| print::expression(pool, guard.condition)).collect();
-        let choices = self.env.layout_choices().iter();
-        let layout_choices = choices.map(|&(condition, _)| print::expression(pool, condition)).collect();
-        let mut ranges = self.ranges;
-        for &symbol in self.env.unbacked() {
-            ranges.entry(pool.symbol_name(symbol).into()).or_insert(Bounds { min: Some(0), max: None });
-        }
-        let graph = self.builder.finish(outputs.iter().map(|&proxy| proxy.into()).collect(), false);
-        let signature = Signature {
-            inputs: self.inputs.iter().map(|(_, value)| InputSpec::User { value: Some(*value) }).collect(),
-            outputs: vec![OutputSpec::User; outputs.len()],
-        };
-        let leaf = || TreeSpec { kind: TreeKind::Leaf, children: Vec::new(), written: None };
-        let tuple = |count: usize| TreeSpec {
-            kind: TreeKind::Tuple,
-            children: std::iter::repeat_with(leaf).take(count).collect(),
-            written: None,
-        };
-        let keywords = TreeSpec { kind: TreeKind::Dict(Vec::new()), children: Vec::new(), written: None };
-        let named = |name: &Arc<str>, kind| CallValue::Named { name: name.clone(), kind };
-        let kind_of = |proxy: &Proxy| match proxy.kind {
-            Kind::Tensor => ValueKind::Tensor,
-            Kind::Int => ValueKind::SymInt,
-            Kind::Float => ValueKind::SymFloat,
-            Kind::Bool => ValueKind::SymBool,
-        };
-        let call = ModuleSignature {
-            in_spec: TreeSpec {
-                kind: TreeKind::Tuple,
-                children: vec![tuple(self.inputs.len()), keywords],
-                written: None,
-            },
-            out_spec: tuple(outputs.len()),
-            inputs: self.inputs.iter().map(|(name, _)| named(name, ValueKind::Tensor)).collect(),
-            outputs: outputs.iter().map(|proxy| named(graph.name(proxy.value), kind_of(proxy))).collect(),
-            forward_arg_names: Some(self.inputs.iter().map(|(name, _)| name.clone()).collect()),
-        };
-        let program = Program {
-            graph,
-            signature,
-            exprs: self.exprs,
-            range_constraints: ranges,
-            guards_code: Vec::new(),
-            dialect: if self.writes { Dialect::Training } else { Dialect::Aten },
-            torch_version: "".into(),
-            schema_version: (8, 20),
-            opset_version: IndexMap::new(),
-            module_calls: vec![ModuleCall { fqn: "".into(), signature: Some(call) }],
-            scalars: IndexMap::new(),
-            metadata: IndexMap::new(),
-            warnings: Vec::new(),
-        };
-        Traced { program, guards, layout_choices }
     }
 }
 

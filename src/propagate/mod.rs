@@ -4,7 +4,7 @@
 //! records. Conditions that kernels meet gather in its [`ShapeEnv`](crate::shape_env::ShapeEnv) with the step that met them.
 //! With integer sizes the same walk answers what happens to inputs of given shapes.
 pub mod arguments;
-mod autocast;
+pub(crate) mod autocast;
 mod calls;
 #[cfg(test)]
 mod calls_tests;

@@ -35,7 +35,7 @@ const RATIO_MATTERS_ABOVE: u64 = 1 << 20;
 /// The entry by which an archive that sizewise wrote says that weights and constants were left out.
 pub(super) const WITHOUT_WEIGHTS: &str = "extra/without_weights";
 
-type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
+pub(super) type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
 
 /// Unpacks the program's JSON.
 pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry> {
@@ -186,7 +186,12 @@ fn expect_marker(
 }
 
 /// Unpacks one entry of at most `max_bytes` and checks its checksum.
-fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Limits) -> ReadResult<Vec<u8>> {
+pub(super) fn read_entry(
+    archive: &mut Archive<'_>,
+    name: &str,
+    max_bytes: u64,
+    limits: &Limits,
+) -> ReadResult<Vec<u8>> {
     let fail = |error: &ZipError| zip_error(error).in_entry(name);
     let exceeded = |message: String| ReadError::new(ReadErrorKind::LimitExceeded, message).in_entry(name);
     let mut entry = archive.by_name(name).map_err(|error| fail(&error))?;
@@ -224,7 +229,7 @@ fn read_entry(archive: &mut Archive<'_>, name: &str, max_bytes: u64, limits: &Li
     Ok(bytes)
 }
 
-fn zip_error(error: &ZipError) -> ReadError {
+pub(super) fn zip_error(error: &ZipError) -> ReadError {
     let kind = match error {
         ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
             ReadErrorKind::NotAProgram

@@ -5,8 +5,10 @@ mod convert;
 mod json;
 mod outline;
 mod version;
+mod weights;
 mod write;
 
+pub use weights::{Weight, Weights, read_weights};
 pub use write::{Source, WriteError, write, write_json, write_stream, write_to};
 
 use std::borrow::Cow;

@@ -4,4 +4,5 @@ mod casting;
 mod policy;
 mod regions;
 
-pub(super) use regions::Regions;
+pub(crate) use policy::{Policy, find as policy_of};
+pub(crate) use regions::Regions;

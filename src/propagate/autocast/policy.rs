@@ -10,7 +10,7 @@ static TABLE: OnceLock<Table> = OnceLock::new();
 
 /// What is done with an operator's operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Policy {
+pub(crate) enum Policy {
     /// Floating ones are cast to the region's dtype.
     Lower,
     /// They are cast to `float32`.
@@ -82,7 +82,7 @@ pub(super) fn is_listed(device: &str) -> bool {
 }
 
 /// What is done with an overload's operands, named as in `aten.mm.default`; none if they stay as they are.
-pub(super) fn find(device: &str, op: &str) -> Option<Policy> {
+pub(crate) fn find(device: &str, op: &str) -> Option<Policy> {
     Table::global().policies.get(device)?.get(op).copied()
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// What holds for one type of device.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) struct Region {
+pub(crate) struct Region {
     /// The type of device: `cuda`.
     pub device: Arc<str>,
     /// Whether operands are cast.
@@ -17,7 +17,7 @@ pub(in super::super) struct Region {
 
 /// What holds for each type of device that a region around a step names, the innermost one counting.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(in super::super) struct Regions(SmallVec<[Region; 1]>);
+pub(crate) struct Regions(SmallVec<[Region; 1]>);
 
 impl Regions {
     /// What holds in a region within these. Without a dtype it is the one that holds around it, as `torch.autocast` has it.

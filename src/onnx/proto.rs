@@ -47,6 +47,8 @@ pub struct GraphProto {
     pub node: Vec<NodeProto>,
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
+    #[prost(message, repeated, tag = "5")]
+    pub initializer: Vec<TensorProto>,
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
@@ -89,12 +91,16 @@ pub struct NodeProto {
     pub attribute: Vec<AttributeProto>,
     #[prost(string, optional, tag = "7")]
     pub domain: Option<String>,
+    #[prost(message, repeated, tag = "9")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct AttributeProto {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
     #[prost(bytes = "vec", optional, tag = "4")]
@@ -115,6 +121,7 @@ pub struct AttributeProto {
 #[repr(i32)]
 pub enum AttributeType {
     Undefined = 0,
+    Float = 1,
     Int = 2,
     String = 3,
     Tensor = 4,
@@ -129,8 +136,14 @@ pub struct TensorProto {
     pub dims: Vec<i64>,
     #[prost(int32, optional, tag = "2")]
     pub data_type: Option<i32>,
+    #[prost(string, optional, tag = "8")]
+    pub name: Option<String>,
     #[prost(bytes = "vec", optional, tag = "9")]
     pub raw_data: Option<Vec<u8>>,
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
+    #[prost(int32, optional, tag = "14")]
+    pub data_location: Option<i32>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::OnnxError;
 use super::attribute;
-use super::model::{Body, Item, made, returned, value_inputs};
+use super::body::Body;
+use super::items::{Item, made, returned, value_inputs};
 use super::proto::{GraphProto, NodeProto, ValueInfoProto};
 use super::types::{BOOL, INT64, scalar_info};
 use crate::ir::{Argument, Graph, GraphInput, Node, Subgraph};
@@ -150,7 +151,7 @@ impl Body<'_, '_> {
                 .chain(entering)
                 .collect(),
             output: std::iter::once(scalar_info(&again, BOOL)).chain(leaving).collect(),
-            value_info: Vec::new(),
+            ..GraphProto::default()
         };
         let mut written = self.node("", "Loop", &node.name);
         written.input = [String::new(), first].into_iter().chain(before.into_iter().flatten()).collect();
@@ -181,7 +182,7 @@ impl Body<'_, '_> {
             name: Some(graph.name.to_string()),
             input: entering,
             output: leaving,
-            value_info: Vec::new(),
+            ..GraphProto::default()
         };
         let mut written = self.node("", "Scan", &node.name);
         let count = i64::try_from(scanned.len()).unwrap_or(i64::MAX);

@@ -13,6 +13,10 @@ pub(super) fn int(name: &str, value: i64) -> AttributeProto {
     AttributeProto { i: Some(value), ..attribute(name, AttributeType::Int) }
 }
 
+pub(super) fn float(name: &str, value: f64) -> AttributeProto {
+    AttributeProto { f: Some(value as f32), ..attribute(name, AttributeType::Float) }
+}
+
 pub(super) fn ints(name: &str, values: Vec<i64>) -> AttributeProto {
     AttributeProto { ints: values, ..attribute(name, AttributeType::Ints) }
 }
@@ -36,7 +40,7 @@ pub(super) fn tensor(name: &str, value: TensorProto) -> AttributeProto {
 
 fn doubles(values: &[f64], dims: Vec<i64>) -> TensorProto {
     let raw = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    TensorProto { dims, data_type: Some(DOUBLE), raw_data: Some(raw) }
+    TensorProto { dims, data_type: Some(DOUBLE), raw_data: Some(raw), ..TensorProto::default() }
 }
 
 fn length(count: usize) -> Vec<i64> {
@@ -51,7 +55,7 @@ pub(super) fn scalar(constant: &Constant) -> Option<TensorProto> {
         Constant::Bool(value) => (BOOL, vec![u8::from(*value)]),
         Constant::None | Constant::Str(_) => return None,
     };
-    Some(TensorProto { dims: Vec::new(), data_type: Some(data_type), raw_data: Some(raw) })
+    Some(TensorProto { data_type: Some(data_type), raw_data: Some(raw), ..TensorProto::default() })
 }
 
 /// The literal that an argument is, if it is a number.
