@@ -11,6 +11,7 @@ use serde::Deserialize;
 use zip::result::ZipError;
 
 use super::Limits;
+use super::start::archive_start;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::outline::State;
 
@@ -37,9 +38,27 @@ pub(super) const WITHOUT_WEIGHTS: &str = "extra/without_weights";
 
 type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
 
-/// Unpacks the program's JSON.
-pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry> {
-    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+/// Opens an archive, at the beginning that its own records tell where they do.
+fn open(bytes: &[u8]) -> ReadResult<Archive<'_>> {
+    if let Some(start) = archive_start(bytes) {
+        let config = zip::read::Config { archive_offset: zip::read::ArchiveOffset::Known(start) };
+        if let Ok(archive) = Archive::with_config(config, Cursor::new(bytes)) {
+            return Ok(archive);
+        }
+    }
+    Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))
+}
+
+/// The names of the programs in an archive, in its order. An archive of the old layout holds one without a name.
+pub(super) fn models(bytes: &[u8], limits: &Limits) -> ReadResult<Vec<String>> {
+    let (_, names) = listed(bytes, limits)?;
+    let root = names.iter().find_map(|name| name.strip_suffix("archive_format")).unwrap_or_default();
+    Ok(model_names(&names, &format!("{root}models/")).collect())
+}
+
+/// An archive and the names of its entries.
+fn listed<'a>(bytes: &'a [u8], limits: &Limits) -> ReadResult<(Archive<'a>, Vec<String>)> {
+    let archive = open(bytes)?;
     if archive.len() > limits.entries {
         let message = format!("{} entries; at most {} are allowed", archive.len(), limits.entries);
         return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
@@ -49,8 +68,17 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
         return Err(ReadError::new(ReadErrorKind::DuplicateEntry, message));
     }
     let names = entry_names(&archive)?;
+    Ok((archive, names))
+}
+
+/// Unpacks the JSON of the program called `wanted`, or of the one that is read where none is asked for.
+pub(super) fn read_model(bytes: &[u8], limits: &Limits, wanted: Option<&str>) -> ReadResult<ModelEntry> {
+    let (mut archive, names) = listed(bytes, limits)?;
     let Some(marker) = names.iter().find(|name| name.ends_with("/archive_format")) else {
-        return read_old_layout(&mut archive, &names, limits);
+        return match wanted {
+            None => read_old_layout(&mut archive, &names, limits),
+            Some(wanted) => Err(no_such_model(wanted, "its one program has no name")),
+        };
     };
     let root = marker.strip_suffix("archive_format").unwrap_or_default().to_owned();
     expect_marker(&mut archive, marker, &["pt2"], ReadErrorKind::NotAProgram)?;
@@ -60,7 +88,7 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
         return Err(ReadError::new(ReadErrorKind::Version, message));
     }
     expect_marker(&mut archive, &version, &[ARCHIVE_VERSION], ReadErrorKind::Version)?;
-    let model = choose_model(&names, &root)?;
+    let model = choose_model(&names, &root, wanted)?;
     let bytes = read_entry(&mut archive, &model, limits.model_bytes, limits)?;
     Ok(ModelEntry { name: model, bytes })
 }
@@ -68,7 +96,7 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
 /// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
 /// layout, which keeps them in pickles, and where they were left out.
 pub(super) fn read_state(bytes: &[u8], model: &str, limits: &Limits) -> ReadResult<Option<State>> {
-    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+    let mut archive = open(bytes)?;
     let Some((root, name)) = model.rsplit_once("models/") else { return Ok(None) };
     if archive.index_for_name(&format!("{root}{WITHOUT_WEIGHTS}")).is_some() {
         return Ok(None);
@@ -141,32 +169,46 @@ fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits)
     Ok(ModelEntry { name: OLD_LAYOUT_MODEL.to_owned(), bytes })
 }
 
-/// The model called `model`, or the only one.
-fn choose_model(names: &[String], root: &str) -> ReadResult<String> {
+/// The names of the programs in a folder.
+fn model_names<'n>(names: &'n [String], folder: &'n str) -> impl Iterator<Item = String> + 'n {
+    let model_name =
+        move |entry: &String| entry.strip_prefix(folder)?.strip_suffix(".json").map(str::to_owned);
+    names.iter().filter_map(model_name).filter(|name| !name.contains('/'))
+}
+
+/// The entry of the model called `wanted`; if none is wanted, of the one called `model`, or of the only one.
+fn choose_model(names: &[String], root: &str, wanted: Option<&str>) -> ReadResult<String> {
     let folder = format!("{root}models/");
-    let model_name = |entry: &String| entry.strip_prefix(&folder)?.strip_suffix(".json").map(str::to_owned);
-    let models: Vec<String> =
-        names.iter().filter_map(model_name).filter(|name| !name.contains('/')).collect();
-    let chosen = match models.as_slice() {
-        [] => {
+    let models: Vec<String> = model_names(names, &folder).collect();
+    let listed = || models.iter().take(10).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    let chosen = match (models.as_slice(), wanted) {
+        ([], _) => {
             let message = format!("the archive holds no program: there is no `{folder}<name>.json`");
             return Err(ReadError::new(ReadErrorKind::NoModel, message));
         }
-        [only] => only,
-        several => match several.iter().find(|name| *name == "model") {
+        (several, Some(wanted)) => match several.iter().find(|name| *name == wanted) {
+            Some(model) => model,
+            None => return Err(no_such_model(wanted, &format!("there are {}", listed()))),
+        },
+        ([only], None) => only,
+        (several, None) => match several.iter().find(|name| *name == "model") {
             Some(model) => model,
             None => {
-                let listed: Vec<&str> = several.iter().take(10).map(String::as_str).collect();
                 let message = format!(
-                    "the archive holds {} programs ({}) and none is called `model`; expected one",
+                    "the archive holds {} programs ({}) and none is called `model`; name one of them",
                     several.len(),
-                    listed.join(", ")
+                    listed()
                 );
                 return Err(ReadError::new(ReadErrorKind::SeveralModels, message));
             }
         },
     };
     Ok(format!("{folder}{chosen}.json"))
+}
+
+fn no_such_model(wanted: &str, instead: &str) -> ReadError {
+    let message = format!("the archive holds no program called `{}`; {instead}", shown(wanted));
+    ReadError::new(ReadErrorKind::NoModel, message)
 }
 
 /// Checks that a small entry holds one of the expected texts.

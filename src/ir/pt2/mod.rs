@@ -4,6 +4,7 @@ mod archive;
 mod convert;
 mod json;
 mod outline;
+mod start;
 mod version;
 mod write;
 
@@ -34,11 +35,21 @@ impl Default for Limits {
 
 /// How to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReadOptions {
+pub struct ReadOptions<'n> {
     /// How much a file may ask of the reader.
     pub limits: Limits,
     /// Whether programs of the Edge dialect are read.
     pub edge: bool,
+    /// Which program of an archive is read; by default the one called `model`, or the only one.
+    pub model: Option<&'n str>,
+}
+
+/// The names of the programs in an archive, in its order; none for what is JSON by itself.
+///
+/// # Errors
+/// When the bytes are no archive, or exceed the limits.
+pub fn models(bytes: &[u8], limits: &Limits) -> ReadResult<Vec<String>> {
+    if bytes.starts_with(b"PK") { archive::models(bytes, limits) } else { Ok(Vec::new()) }
 }
 
 /// Reads a program from the bytes of a `.pt2` archive, or of its model's JSON alone.
@@ -46,7 +57,7 @@ pub struct ReadOptions {
 /// # Errors
 /// When the bytes are neither, break off, exceed the limits, are of another version, or hold a
 /// program that is not well formed. The error says where.
-pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
+pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Program> {
     let model = Model::find(bytes, options)?;
     let dialect = |document: &json::ExportedProgram<'_>| {
         version::check_schema(document.schema_version).ok()?;
@@ -61,7 +72,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
 }
 
 /// Reads a document as a whole, then builds the program, or says what is wrong.
-fn read_whole(model: &Model<'_>, options: &ReadOptions) -> ReadResult<Program> {
+fn read_whole(model: &Model<'_>, options: &ReadOptions<'_>) -> ReadResult<Program> {
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
     let dialect = version::dialect(&document, options).map_err(place)?;
@@ -72,7 +83,7 @@ fn read_whole(model: &Model<'_>, options: &ReadOptions) -> ReadResult<Program> {
 ///
 /// # Errors
 /// As [`read`], but not for what is wrong with graphs and signatures.
-pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
+pub fn outline(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Outline> {
     read_both(bytes, options).map(|(outline, _)| outline)
 }
 
@@ -80,7 +91,7 @@ pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
 ///
 /// # Errors
 /// As [`outline()`].
-pub fn read_both(bytes: &[u8], options: &ReadOptions) -> ReadResult<(Outline, ReadResult<Program>)> {
+pub fn read_both(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<(Outline, ReadResult<Program>)> {
     let model = Model::find(bytes, options)?;
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
@@ -99,8 +110,12 @@ struct Model<'b> {
 }
 
 impl<'b> Model<'b> {
-    fn find(bytes: &'b [u8], options: &ReadOptions) -> ReadResult<Model<'b>> {
+    fn find(bytes: &'b [u8], options: &ReadOptions<'_>) -> ReadResult<Model<'b>> {
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') if options.model.is_some() => {
+                let message = "programs are named in archives only; this is the JSON of one program";
+                Err(ReadError::new(ReadErrorKind::NoModel, message))
+            }
             None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
             Some(b'{') => {
                 if bytes.len() as u64 > options.limits.model_bytes {
@@ -111,7 +126,7 @@ impl<'b> Model<'b> {
                 Ok(Model { bytes: Cow::Borrowed(bytes), entry: None })
             }
             Some(_) if bytes.starts_with(b"PK") => {
-                let model = archive::read_model(bytes, &options.limits)?;
+                let model = archive::read_model(bytes, &options.limits, options.model)?;
                 Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name) })
             }
             Some(_) => {
