@@ -99,6 +99,7 @@ fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker, 
     let options = ReadOptions { model, ..ReadOptions::default() };
     let checker = Checker::read_within(name, bytes, &options)
         .map_err(|error| format!("{}: {error}", escape::visible(name)))?;
+    warn(checker.program());
     Ok(match progress::on_terminal() {
         Some(watch) => checker.watched(watch),
         None => checker,
@@ -111,5 +112,14 @@ fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker, 
 /// A message that names the file.
 pub fn load(file: &ProgramFile) -> Result<Program, String> {
     let loaded = Loaded::open(file)?;
-    loaded.program().map_err(|error| format!("{}: {error}", files::shown(file)))
+    let program = loaded.program().map_err(|error| format!("{}: {error}", files::shown(file)))?;
+    warn(&program);
+    Ok(program)
+}
+
+/// Tells what is odd about a program.
+fn warn(program: &Program) {
+    for warning in &program.warnings {
+        files::complain(&format!("warning: {warning}"));
+    }
 }

@@ -12,6 +12,7 @@ use zip::result::ZipError;
 
 use super::Limits;
 use super::start::archive_start;
+use super::upgrade::upgraded;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::outline::State;
 
@@ -20,12 +21,14 @@ use crate::ir::outline::State;
 pub(super) struct ModelEntry {
     pub name: String,
     pub bytes: Vec<u8>,
+    /// The version of the schema that the text was written in, where it is older than what was made of it.
+    pub written: Option<(i64, i64)>,
 }
 
 /// The versions of the archive's container (not of the schema) that are read.
 const ARCHIVE_VERSION: &str = "0";
-/// The major version of the schema that an old archive states in its `version` entry.
-const OLD_LAYOUT_MAJOR: &str = "8";
+/// The major versions of the schema that an old archive may state in its `version` entry; below the last one it is older than the schema.
+const OLD_LAYOUT_MAJORS: std::ops::RangeInclusive<i64> = 1..=8;
 /// The entry of the program in the old layout.
 const OLD_LAYOUT_MODEL: &str = "serialized_exported_program.json";
 /// Entries that state a version or format hold a few bytes.
@@ -90,7 +93,7 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits, wanted: Option<&str>) ->
     expect_marker(&mut archive, &version, &[ARCHIVE_VERSION], ReadErrorKind::Version)?;
     let model = choose_model(&names, &root, wanted)?;
     let bytes = read_entry(&mut archive, &model, limits.model_bytes, limits)?;
-    Ok(ModelEntry { name: model, bytes })
+    Ok(ModelEntry { name: model, bytes, written: None })
 }
 
 /// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
@@ -158,15 +161,27 @@ fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits)
     }
     let version = read_entry(archive, "version", MARKER_BYTES, limits)?;
     let version = String::from_utf8_lossy(&version);
-    match version.trim().split_once('.') {
-        Some((OLD_LAYOUT_MAJOR, minor)) if minor.parse::<u32>().is_ok() => {}
-        _ => {
-            let message = format!("version `{}`; expected {OLD_LAYOUT_MAJOR}.<minor>", shown(&version));
-            return Err(ReadError::new(ReadErrorKind::Version, message).in_entry("version"));
-        }
-    }
+    let newest = *OLD_LAYOUT_MAJORS.end();
+    let (major, minor) = old_version(version.trim()).ok_or_else(|| {
+        let message = format!("version `{}`; expected {newest}.<minor> or an older one", shown(&version));
+        ReadError::new(ReadErrorKind::Version, message).in_entry("version")
+    })?;
     let bytes = read_entry(archive, OLD_LAYOUT_MODEL, limits.model_bytes, limits)?;
-    Ok(ModelEntry { name: OLD_LAYOUT_MODEL.to_owned(), bytes })
+    let name = OLD_LAYOUT_MODEL.to_owned();
+    if major == newest {
+        return Ok(ModelEntry { name, bytes, written: None });
+    }
+    let bytes = upgraded(&bytes).map_err(|error| error.in_entry(OLD_LAYOUT_MODEL))?;
+    Ok(ModelEntry { name, bytes, written: Some((major, minor)) })
+}
+
+/// The version of the schema that an archive of the old layout states: `7.3`, or a major version alone before minor ones were counted.
+fn old_version(text: &str) -> Option<(i64, i64)> {
+    let (major, minor) = match text.split_once('.') {
+        Some((major, minor)) => (major.parse().ok()?, i64::from(minor.parse::<u32>().ok()?)),
+        None => (text.parse().ok().filter(|major| major < OLD_LAYOUT_MAJORS.end())?, 0),
+    };
+    OLD_LAYOUT_MAJORS.contains(&major).then_some((major, minor))
 }
 
 /// The names of the programs in a folder.

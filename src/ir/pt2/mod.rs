@@ -3,8 +3,10 @@
 mod archive;
 mod convert;
 mod json;
+mod newer;
 mod outline;
 mod start;
+mod upgrade;
 mod version;
 mod write;
 
@@ -66,9 +68,9 @@ pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Program> {
     if let Some(program) =
         std::str::from_utf8(&model.bytes).ok().and_then(|text| convert::read(text, dialect))
     {
-        return Ok(program);
+        return Ok(model.finish(program));
     }
-    read_whole(&model, options)
+    read_whole(&model, options).map(|program| model.finish(program))
 }
 
 /// Reads a document as a whole, then builds the program, or says what is wrong.
@@ -100,13 +102,16 @@ pub fn read_both(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<(Outline
         Some(entry) => archive::read_state(bytes, entry, &options.limits)?,
         None => None,
     };
-    Ok((outline::outline(&document, state), convert::program(&document, dialect).map_err(place)))
+    let program = convert::program(&document, dialect).map(|program| model.finish(program));
+    Ok((outline::outline(&document, state), program.map_err(place)))
 }
 
 /// A program's JSON text, and the entry of the archive it is from.
 struct Model<'b> {
     bytes: Cow<'b, [u8]>,
     entry: Option<String>,
+    /// The version of the schema that it was written in, where that is an older one.
+    written: Option<(i64, i64)>,
 }
 
 impl<'b> Model<'b> {
@@ -123,11 +128,11 @@ impl<'b> Model<'b> {
                         format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
                     return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
                 }
-                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None })
+                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None, written: None })
             }
             Some(_) if bytes.starts_with(b"PK") => {
                 let model = archive::read_model(bytes, &options.limits, options.model)?;
-                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name) })
+                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name), written: model.written })
             }
             Some(_) => {
                 let message =
@@ -135,6 +140,15 @@ impl<'b> Model<'b> {
                 Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
             }
         }
+    }
+
+    /// The program with what it was written in, and warnings of what was passed over.
+    fn finish(&self, mut program: Program) -> Program {
+        if let Some(version) = self.written {
+            program.schema_version = version;
+        }
+        program.warnings.extend(newer::warnings(&self.bytes, program.schema_version));
+        program
     }
 
     /// An error with the entry it is in.
