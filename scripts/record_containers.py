@@ -54,6 +54,7 @@ pytree.register_pytree_node(
     serialized_type_name="containers.Custom",
     to_dumpable_context=lambda note: {"note": note, "levels": [1, [2]]},
     from_dumpable_context=lambda context: context["note"],
+    flatten_with_keys_fn=lambda c: ([(pytree.SequenceKey(i), item) for i, item in enumerate(c.items)], c.note),
 )
 
 
@@ -91,7 +92,6 @@ CASES = {
     "negative": {-3: t()},
     "big": {2**70: t()},
     "default_list": default(list, {"a": t(), True: t()}),
-    "default_none": default(None, {"a": t()}),
     "ordered": collections.OrderedDict([("b", t()), (2, t())]),
     "ordered_tuple": collections.OrderedDict([((1, 2), t())]),
     "named_tuple": Pair(t(), t()),
@@ -114,8 +114,10 @@ def shaped(value, shape):
 
 def main():
     for name, value in CASES.items():
-        if name == "dataclass_with_none":
-            shapes = {"x": Data([Dim.AUTO, Dim.AUTO])}
+        if isinstance(value, Data):
+            shapes = {"x": [[Dim.AUTO, Dim.AUTO]] * (1 if value.b is None else 2)}
+        elif isinstance(value, Custom):
+            shapes = {"x": [[Dim.AUTO, Dim.AUTO]] * 2}
         else:
             shapes = {"x": auto(value)}
         ep = export(Area(), (value,), dynamic_shapes=shapes)
