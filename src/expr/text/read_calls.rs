@@ -159,7 +159,7 @@ impl<'a> Reader<'a, '_> {
             Token::Text(key) if !negative => Step::Key(unescaped(key).into_owned()),
             Token::Int(digits) => match digits.parse::<i64>() {
                 Ok(index) => Step::Index(if negative { -index } else { index }),
-                Err(_) => return Err(self.expected("an index")),
+                Err(_) => Step::Literal(format!("{}{digits}", if negative { "-" } else { "" })),
             },
             _ => return Err(self.expected("a key or an index")),
         };
