@@ -28,7 +28,7 @@ fn unary(op: &str, x: impl Into<Argument>) -> (String, [(&'static str, Argument)
 
 /// The program keeps the rules of its dialect.
 fn verify(program: &Program) {
-    let found = verify_program(program, Profile::from(program.dialect), &Pipelined, Options::default());
+    let found = verify_program(program, Profile::from(program.dialect), &Pipelined, &Options::default());
     assert!(found.is_empty(), "{}", found[0]);
 }
 

@@ -8,6 +8,7 @@ use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
 use crate::shape_env::{Records, ShapeEnv};
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Input shapes and scalar values by placeholder name.
@@ -206,25 +207,19 @@ impl<'p> Evaluator<'p> {
                 sizes.push((path, *e, example));
                 Ok(())
             }
-            (InputKind::Constant(constant), Some(Shape::Scalar(value))) => {
-                let same = match (constant, value) {
-                    (Constant::Int(c), Number::Int(v)) => Int::from(*c) == *v,
-                    (Constant::Float(c), v) => *c == v.as_f64(),
-                    (Constant::Bool(c), v) => *c == v.as_bool(),
-                    (Constant::Int(c), v) => *c as f64 == v.as_f64(),
-                    _ => false,
-                };
-                if same {
-                    Ok(())
-                } else {
-                    Err(refused(format!("{path} was burned in as {constant:?}"), None))
-                }
-            }
+            (InputKind::Constant(constant), Some(value)) => match taken(constant, value) {
+                true => Ok(()),
+                false => Err(refused(
+                    format!("{path} has to be {constant}, the value that it was specialized to"),
+                    Some(format!("{path} == {constant}")),
+                )),
+            },
             (InputKind::Constant(_) | InputKind::Other, None) => Ok(()),
-            (InputKind::Tensor { .. }, Some(Shape::Scalar(_))) => {
+            (InputKind::Tensor { .. }, Some(_)) => {
                 Err(malformed(format!("{path} is a tensor: give its shape")))
             }
-            (_, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
+            (InputKind::Scalar(_), Some(_)) => Err(malformed(format!("{path} is a number"))),
+            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
         }
     }
 
@@ -385,6 +380,26 @@ fn show(value: &Number) -> String {
 
 fn refused(message: String, expr: Option<String>) -> Refused {
     Refused { message, node: None, expr, malformed: false }
+}
+
+/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and anything in the place of `None`, which
+/// it does not look at.
+fn taken(constant: &Constant, value: &Shape) -> bool {
+    let same = |c: &Int, v: &Number| match v {
+        Number::Float(v) => c.partial_cmp_f64(*v) == Some(Ordering::Equal),
+        other => other.as_int().is_some_and(|v| v == *c),
+    };
+    match (constant, value) {
+        (Constant::None, _) => true,
+        (Constant::Int(c), Shape::Scalar(v)) => same(&Int::from(*c), v),
+        (Constant::Bool(c), Shape::Scalar(v)) => same(&Int::from(i64::from(*c)), v),
+        (Constant::Float(c), Shape::Scalar(Number::Float(v))) => c == v || c.is_nan() && v.is_nan(),
+        (Constant::Float(c), Shape::Scalar(v)) => {
+            v.as_int().is_some_and(|v| v.partial_cmp_f64(*c) == Some(Ordering::Equal))
+        }
+        (Constant::Str(c), Shape::Text(v)) => c == v,
+        _ => false,
+    }
 }
 
 fn malformed(message: String) -> Refused {

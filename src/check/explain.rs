@@ -10,6 +10,7 @@ use super::summary;
 use crate::decide::{Budget, Facts, Premise, Verdict, decide};
 use crate::expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use crate::fake::{Cx, Operators, Tensor, Value};
+use crate::ir::Constant;
 use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
 use crate::range::ValueRange;
 use crate::report::{Condition, ConditionKind, Explanation};
@@ -22,14 +23,14 @@ const MAX_REASONS: usize = 4;
 /// The most conditions that reasons are sought among.
 const MAX_CONDITIONS: usize = 200;
 
-/// One dimension of an input.
+/// One dimension of an input, or an input that was burned in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dimension {
     /// The input's position among the contract's inputs.
     pub input: usize,
-    /// The dimension.
-    pub dim: usize,
-    /// As users write it: `x.shape[0]`.
+    /// The dimension; none of an input that was burned in.
+    pub dim: Option<usize>,
+    /// As users write it: `x.shape[0]`, `y`.
     pub name: String,
 }
 
@@ -51,7 +52,7 @@ struct Needed {
 }
 
 impl Checker {
-    /// The dimensions of the program's inputs.
+    /// The dimensions of the program's inputs, and the inputs that were burned in.
     ///
     /// # Errors
     /// When the inputs cannot be told.
@@ -59,13 +60,15 @@ impl Checker {
         let contract = Contract::load(self.program())?;
         let mut dimensions = Vec::new();
         for (input, given) in contract.inputs.iter().enumerate() {
-            if let InputKind::Tensor { sizes, .. } = &given.kind {
-                let path = given.path();
-                dimensions.extend((0..sizes.len()).map(|dim| Dimension {
+            let path = given.path();
+            match &given.kind {
+                InputKind::Tensor { sizes, .. } => dimensions.extend((0..sizes.len()).map(|dim| Dimension {
                     input,
-                    dim,
+                    dim: Some(dim),
                     name: format!("{path}.shape[{dim}]"),
-                }));
+                })),
+                InputKind::Constant(_) => dimensions.push(Dimension { input, dim: None, name: path }),
+                InputKind::Scalar(_) | InputKind::Other => {}
             }
         }
         Ok(dimensions)
@@ -82,11 +85,14 @@ impl Checker {
             Some(parts) => parts,
             None => text.rsplit_once('.').unwrap_or((text, "")),
         };
-        let found = dim.parse::<usize>().ok().and_then(|dim| {
-            dimensions.iter().find(|d| {
-                let input = &contract.inputs[d.input];
-                d.dim == dim && (input.path() == root || *input.input.placeholder == *root)
-            })
+        let dim = dim.parse::<usize>().ok();
+        let found = dimensions.iter().find(|d| {
+            let input = &contract.inputs[d.input];
+            let is_called = |name: &str| input.path() == name || *input.input.placeholder == *name;
+            match d.dim {
+                Some(own) => dim == Some(own) && is_called(root),
+                None => is_called(text),
+            }
         });
         found.cloned().ok_or_else(|| {
             let known: Vec<&str> = dimensions.iter().take(20).map(|d| d.name.as_str()).collect();
@@ -104,7 +110,8 @@ impl Checker {
         operators: &Operators,
         budget: &Budget,
     ) -> Result<Explanation, CheckError> {
-        let freed = Contract::load_freed(self.program(), dimension.input, dimension.dim)?;
+        let Some(dim) = dimension.dim else { return self.explain_constant(dimension) };
+        let freed = Contract::load_freed(self.program(), dimension.input, dim)?;
         let Some((contract, free, recorded)) = freed else {
             return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
         };
@@ -132,6 +139,7 @@ impl Checker {
             dim: dimension.name.clone(),
             recorded: shown,
             is_static,
+            specialized: None,
             reasons: Vec::new(),
             restrictions: Vec::new(),
             also_taken: None,
@@ -197,6 +205,43 @@ impl Checker {
                 restricting.take(MAX_CONDITIONS).map(|(_, item)| describe(&pool, item)).collect();
         }
         Ok(explanation)
+    }
+
+    /// Why an input that is no tensor has one value.
+    fn explain_constant(&self, dimension: &Dimension) -> Result<Explanation, CheckError> {
+        let contract = Contract::load(self.program())?;
+        let constant = match contract.inputs.get(dimension.input).map(|input| &input.kind) {
+            Some(InputKind::Constant(constant)) => constant,
+            _ => {
+                return Err(CheckError::NoDimension(dimension.name.clone(), "no constant there".to_string()));
+            }
+        };
+        let name = &dimension.name;
+        let because = match constant {
+            Constant::Int(_) => {
+                "torch.export burns in an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
+            }
+            Constant::Bool(_) => {
+                "torch.export burns in every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
+            }
+            Constant::Float(_) => {
+                "torch.export burns in every float: pass a tensor of no dimensions to have it vary"
+            }
+            Constant::Str(_) => "torch.export burns in every string: export once for each value",
+            Constant::None => {
+                "torch.export burns in every None: the module does not look at what is passed in its place"
+            }
+        };
+        Ok(Explanation {
+            dim: name.clone(),
+            recorded: constant.to_string(),
+            is_static: true,
+            specialized: Some(format!("`{name}` was specialized to {constant} because {because}")),
+            reasons: Vec::new(),
+            restrictions: Vec::new(),
+            also_taken: None,
+            stopped_at: None,
+        })
     }
 
     /// Propagates with the freed dimension.

@@ -181,7 +181,7 @@ impl Session<'_> {
                     let sizes: Vec<String> = sizes.iter().map(Int::to_string).collect();
                     Some(format!("{name}: [{}]", sizes.join(", ")))
                 }
-                Shape::Scalar(_) => None,
+                Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
         Ok(Some(format!("gives up inputs that work, such as {}", shown.join(", "))))

@@ -65,7 +65,10 @@ fn build<'c>(
                 sizes.push((at, None, *value));
                 set.inputs.push(GuardedInput::Number { name, value: *value });
             }
-            InputKind::Constant(_) | InputKind::Other => {}
+            InputKind::Constant(value) => {
+                set.inputs.push(GuardedInput::Constant { name, value: value.clone() });
+            }
+            InputKind::Other => {}
         }
     }
     determine(&mut set, &run.env, &sizes)?;

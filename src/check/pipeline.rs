@@ -121,7 +121,7 @@ impl Checker {
     ///
     /// # Errors
     /// When the bytes are no program, or exceed the limits.
-    pub fn read_within(path: &str, bytes: &[u8], options: &ReadOptions) -> Result<Checker, CheckError> {
+    pub fn read_within(path: &str, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Checker, CheckError> {
         let started = Instant::now();
         let program = pt2::read(bytes, options)?;
         let reading = started.elapsed();

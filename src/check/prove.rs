@@ -172,7 +172,7 @@ impl Prover<'_, '_> {
         let shapes: Shapes = self.assumptions.shapes_at(witness)?.into_iter().collect();
         let sizes_exist = shapes.values().all(|shape| match shape {
             Shape::Tensor(sizes) => sizes.iter().all(|s| !s.is_negative()),
-            Shape::Scalar(_) => true,
+            Shape::Scalar(_) | Shape::Text(_) | Shape::None => true,
         });
         sizes_exist.then_some(shapes)
     }
@@ -248,6 +248,8 @@ pub(super) fn shapes_json(shapes: &Shapes) -> IndexMap<String, Json> {
             let json = match shape {
                 Shape::Tensor(sizes) => sizes.iter().map(int_json).collect(),
                 Shape::Scalar(value) => number(value),
+                Shape::Text(text) => Json::from(&**text),
+                Shape::None => Json::Null,
             };
             (name.to_string(), json)
         })

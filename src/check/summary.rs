@@ -4,7 +4,7 @@ use super::run::Run;
 use crate::decide::{self, Budget};
 use crate::expr::{Expr, Int, Pool, Value as Number, text};
 use crate::fake::Value;
-use crate::ir::{GraphInput, Meta, Program};
+use crate::ir::{Constant, GraphInput, Meta, Program};
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
 use crate::shape_env::ShapeEnv;
 use crate::spec::Assumptions;
@@ -59,6 +59,7 @@ pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<Tensor
         .inputs
         .iter()
         .map(|input| {
+            let constant = program.burned_in(input.index);
             let dtype = match program.graph.inputs().get(input.index) {
                 Some(GraphInput::Value(id)) => match program.graph.meta(*id) {
                     Meta::Tensor(t) => t.dtype.name().to_string(),
@@ -70,7 +71,8 @@ pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<Tensor
                 .admitted
                 .as_ref()
                 .map(|sizes| sizes.iter().map(|&e| size_json(assumptions, &assumptions.env, e)).collect());
-            TensorInfo { name: input.placeholder.to_string(), shape, dtype, upper_bound: None }
+            let value = constant.map(Constant::json);
+            TensorInfo { name: input.placeholder.to_string(), shape, dtype, value, upper_bound: None }
         })
         .collect()
 }
@@ -98,6 +100,7 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
                     name,
                     shape: Some(shape),
                     dtype: t.dtype.name().to_string(),
+                    value: None,
                     upper_bound: Some(upper),
                 }
             }
@@ -109,7 +112,7 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
                     Value::None => "none",
                     _ => "object",
                 };
-                TensorInfo { name, shape: None, dtype: kind.to_string(), upper_bound: None }
+                TensorInfo { name, shape: None, dtype: kind.to_string(), value: None, upper_bound: None }
             }
         };
         infos.push(info);

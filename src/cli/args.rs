@@ -1,7 +1,8 @@
 //! Commands and their options.
 use crate::decide::{Budget, Trace};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 /// Symbolic shape reasoning for exported PyTorch programs.
 #[derive(Parser, Debug)]
@@ -155,11 +156,39 @@ pub enum CoverageFormat {
     Markdown,
 }
 
+/// The program that a command is about.
+#[derive(Args, Debug)]
+pub struct ProgramFile {
+    /// The exported program: a .pt2 file, or - for standard input; `show`, `verify`, `pass` and `lower` take a text form too.
+    #[arg(value_name = "PROGRAM")]
+    pub path: PathBuf,
+    /// Which program of an archive that holds several; by default the one called `model`.
+    #[command(flatten)]
+    pub choice: ModelChoice,
+}
+
+/// Which program of an archive is meant.
+#[derive(Args, Debug)]
+pub struct ModelChoice {
+    /// The program's name, in an archive that holds several; by default `check` takes all of them, other commands the one called `model`.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+impl Deref for ProgramFile {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Options of `check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
-    /// The exported program: a .pt2 file, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// The dynamic-shape spec, JSON; without it, the program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC.json")]
     pub spec: Option<PathBuf>,
@@ -209,8 +238,9 @@ pub enum SpecCommand {
 /// Options of `spec`.
 #[derive(Args, Debug)]
 pub struct SpecOptions {
-    /// The exported program: a .pt2 file, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,
@@ -224,6 +254,9 @@ pub struct SpecOptions {
 pub struct ExplainOptions {
     /// The exported program (a .pt2 file, or - for standard input), or a code such as guard-not-implied.
     pub program: PathBuf,
+    /// Which program of an archive.
+    #[command(flatten)]
+    pub choice: ModelChoice,
     /// A dimension: x.shape[0], or x.0; may be given several times. All of them by default.
     #[arg(long, value_name = "DIM")]
     pub dim: Vec<String>,
@@ -244,8 +277,9 @@ pub struct ExplainOptions {
 /// Options of `guards`.
 #[derive(Args, Debug)]
 pub struct GuardsOptions {
-    /// The exported program: a .pt2 file, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// The language of the checker.
     #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
     pub emit: GuardLanguage,
@@ -273,8 +307,9 @@ pub enum GuardLanguage {
 /// Options of `eval`.
 #[derive(Args, Debug)]
 pub struct EvalOptions {
-    /// The exported program: a .pt2 file.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,

@@ -3,6 +3,7 @@ use super::args::{CheckOptions, ReportFormat};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
+use crate::escape::visible;
 use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch};
 use crate::spec::Spec;
 use std::cell::{Cell, RefCell};
@@ -12,32 +13,20 @@ use std::process::ExitCode;
 
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> ExitCode {
-    match check(options) {
-        Ok((mut report, checker)) => {
+    match check_all(options) {
+        Ok(mut checked) => {
             if !options.timings {
-                report.timings.clear();
+                checked.iter_mut().for_each(|(report, _)| report.timings.clear());
             }
-            let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
-            let text = match options.format {
-                ReportFormat::Text => to_text(&report, Style { colour }),
-                ReportFormat::Json => to_json(&report),
-                ReportFormat::Torch => to_torch(&report),
-                ReportFormat::Sarif => to_sarif(&report),
-                ReportFormat::Github => to_github(&report),
-                ReportFormat::Html => to_html(&report, &outline(checker.program())),
-            };
-            if let Err(message) = files::write(options.output.as_deref(), &text) {
+            if let Err(message) = files::write(options.output.as_deref(), &text(options, &checked)) {
                 files::complain(&message);
                 return ExitCode::from(3);
             }
-            // The process ends here: taking the program apart first would only take time.
-            std::mem::forget(checker);
-            ExitCode::from(match report.verdict {
-                Outcome::Ok => 0,
-                Outcome::Violated => 1,
-                Outcome::Invalid => 2,
-                Outcome::Unknown => 4,
-            })
+            let verdicts = checked.iter().map(|(report, _)| report.verdict);
+            let status = verdicts.max_by_key(|&verdict| gravity(verdict)).map_or(0, status);
+            // The process ends here: taking the programs apart first would only take time.
+            std::mem::forget(checked);
+            ExitCode::from(status)
         }
         Err((status, message)) => {
             files::complain(&message);
@@ -46,8 +35,66 @@ pub fn run(options: &CheckOptions) -> ExitCode {
     }
 }
 
-fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
-    let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
+fn status(verdict: Outcome) -> u8 {
+    match verdict {
+        Outcome::Ok => 0,
+        Outcome::Violated => 1,
+        Outcome::Invalid => 2,
+        Outcome::Unknown => 4,
+    }
+}
+
+/// The worst verdict stands for several programs.
+fn gravity(verdict: Outcome) -> u8 {
+    match verdict {
+        Outcome::Ok => 0,
+        Outcome::Unknown => 1,
+        Outcome::Violated => 2,
+        Outcome::Invalid => 3,
+    }
+}
+
+/// The reports in one text: one after the other, in JSON as a list.
+fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
+    let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
+    let one = |(report, checker): &(Report, Checker)| match options.format {
+        ReportFormat::Text => to_text(report, Style { colour }),
+        ReportFormat::Json => to_json(report),
+        ReportFormat::Torch => to_torch(report),
+        ReportFormat::Sarif => to_sarif(report),
+        ReportFormat::Github => to_github(report),
+        ReportFormat::Html => to_html(report, &outline(checker.program())),
+    };
+    let texts: Vec<String> = checked.iter().map(one).collect();
+    match (texts.as_slice(), options.format) {
+        ([only], _) => only.clone(),
+        (several, ReportFormat::Json) => {
+            let items: Vec<&str> = several.iter().map(|text| text.trim_end()).collect();
+            format!("[\n{}\n]\n", items.join(",\n"))
+        }
+        (several, ReportFormat::Text) => several.join("\n"),
+        (several, _) => several.concat(),
+    }
+}
+
+/// Checks the program, or all programs of an archive.
+fn check_all(options: &CheckOptions) -> Result<Vec<(Report, Checker)>, (u8, String)> {
+    let checkers = programs::checkers(&options.program).map_err(|message| (3, message))?;
+    let of_one = options.fix.is_some()
+        || options.emit_smt2.is_some()
+        || matches!(options.format, ReportFormat::Html | ReportFormat::Sarif);
+    if checkers.len() > 1 && of_one {
+        let message = format!(
+            "{} holds {} programs: name one with --model for a report of this kind",
+            files::shown(&options.program),
+            checkers.len()
+        );
+        return Err((2, message));
+    }
+    checkers.into_iter().map(|checker| check(options, checker)).collect()
+}
+
+fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker), (u8, String)> {
     let checker = checker.with_jobs(usize::from(options.jobs));
     let spec = match &options.spec {
         None => None,
@@ -57,7 +104,7 @@ fn check(options: &CheckOptions) -> Result<(Report, Checker), (u8, String)> {
         }
     };
     let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let failed = |error: CheckError| (3, format!("{}: {error}", files::shown(&options.program)));
+    let failed = |error: CheckError| (3, format!("{}: {error}", visible(checker.name())));
     let budget = Budget::default();
     let report = match &options.emit_smt2 {
         None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,

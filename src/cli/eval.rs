@@ -1,17 +1,12 @@
 //! `sizewise eval`: what happens to inputs of given shapes, a request a line.
 use super::args::EvalOptions;
-use super::{files, jsonl, operators};
-use crate::check::Checker;
+use super::{files, jsonl, operators, programs};
 use crate::query;
 use std::process::ExitCode;
 
 /// Runs the command.
 pub fn run(options: &EvalOptions) -> ExitCode {
-    let loaded = files::read(&options.program).and_then(|bytes| {
-        let name = files::name(&options.program);
-        Checker::read(&name, &bytes).map_err(|error| format!("{}: {error}", files::shown(&options.program)))
-    });
-    let checker = match loaded {
+    let checker = match programs::checker(&options.program) {
         Ok(checker) => checker,
         Err(message) => {
             files::complain(&message);

@@ -1,4 +1,5 @@
 //! Writing ONNX models, with the weights of the archive that the program is from.
+use super::args::ProgramFile;
 use super::files;
 use crate::escape;
 use crate::ir::Program;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
-pub fn write_onnx(source: &Path, program: &Program, output: Option<&Path>) -> Result<(), String> {
+pub fn write_onnx(source: &ProgramFile, program: &Program, output: Option<&Path>) -> Result<(), String> {
     let weights = weights(source)?;
     let beside = match output {
         _ if weights.total_bytes() <= INLINE_BYTES => None,
@@ -34,12 +35,12 @@ pub fn write_onnx(source: &Path, program: &Program, output: Option<&Path>) -> Re
 }
 
 /// The values in a program's archive; none for text and from standard input, which has been read.
-fn weights(source: &Path) -> Result<Weights, String> {
+fn weights(source: &ProgramFile) -> Result<Weights, String> {
     if source.as_os_str() == "-" {
         return Ok(Weights::default());
     }
     let bytes = files::read(source)?;
-    let options = ReadOptions { edge: true, ..ReadOptions::default() };
+    let options = ReadOptions { edge: true, model: source.choice.model.as_deref(), ..ReadOptions::default() };
     read_weights(&bytes, &options).map_err(|error| format!("{}: {error}", files::shown(source)))
 }
 

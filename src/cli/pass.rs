@@ -1,5 +1,5 @@
 //! `sizewise pass` and `sizewise lower`: programs made of programs.
-use super::args::OperatorFiles;
+use super::args::{OperatorFiles, ProgramFile};
 use super::programs::Loaded;
 use super::{files, operators, programs};
 use crate::escape;
@@ -13,8 +13,9 @@ use std::process::ExitCode;
 /// Options of `pass`.
 #[derive(Args, Debug)]
 pub struct PassOptions {
-    /// The exported program: a .pt2 file or a text form, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// The passes, in order: dce, cse, fold, derive, assert, functionalize. After each one the program is verified.
     #[arg(long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass)]
     pub run: Vec<String>,
@@ -29,8 +30,9 @@ pub struct PassOptions {
 /// Options of `lower`.
 #[derive(Args, Debug)]
 pub struct LowerOptions {
-    /// The exported program: a .pt2 file or a text form, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// The dialect.
     #[arg(long, value_enum, default_value_t = Dialect::Edge)]
     pub to: Dialect,
@@ -77,7 +79,12 @@ pub fn lower(options: &LowerOptions) -> ExitCode {
     finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
 }
 
-fn finish(program: &Path, pipeline: &Pipeline, ops: &OperatorFiles, output: Option<&Path>) -> ExitCode {
+fn finish(
+    program: &ProgramFile,
+    pipeline: &Pipeline,
+    ops: &OperatorFiles,
+    output: Option<&Path>,
+) -> ExitCode {
     let operators = match operators::load(ops) {
         Ok(operators) => operators,
         Err(message) => return refuse(&message, 2),

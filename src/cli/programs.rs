@@ -1,9 +1,10 @@
 //! Reading programs in every form: `.pt2` archives, their JSON, and text.
+use super::args::ProgramFile;
 use super::{files, progress};
 use crate::check::Checker;
 use crate::escape;
 use crate::ir::outline::Outline;
-use crate::ir::pt2::{self, ReadOptions, Source, WriteError};
+use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
 use crate::ir::text;
 use crate::ir::{Program, ReadResult};
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::path::Path;
 pub struct Loaded {
     name: String,
     bytes: Vec<u8>,
+    model: Option<String>,
 }
 
 impl Loaded {
@@ -19,8 +21,12 @@ impl Loaded {
     ///
     /// # Errors
     /// A message that names the file.
-    pub fn open(path: &Path) -> Result<Loaded, String> {
-        Ok(Loaded { name: files::name(path), bytes: files::read(path)? })
+    pub fn open(file: &ProgramFile) -> Result<Loaded, String> {
+        Ok(Loaded { name: files::name(file), bytes: files::read(file)?, model: file.choice.model.clone() })
+    }
+
+    fn reading(&self) -> ReadOptions<'_> {
+        ReadOptions { edge: true, model: self.model.as_deref(), ..ReadOptions::default() }
     }
 
     /// The file's name in messages.
@@ -40,7 +46,7 @@ impl Loaded {
     pub fn program(&self) -> ReadResult<Program> {
         match self.text() {
             Some(text) => text::read(text),
-            None => pt2::read(&self.bytes, &reading()),
+            None => pt2::read(&self.bytes, &self.reading()),
         }
     }
 
@@ -49,7 +55,9 @@ impl Loaded {
     /// # Errors
     /// As [`Loaded::program`].
     pub fn load(&self) -> Result<Program, String> {
-        self.program().map_err(|error| format!("{}: {error}", escape::visible(&self.name)))
+        let program = self.program().map_err(|error| format!("{}: {error}", escape::visible(&self.name)))?;
+        warn(&program);
+        Ok(program)
     }
 
     /// The archive, if the file is one, for what is copied from it.
@@ -57,7 +65,7 @@ impl Loaded {
         if !self.bytes.starts_with(b"PK") {
             return Ok(None);
         }
-        Source::open(std::io::Cursor::new(&self.bytes[..]), None, &reading().limits).map(Some)
+        Source::open(&self.bytes, self.model.as_deref(), &self.reading().limits).map(Some)
     }
 
     /// The program's outline, and the program if it is well formed.
@@ -67,7 +75,7 @@ impl Loaded {
     pub fn both(&self) -> ReadResult<(Outline, ReadResult<Program>)> {
         match self.text() {
             Some(text) => Ok((text::outline(text)?, text::read(text))),
-            None => pt2::read_both(&self.bytes, &reading()),
+            None => pt2::read_both(&self.bytes, &self.reading()),
         }
     }
 }
@@ -76,18 +84,44 @@ impl Loaded {
 ///
 /// # Errors
 /// A message that names the file.
-pub fn checker(path: &Path) -> Result<Checker, String> {
-    let name = files::name(path);
-    let checker = Checker::read(&name, &files::read(path)?)
-        .map_err(|error| format!("{}: {error}", files::shown(path)))?;
+pub fn checker(file: &ProgramFile) -> Result<Checker, String> {
+    checker_of(file, file.choice.model.as_deref())
+}
+
+/// As [`checker`], of the program called so in an archive.
+///
+/// # Errors
+/// A message that names the file.
+pub fn checker_of(path: &Path, model: Option<&str>) -> Result<Checker, String> {
+    checker_in(&files::name(path), &files::read(path)?, model)
+}
+
+/// Checkers of all programs in a file, or of the one that is chosen. Where there are several, each is called by the file's name and its own.
+///
+/// # Errors
+/// A message that names the file.
+pub fn checkers(file: &ProgramFile) -> Result<Vec<Checker>, String> {
+    let (name, bytes) = (files::name(file), files::read(file)?);
+    let chosen = file.choice.model.as_deref();
+    let models = match chosen {
+        Some(_) => Vec::new(),
+        None => pt2::models(&bytes, &Limits::default()).unwrap_or_default(),
+    };
+    if models.len() < 2 {
+        return Ok(vec![checker_in(&name, &bytes, chosen)?]);
+    }
+    models.iter().map(|model| checker_in(&format!("{name}#{model}"), &bytes, Some(model))).collect()
+}
+
+fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker, String> {
+    let options = ReadOptions { model, ..ReadOptions::default() };
+    let checker = Checker::read_within(name, bytes, &options)
+        .map_err(|error| format!("{}: {error}", escape::visible(name)))?;
+    warn(checker.program());
     Ok(match progress::on_terminal() {
         Some(watch) => checker.watched(watch),
         None => checker,
     })
-}
-
-fn reading() -> ReadOptions {
-    ReadOptions { edge: true, ..ReadOptions::default() }
 }
 
 /// Writes an archive of a program, with the weights, constants and samples of the archive that it was loaded from.
@@ -100,4 +134,11 @@ pub fn write_archive(program: &Program, from: &Loaded, output: Option<&Path>) ->
         files::Out::File(file) => pt2::write_to(program, source.as_mut(), file),
         files::Out::Stream(stream) => pt2::write_stream(program, source.as_mut(), stream),
     })
+}
+
+/// Tells what is odd about a program.
+fn warn(program: &Program) {
+    for warning in &program.warnings {
+        files::complain(&format!("warning: {warning}"));
+    }
 }

@@ -1,4 +1,5 @@
 //! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
+use super::args::ProgramFile;
 use super::onnx::write_onnx;
 use super::{files, programs};
 use crate::escape::json_text;
@@ -11,8 +12,9 @@ use std::process::ExitCode;
 /// Options of `show`.
 #[derive(Args, Debug)]
 pub struct ShowOptions {
-    /// The exported program: a .pt2 file or a text form, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// The form.
     #[arg(long = "as", value_enum, default_value_t = Form::Readable)]
     pub form: Form,

@@ -1,5 +1,5 @@
 //! `sizewise verify`: does a program keep the rules of its dialect?
-use super::args::{Colour, Format};
+use super::args::{Colour, Format, ProgramFile};
 use super::files;
 use super::programs::Loaded;
 use crate::check::recorded_values;
@@ -24,8 +24,9 @@ const SCHEMA_VERSION: u32 = 1;
 /// Options of `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyOptions {
-    /// The exported program: a .pt2 file or a text form, or - for standard input.
-    pub program: PathBuf,
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
     /// Custom operators.
     #[command(flatten)]
     pub operators: super::args::OperatorFiles,

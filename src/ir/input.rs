@@ -73,8 +73,14 @@ impl Program {
             return Err(pytree_error(message));
         }
         let flat_args: Arc<str> = FLAT_ARGS.into();
+        let unnamed = signature.forward_arg_names.is_none();
         let inputs = placeholders.into_iter().zip(leaves).enumerate().map(
             |(flat, ((index, placeholder), mut leaf))| {
+                // Programs before torch 2.6 and those of ExecuTorch record no names of parameters, but name placeholders after them.
+                if unnamed && leaf.keyword.is_none() && leaf.path.len() == 1 {
+                    let parameter = vec![PathStep::Parameter(Arc::clone(&placeholder))];
+                    leaf.aliases.push(std::mem::replace(&mut leaf.path, parameter));
+                }
                 leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
                 let Leaf { path, aliases, call_path, keyword } = leaf;
                 UserInput { placeholder, index, path, aliases, call_path, keyword }
@@ -180,7 +186,7 @@ impl Leaf {
 fn key_name(key: &TreeKey) -> Arc<str> {
     match key {
         TreeKey::Str(name) => Arc::clone(name),
-        TreeKey::Int(number) => number.to_string().into(),
+        other => other.to_string().into(),
     }
 }
 

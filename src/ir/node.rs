@@ -234,6 +234,20 @@ pub enum Constant {
     Bool(bool),
 }
 
+impl Constant {
+    /// The constant as JSON; doubles that JSON lacks are strings, as Python writes them.
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Constant::None => serde_json::Value::Null,
+            Constant::Int(value) => (*value).into(),
+            Constant::Float(value) if value.is_finite() => (*value).into(),
+            Constant::Float(_) => self.to_string().into(),
+            Constant::Str(text) => (**text).into(),
+            Constant::Bool(value) => (*value).into(),
+        }
+    }
+}
+
 /// A call of an operator.
 #[derive(Debug, Clone)]
 pub struct Node {

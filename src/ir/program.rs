@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::graph::Graph;
+use super::graph::{Graph, GraphInput};
 use super::meta::ExprTable;
 use super::node::Constant;
 use super::outline::ValueKind;
 use super::pytree::TreeSpec;
-use super::signature::Signature;
+use super::signature::{InputSpec, Signature};
 
 /// What operators a program may call and what else it promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,6 +146,15 @@ pub struct Program {
 }
 
 impl Program {
+    /// The constant that the user has to pass for this input of the graph, if it was burned in.
+    pub fn burned_in(&self, index: usize) -> Option<&Constant> {
+        match (self.signature.inputs.get(index)?, self.graph.inputs().get(index)) {
+            (InputSpec::Constant { value, .. }, _) => Some(value),
+            (InputSpec::User { .. }, Some(GraphInput::Constant(value))) => Some(value),
+            _ => None,
+        }
+    }
+
     /// How the whole program is called, if recorded.
     pub fn call_signature(&self) -> Option<&ModuleSignature> {
         self.module_calls.iter().find(|call| call.fqn.is_empty())?.signature.as_ref()

@@ -16,7 +16,7 @@ pub struct TreeSpec {
     pub kind: TreeKind,
     /// Its elements, in order.
     pub children: Vec<TreeSpec>,
-    /// Type and context as the program writes them, where they are not those that the kind alone would be written with:
+    /// Type, and context as JSON, as the program writes them, where they are not those that the kind alone would be written with:
     /// an ordered dictionary, a deque of a limited length.
     pub written: Option<Box<(Arc<str>, Arc<str>)>>,
 }
@@ -64,6 +64,61 @@ pub enum TreeKey {
     Str(Arc<str>),
     /// An integer.
     Int(i64),
+    /// Any other key, as the program's JSON writes it: `true`, `1.5`, `null`, `[1, "a"]`, an object for a member of an enumeration.
+    Other(Arc<str>),
+}
+
+impl TreeKey {
+    /// The name by which a spec may speak of the key: a string as it is, everything else as Python writes it.
+    pub fn name(&self) -> String {
+        match self {
+            TreeKey::Str(name) => name.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for TreeKey {
+    /// As Python writes it: `'k'`, `3`, `True`, `(1, 'a')`, `Color.RED`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TreeKey::Int(key) => write!(f, "{key}"),
+            TreeKey::Str(key) => f.write_str(&python_string(key)),
+            TreeKey::Other(text) => match serde_json::from_str(text) {
+                Ok(key) => f.write_str(&python_key(&key)),
+                // What JSON has no word for, Python's reader and writer spell as JavaScript does.
+                Err(_) => f.write_str(match &**text {
+                    "Infinity" => "inf",
+                    "-Infinity" => "-inf",
+                    "NaN" => "nan",
+                    other => other,
+                }),
+            },
+        }
+    }
+}
+
+/// A key as Python writes it; tuples are lists in JSON, members of enumerations objects.
+fn python_key(key: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match key {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => python_string(text),
+        Value::Array(items) => match items.as_slice() {
+            [only] => format!("({},)", python_key(only)),
+            items => format!("({})", items.iter().map(python_key).collect::<Vec<_>>().join(", ")),
+        },
+        Value::Object(fields) => {
+            let text = |field: &str| fields.get(field).and_then(Value::as_str);
+            match (text("fqn").map(|fqn| fqn.rsplit([':', '.']).next().unwrap_or(fqn)), text("name")) {
+                (Some(class), Some(name)) => format!("{class}.{name}"),
+                _ => key.to_string(),
+            }
+        }
+    }
 }
 
 /// A step from a container to an element.
@@ -85,8 +140,7 @@ impl fmt::Display for PathStep {
         match self {
             PathStep::Parameter(name) => f.write_str(name),
             PathStep::Index(index) => write!(f, "[{index}]"),
-            PathStep::Key(TreeKey::Int(key)) => write!(f, "[{key}]"),
-            PathStep::Key(TreeKey::Str(key)) => write!(f, "[{}]", python_string(key)),
+            PathStep::Key(key) => write!(f, "[{key}]"),
             PathStep::Field(name) => write!(f, ".{name}"),
         }
     }
@@ -126,7 +180,7 @@ impl TreeSpec {
     fn push_json(&self, text: &mut String) {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let (class, context) = match (&self.written, plain_form(&self.kind)) {
-            (Some(written), _) => (quoted(&written.0), quoted(&written.1)),
+            (Some(written), _) => (quoted(&written.0), written.1.to_string()),
             (None, Some((class, context))) => (quoted(&class), quoted(&context)),
             (None, None) => ("null".to_owned(), "null".to_owned()),
         };
@@ -200,6 +254,7 @@ fn plain_form(kind: &TreeKind) -> Option<(String, String)> {
             let key = |key: &TreeKey| match key {
                 TreeKey::Str(text) => serde_json::Value::from(&**text).to_string(),
                 TreeKey::Int(value) => value.to_string(),
+                TreeKey::Other(text) => text.to_string(),
             };
             ("builtins.dict", format!("[{}]", keys.iter().map(key).collect::<Vec<_>>().join(", ")))
         }
@@ -221,7 +276,8 @@ fn plain_form(kind: &TreeKind) -> Option<(String, String)> {
 struct RawSpec {
     #[serde(rename = "type")]
     class: Option<String>,
-    context: Option<String>,
+    /// A text that holds JSON; of default dictionaries, and of what registers a conversion of its own, JSON itself.
+    context: Option<serde_json::Value>,
     #[serde(rename = "children_spec")]
     children: Vec<RawSpec>,
 }
@@ -232,7 +288,9 @@ fn pytree_error(message: String) -> ReadError {
 
 fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> {
     let count = raw.children.len();
-    let context = raw.context.as_deref().unwrap_or("null");
+    let recorded = raw.context.unwrap_or(serde_json::Value::Null);
+    let own_text = recorded.to_string();
+    let context = recorded.as_str().unwrap_or(if recorded.is_null() { "null" } else { &own_text });
     let kind = match raw.class.as_deref() {
         None if count > 0 => return Err(pytree_error("a leaf of a tree specification has elements".into())),
         None => TreeKind::Leaf,
@@ -254,8 +312,9 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
     let children =
         raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
     let class = raw.class.as_deref().unwrap_or_default();
-    let usual = plain_form(&kind).is_none_or(|(usual, text)| usual == class && text == context);
-    let written = (!usual).then(|| Box::new((class.into(), context.into())));
+    let usual = plain_form(&kind)
+        .is_none_or(|(usual, text)| usual == class && text == context && !recorded.is_object());
+    let written = (!usual).then(|| Box::new((class.into(), own_text.into())));
     Ok(TreeSpec { kind, children, written })
 }
 
@@ -277,24 +336,53 @@ fn dict_keys(class: &str, context: &str, count: usize) -> ReadResult<Vec<TreeKey
     use serde_json::Value;
     let malformed = || {
         pytree_error(format!(
-            "the keys of a {class} are not a list of {count} strings or integers: {}",
+            "the keys of a {class} are not a list of {count}: {}",
             context.chars().take(80).collect::<String>()
         ))
     };
-    let mut value: Value = serde_json::from_str(context).map_err(|_| malformed())?;
-    if let Some(keys) = value.get_mut("dict_context") {
-        value = keys.take();
-    }
-    let Value::Array(keys) = value else { return Err(malformed()) };
+    let wrapped = serde_json::from_str::<Value>(context).ok().and_then(|mut value| {
+        let keys = value.get_mut("dict_context")?.take();
+        // Some write the list as a text within.
+        Some(keys.as_str().map_or_else(|| keys.to_string(), str::to_owned))
+    });
+    let keys = list_items(wrapped.as_deref().unwrap_or(context)).ok_or_else(malformed)?;
     if keys.len() != count {
         return Err(malformed());
     }
-    let key = |key: Value| match key {
-        Value::String(text) => Ok(TreeKey::Str(text.into())),
-        Value::Number(number) => number.as_i64().map(TreeKey::Int).ok_or_else(malformed),
-        _ => Err(malformed()),
+    let key = |text: &str| match serde_json::from_str(text) {
+        Ok(Value::String(text)) => TreeKey::Str(text.into()),
+        Ok(Value::Number(number)) if number.as_i64().is_some() => {
+            TreeKey::Int(number.as_i64().unwrap_or_default())
+        }
+        _ => TreeKey::Other(text.into()),
     };
-    keys.into_iter().map(key).collect()
+    Ok(keys.into_iter().map(key).collect())
+}
+
+/// The texts of a JSON list's elements. They need not be JSON themselves: Python writes `Infinity` and `NaN`.
+fn list_items(text: &str) -> Option<Vec<&str>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let mut items = Vec::new();
+    let (mut start, mut depth, mut quoted, mut escaped) = (0, 0_usize, false, false);
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => {
+                items.push(inner[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !inner.trim().is_empty() {
+        items.push(inner[start..].trim());
+    }
+    (depth == 0 && !quoted && items.iter().all(|item| !item.is_empty())).then_some(items)
 }
 
 /// A named tuple; its context is the type's name, as JSON text or plain.
@@ -352,6 +440,31 @@ mod tests {
             (spec("my.Registered", r#"[["a"], []]"#, &[LEAF, LEAF]), vec!["x[0]", "x[1]"]),
             (spec("my.Registered", r#"{"n": 3}"#, &[LEAF]), vec!["x[0]"]),
             (
+                spec("builtins.dict", r#"[true, 1.5, null, Infinity]"#, &[LEAF, LEAF, LEAF, LEAF]),
+                vec!["x[True]", "x[1.5]", "x[None]", "x[inf]"],
+            ),
+            (
+                spec("builtins.dict", r#"[[1, "a]"], [2], -3, 1180591620717411303424]"#, &[LEAF; 4]),
+                vec!["x[(1, 'a]')]", "x[(2,)]", "x[-3]", "x[1180591620717411303424]"],
+            ),
+            (
+                spec(
+                    "collections.OrderedDict",
+                    r#"[{"__enum__": true, "fqn": "my.module:Color", "name": "RED"}]"#,
+                    &[LEAF],
+                ),
+                vec!["x[Color.RED]"],
+            ),
+            (
+                r#"{"type": "collections.defaultdict", "context": {"default_factory_module":"builtins","default_factory_name":"list","dict_context":["a",true]}, "children_spec": [LEAF, LEAF]}"#
+                    .replace("LEAF", LEAF),
+                vec!["x['a']", "x[True]"],
+            ),
+            (
+                r#"{"type": "my.Cache", "context": [3, {"k": null}], "children_spec": [LEAF]}"#.replace("LEAF", LEAF),
+                vec!["x[0]"],
+            ),
+            (
                 spec("builtins.tuple", "null", &[LEAF, &spec("builtins.tuple", "null", &[LEAF])]),
                 vec!["x[0]", "x[1][0]"],
             ),
@@ -374,7 +487,9 @@ mod tests {
             (&format!(r#"[1, {{"type": null, "context": null, "children_spec": [{LEAF}]}}]"#), "a leaf"),
             (&format!("[1, {}]", spec("builtins.dict", r#"["a"]"#, &[])), "keys"),
             (&format!("[1, {}]", spec("builtins.dict", "null", &[])), "keys"),
-            (&format!("[1, {}]", spec("builtins.dict", "[[1]]", &[LEAF])), "keys"),
+            (&format!("[1, {}]", spec("builtins.dict", "[[1]", &[LEAF])), "keys"),
+            (&format!("[1, {}]", spec("builtins.dict", "[1,]", &[LEAF, LEAF])), "keys"),
+            (&format!("[1, {}]", spec("builtins.dict", r#"["a"#, &[LEAF])), "keys"),
             (
                 &format!("[1, {}]", spec("collections.namedtuple", "my.NT", &[LEAF])),
                 "has 1 elements but 2 fields",

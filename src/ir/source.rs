@@ -76,6 +76,7 @@ fn key(path: &[PathStep]) -> Option<(String, Vec<Step>)> {
         PathStep::Parameter(name) | PathStep::Key(TreeKey::Str(name)) => Step::Key(name.to_string()),
         PathStep::Index(index) => Step::Index(i64::try_from(*index).unwrap_or(i64::MAX)),
         PathStep::Key(TreeKey::Int(key)) => Step::Index(*key),
+        PathStep::Key(other) => Step::Literal(other.to_string()),
         PathStep::Field(name) => Step::Attribute(name.to_string()),
     };
     Some((root.to_string(), rest.iter().map(step).collect()))

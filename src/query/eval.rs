@@ -18,8 +18,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
             None | Some(Json::Null) => {}
             Some(Json::Object(items)) => {
                 for (name, value) in items {
-                    let shape =
-                        if is_tensor { tensor(name, value)? } else { Shape::Scalar(scalar(name, value)?) };
+                    let shape = if is_tensor { tensor(name, value)? } else { scalar(name, value)? };
                     shapes.insert(name.as_str().into(), shape);
                 }
             }
@@ -84,16 +83,18 @@ fn tensor(name: &str, json: &Json) -> Result<Shape, Refusal> {
     items.iter().map(size).collect::<Option<Vec<Int>>>().map(Shape::Tensor).ok_or_else(wrong)
 }
 
-fn scalar(name: &str, json: &Json) -> Result<Number, Refusal> {
+fn scalar(name: &str, json: &Json) -> Result<Shape, Refusal> {
     match json {
-        Json::Bool(b) => Ok(Number::Bool(*b)),
+        Json::Bool(b) => Ok(Shape::Scalar(Number::Bool(*b))),
         Json::Number(n) => match n.to_string().parse::<Int>() {
-            Ok(v) => Ok(Number::Int(v)),
+            Ok(v) => Ok(Shape::Scalar(Number::Int(v))),
             Err(_) => n
                 .as_f64()
-                .map(Number::Float)
+                .map(|v| Shape::Scalar(Number::Float(v)))
                 .ok_or_else(|| Refusal::invalid(format!("the value of `{name}`"))),
         },
-        _ => Err(Refusal::invalid(format!("expected a number for `{name}`, got {json}"))),
+        Json::String(text) => Ok(Shape::Text(text.as_str().into())),
+        Json::Null => Ok(Shape::None),
+        _ => Err(Refusal::invalid(format!("expected a number, a string or null for `{name}`, got {json}"))),
     }
 }

@@ -14,6 +14,9 @@ pub struct Explanation {
     pub recorded: String,
     /// Whether it is static.
     pub is_static: bool,
+    /// Why an input that is no tensor was burned in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialized: Option<String>,
     /// Sets of conditions each of which alone makes the dimension what is recorded. All have to go before it can vary.
     pub reasons: Vec<Vec<Condition>>,
     /// Other conditions on the dimension.
@@ -54,6 +57,10 @@ impl Explanation {
         let kind = if self.is_static { "static" } else { "dynamic" };
         let _ = writeln!(out, "{} is {kind}: {}", style.strong(&visible(&self.dim)), visible(&self.recorded));
         match self.reasons.as_slice() {
+            _ if self.specialized.is_some() => {
+                let why = self.specialized.as_deref().unwrap_or_default();
+                let _ = writeln!(out, "  {}", visible(why));
+            }
             [] => self.nothing_forces_it(&mut out),
             [only] => {
                 let _ = writeln!(out, "  because");

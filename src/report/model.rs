@@ -120,6 +120,9 @@ pub struct TensorInfo {
     pub shape: Option<Vec<Json>>,
     /// Its dtype, or what kind of value it is.
     pub dtype: String,
+    /// The value of an input that was burned in, and the only one that it may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Json>,
     /// The greatest sizes; null where unbounded. Outputs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper_bound: Option<Vec<Option<Json>>>,

@@ -1,7 +1,7 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
 use super::model::{GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
-use crate::escape::{coloured_lines, lines, visible};
+use crate::escape::{coloured_lines, lines, python_string, visible};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -32,6 +32,7 @@ pub fn to_text(report: &Report, style: Style) -> String {
     unsupported(&mut out, report, style);
     notes(&mut out, report, style);
     implied(&mut out, report);
+    constants(&mut out, report);
     outputs(&mut out, report);
     timings(&mut out, report, style);
     if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
@@ -296,6 +297,25 @@ fn implied(out: &mut String, report: &Report) {
         plural(proved.len(), "condition is proved", "conditions are proved"),
         listed.join(", ")
     );
+}
+
+/// The inputs that were burned in, with the one value that each may have.
+fn constants(out: &mut String, report: &Report) {
+    let python = |value: &Json| match value {
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::String(text) => python_string(text),
+        other => other.to_string(),
+    };
+    // What is passed in the place of None is not looked at.
+    let checked = report.inputs.iter().filter_map(|input| Some((input, input.value.as_ref()?)));
+    let parts: Vec<String> = checked
+        .filter(|(_, value)| !value.is_null())
+        .map(|(input, value)| format!("{} = {}", input.name, python(value)))
+        .collect();
+    if report.verdict != Outcome::Invalid && !parts.is_empty() {
+        let _ = writeln!(out, "specialized: {}", visible(&parts.join(", ")));
+    }
 }
 
 fn outputs(out: &mut String, report: &Report) {

@@ -132,11 +132,15 @@ impl<'p> Assumptions<'p> {
     }
 }
 
-/// The shape of an input, or the value of a scalar one.
+/// The shape of an input, or the value of one that is no tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Shape {
     /// The sizes of a tensor.
     Tensor(Vec<Int>),
     /// A number.
     Scalar(Number),
+    /// A string.
+    Text(Arc<str>),
+    /// Python's `None`.
+    None,
 }

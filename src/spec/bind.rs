@@ -265,8 +265,9 @@ impl<'p> Binder<'_, 'p> {
             {
                 let name = place.symbol_name();
                 let variable = self.fresh(&name);
-                let least = min.clone().unwrap_or(Int::ZERO);
-                let range = ValueRange::between_options(Some(least), max.clone());
+                let is_size = matches!(self.contract.inputs[place.input].kind, InputKind::Tensor { .. });
+                let least = min.clone().or_else(|| is_size.then_some(Int::ZERO));
+                let range = ValueRange::between_options(least, max.clone());
                 let name =
                     self.env.pool.as_symbol(variable).map(|s| self.env.pool.symbol_name(s).to_string());
                 let info = SymbolInfo { hint: place.example.clone().map(Number::Int), source: None };
@@ -407,7 +408,12 @@ impl<'p> Binder<'_, 'p> {
             while let Some((_, &size)) = sizes.next_if(|(place, _)| place.input == at) {
                 mine.push(size);
             }
-            let scalar = matches!(input.kind, InputKind::Scalar(_)).then(|| mine.first().copied()).flatten();
+            // A number that was burned in has a value to be chosen only where the spec frees it.
+            let scalar = match input.kind {
+                InputKind::Scalar(_) => mine.first().copied(),
+                InputKind::Constant(_) => mine.first().copied().filter(|&e| !self.env.pool.is_constant(e)),
+                _ => None,
+            };
             inputs.push(InputSizes {
                 placeholder: input.input.placeholder.clone(),
                 index: input.input.index,

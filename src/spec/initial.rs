@@ -4,7 +4,7 @@ use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions};
 use super::inputs::InputKind;
 use super::parse::Spec;
 use crate::expr::{Expr, Int, Symbol};
-use crate::ir::{Bounds, PathStep, TreeKey};
+use crate::ir::{Bounds, PathStep};
 use crate::range::ValueRange;
 use crate::shape_env::{SymbolInfo, range};
 use rustc_hash::FxHashSet;
@@ -146,10 +146,8 @@ pub(super) fn place(tree: &mut Json, path: &[PathStep], entry: Json) {
                 }
                 &mut items[*i]
             }
-            PathStep::Parameter(name) | PathStep::Field(name) | PathStep::Key(TreeKey::Str(name)) => {
-                member(at, name)
-            }
-            PathStep::Key(TreeKey::Int(key)) => member(at, &key.to_string()),
+            PathStep::Parameter(name) | PathStep::Field(name) => member(at, name),
+            PathStep::Key(key) => member(at, &key.name()),
         };
     }
     *at = entry;

@@ -32,6 +32,8 @@ pub struct ProgramInput {
     pub input: UserInput,
     /// What it is.
     pub kind: InputKind,
+    /// The integer that was burned in, if it is one.
+    pub burned_in: Option<Expr>,
 }
 
 impl ProgramInput {
@@ -88,7 +90,11 @@ pub(super) fn load(
                 Meta::CustomObj(_) | Meta::Token | Meta::Unknown => InputKind::Other,
             },
         };
-        inputs.push(ProgramInput { input, kind });
+        let burned_in = match &kind {
+            InputKind::Constant(Constant::Int(value)) => Some(env.pool.int(*value)),
+            _ => None,
+        };
+        inputs.push(ProgramInput { input, kind, burned_in });
     }
     Ok(inputs)
 }

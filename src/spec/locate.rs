@@ -4,7 +4,7 @@ use super::dim::Entry;
 use super::inputs::{InputKind, ProgramInput};
 use super::parse::{Spec, SpecError};
 use crate::expr::{Expr, Int};
-use crate::ir::{PathStep, TreeKey};
+use crate::ir::{Constant, PathStep};
 use crate::keys;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
@@ -47,31 +47,63 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
                 let path = input.path();
                 let entry = spec.entry(json, &path)?;
                 if matches!(entry, Entry::Dim(_) | Entry::Derived { .. }) {
-                    let message = "the input is a number: torch.export takes \"AUTO\", \"DYNAMIC\" or null for it, no named dimension";
-                    return Err(SpecError::new(&path, message));
+                    return Err(SpecError::new(&path, NUMBER_ENTRIES));
                 }
                 let example = contract.example_int(*e);
                 places.push(Place { input: at, path, recorded: *e, example, entry });
             }
-            InputKind::Constant(_) | InputKind::Other => {
-                if !json.is_null() && !matches!(json, Json::Array(items) if items.is_empty()) {
-                    let path = input.path();
-                    // A number that was burned in may be declared static, and nothing else.
-                    if !matches!(
-                        spec.entry(json, &path)?,
-                        Entry::Static | Entry::Inferred { .. } | Entry::Size(_)
-                    ) {
-                        return Err(SpecError::new(
-                            &path,
-                            "the input is no tensor: it cannot have a named dimension",
-                        ));
-                    }
+            InputKind::Constant(value) => places.extend(constant(spec, at, input, value, json)?),
+            InputKind::Other => {
+                if !is_nothing(json) {
+                    let message = "the input is no tensor and no number: expected null";
+                    return Err(SpecError::new(&input.path(), message));
                 }
             }
         }
     }
     Ok(places)
 }
+
+/// Whether a spec says nothing of an input that has no dimensions.
+fn is_nothing(json: &Json) -> bool {
+    json.is_null() || matches!(json, Json::Array(items) if items.is_empty())
+}
+
+/// The place of an input that was burned in, if a spec may speak of it: torch.export makes integers dynamic on request, and nothing else
+/// that is no tensor.
+fn constant(
+    spec: &Spec,
+    at: usize,
+    input: &ProgramInput,
+    value: &Constant,
+    json: &Json,
+) -> Result<Option<Place>, SpecError> {
+    if is_nothing(json) {
+        return Ok(None);
+    }
+    let path = input.path();
+    let refuse = |message: String| Err(SpecError::new(&path, message));
+    match (value, input.burned_in) {
+        (Constant::Int(value), Some(recorded)) => {
+            let entry = spec.entry(json, &path)?;
+            if matches!(entry, Entry::Dim(_) | Entry::Derived { .. }) {
+                return refuse(NUMBER_ENTRIES.to_string());
+            }
+            Ok(Some(Place { input: at, path, recorded, example: Some(Int::from(*value)), entry }))
+        }
+        (Constant::Bool(_), _) if *json == "STATIC" => Ok(None),
+        (Constant::Bool(_), _) => refuse(format!(
+            "the input is a truth value, {value} when the program was traced: torch.export takes \"STATIC\" or null for it"
+        )),
+        _ => refuse(format!(
+            "the input was {value} when the program was traced: torch.export takes null for what is neither a tensor nor an integer"
+        )),
+    }
+}
+
+/// What a spec may say of a number.
+const NUMBER_ENTRIES: &str =
+    "the input is a number: torch.export takes \"AUTO\", \"DYNAMIC\" or null for it, no named dimension";
 
 /// So many dimensions, in words.
 pub(super) fn dimensions(count: usize) -> String {
@@ -252,8 +284,7 @@ fn parts(json: &Json, place: &str, paths: &[&[PathStep]]) -> Result<(), SpecErro
         Json::Object(fields) => {
             for (key, item) in fields.iter().filter(|(_, item)| !item.is_null()) {
                 let named = |step: &&&PathStep| match step {
-                    PathStep::Key(TreeKey::Str(k)) => **k == **key,
-                    PathStep::Key(TreeKey::Int(k)) => k.to_string() == *key,
+                    PathStep::Key(k) => k.name() == *key,
                     PathStep::Field(name) | PathStep::Parameter(name) => **name == **key,
                     PathStep::Index(i) => i.to_string() == *key,
                 };
@@ -353,10 +384,7 @@ fn descend<'s>(
         at = match (at, step) {
             (Json::Null, _) => return Ok(&NULL),
             (Json::Array(items), PathStep::Index(i)) => items.get(*i).ok_or_else(mismatch)?,
-            (Json::Object(items), PathStep::Key(TreeKey::Str(k))) => items.get(&**k).unwrap_or(&NULL),
-            (Json::Object(items), PathStep::Key(TreeKey::Int(k))) => {
-                items.get(&k.to_string()).unwrap_or(&NULL)
-            }
+            (Json::Object(items), PathStep::Key(k)) => items.get(&k.name()).unwrap_or(&NULL),
             (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => {
                 items.get(&**name).unwrap_or(&NULL)
             }

@@ -2,7 +2,7 @@
 use super::functions::{Function, lookup};
 use super::lexer::{Op, Token, clipped, unescaped};
 use super::read::{Assumption, Level, Operand, ReadError, Reader};
-use super::source::{Property, SourcePath, Step};
+use super::source::{Property, SourcePath, Step, key_text, literal};
 use super::srepr;
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
@@ -141,15 +141,25 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `['key']` or `[3]`.
+    /// `['key']`, `[3]`, or another key of a dictionary: `[True]`, `[1.5]`, `[(1, 'a')]`, `[<Color.RED: 1>]`.
     fn subscript(&mut self) -> Result<Step, ReadError> {
         self.require(Op::OpenIndex)?;
+        let start = self.at;
         let negative = self.take(Op::Minus)?;
         let step = match self.token {
+            Token::Float(_)
+            | Token::Name("True" | "False" | "None" | "inf" | "nan")
+            | Token::Op(Op::Open | Op::Less) => {
+                let step = literal(&self.text()[start..])
+                    .map(|text| (Step::Literal(key_text(text)), start + text.len()));
+                let Some((step, end)) = step else { return Err(self.expected("a key or an index")) };
+                self.lexer.jump(end);
+                step
+            }
             Token::Text(key) if !negative => Step::Key(unescaped(key).into_owned()),
             Token::Int(digits) => match digits.parse::<i64>() {
                 Ok(index) => Step::Index(if negative { -index } else { index }),
-                Err(_) => return Err(self.expected("an index")),
+                Err(_) => Step::Literal(format!("{}{digits}", if negative { "-" } else { "" })),
             },
             _ => return Err(self.expected("a key or an index")),
         };

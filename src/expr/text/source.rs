@@ -8,6 +8,8 @@ pub enum Step {
     Key(String),
     /// `[0]`, negative from the end.
     Index(i64),
+    /// Any other key of a dictionary, as Python writes it: `[True]`, `[(1, 'a')]`. Members of enumerations are `Color.RED`.
+    Literal(String),
     /// `.name`.
     Attribute(String),
 }
@@ -35,6 +37,31 @@ pub struct SourcePath {
     pub property: Option<Property>,
 }
 
+/// What stands before the bracket that closes a subscript.
+pub(super) fn literal(text: &str) -> Option<&str> {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if escaped => escaped = false,
+            ('\\', Some(_)) => escaped = true,
+            (c, Some(open)) => quote = (c != open).then_some(open),
+            ('\'' | '"', None) => quote = Some(c),
+            (']', None) if depth == 0 => return Some(&text[..at]),
+            ('(' | '[' | '{', None) => depth += 1,
+            (')' | ']' | '}', None) => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A key as specs and programs write it: a member of an enumeration without its value.
+pub(super) fn key_text(text: &str) -> String {
+    let text = text.trim();
+    let member = text.strip_prefix('<').and_then(|text| text.split_once(':'));
+    member.map_or(text, |(name, _)| name).to_owned()
+}
+
 impl fmt::Display for SourcePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "L[{:?}]", self.root)?;
@@ -42,6 +69,7 @@ impl fmt::Display for SourcePath {
             match step {
                 Step::Key(key) => write!(f, "[{key:?}]")?,
                 Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Literal(key) => write!(f, "[{key}]")?,
                 Step::Attribute(name) => write!(f, ".{name}")?,
             }
         }

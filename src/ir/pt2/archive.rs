@@ -11,6 +11,8 @@ use serde::Deserialize;
 use zip::result::ZipError;
 
 use super::Limits;
+use super::start::archive_start;
+use super::upgrade::upgraded;
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::outline::State;
 
@@ -19,12 +21,14 @@ use crate::ir::outline::State;
 pub(super) struct ModelEntry {
     pub name: String,
     pub bytes: Vec<u8>,
+    /// The version of the schema that the text was written in, where it is older than what was made of it.
+    pub written: Option<(i64, i64)>,
 }
 
 /// The versions of the archive's container (not of the schema) that are read.
 const ARCHIVE_VERSION: &str = "0";
-/// The major version of the schema that an old archive states in its `version` entry.
-const OLD_LAYOUT_MAJOR: &str = "8";
+/// The major versions of the schema that an old archive may state in its `version` entry; below the last one it is older than the schema.
+const OLD_LAYOUT_MAJORS: std::ops::RangeInclusive<i64> = 1..=8;
 /// The entry of the program in the old layout.
 const OLD_LAYOUT_MODEL: &str = "serialized_exported_program.json";
 /// Entries that state a version or format hold a few bytes.
@@ -37,9 +41,27 @@ pub(super) const WITHOUT_WEIGHTS: &str = "extra/without_weights";
 
 pub(super) type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
 
-/// Unpacks the program's JSON.
-pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry> {
-    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+/// Opens an archive, at the beginning that its own records tell where they do.
+pub(super) fn open(bytes: &[u8]) -> ReadResult<Archive<'_>> {
+    if let Some(start) = archive_start(bytes) {
+        let config = zip::read::Config { archive_offset: zip::read::ArchiveOffset::Known(start) };
+        if let Ok(archive) = Archive::with_config(config, Cursor::new(bytes)) {
+            return Ok(archive);
+        }
+    }
+    Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))
+}
+
+/// The names of the programs in an archive, in its order. An archive of the old layout holds one without a name.
+pub(super) fn models(bytes: &[u8], limits: &Limits) -> ReadResult<Vec<String>> {
+    let (_, names) = listed(bytes, limits)?;
+    let root = names.iter().find_map(|name| name.strip_suffix("archive_format")).unwrap_or_default();
+    Ok(model_names(&names, &format!("{root}models/")).collect())
+}
+
+/// An archive and the names of its entries.
+fn listed<'a>(bytes: &'a [u8], limits: &Limits) -> ReadResult<(Archive<'a>, Vec<String>)> {
+    let archive = open(bytes)?;
     if archive.len() > limits.entries {
         let message = format!("{} entries; at most {} are allowed", archive.len(), limits.entries);
         return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
@@ -49,8 +71,17 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
         return Err(ReadError::new(ReadErrorKind::DuplicateEntry, message));
     }
     let names = entry_names(&archive)?;
+    Ok((archive, names))
+}
+
+/// Unpacks the JSON of the program called `wanted`, or of the one that is read where none is asked for.
+pub(super) fn read_model(bytes: &[u8], limits: &Limits, wanted: Option<&str>) -> ReadResult<ModelEntry> {
+    let (mut archive, names) = listed(bytes, limits)?;
     let Some(marker) = names.iter().find(|name| name.ends_with("/archive_format")) else {
-        return read_old_layout(&mut archive, &names, limits);
+        return match wanted {
+            None => read_old_layout(&mut archive, &names, limits),
+            Some(wanted) => Err(no_such_model(wanted, "its one program has no name")),
+        };
     };
     let root = marker.strip_suffix("archive_format").unwrap_or_default().to_owned();
     expect_marker(&mut archive, marker, &["pt2"], ReadErrorKind::NotAProgram)?;
@@ -60,15 +91,15 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits) -> ReadResult<ModelEntry
         return Err(ReadError::new(ReadErrorKind::Version, message));
     }
     expect_marker(&mut archive, &version, &[ARCHIVE_VERSION], ReadErrorKind::Version)?;
-    let model = choose_model(&names, &root)?;
+    let model = choose_model(&names, &root, wanted)?;
     let bytes = read_entry(&mut archive, &model, limits.model_bytes, limits)?;
-    Ok(ModelEntry { name: model, bytes })
+    Ok(ModelEntry { name: model, bytes, written: None })
 }
 
 /// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
 /// layout, which keeps them in pickles, and where they were left out.
 pub(super) fn read_state(bytes: &[u8], model: &str, limits: &Limits) -> ReadResult<Option<State>> {
-    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| zip_error(&error))?;
+    let mut archive = open(bytes)?;
     let Some((root, name)) = model.rsplit_once("models/") else { return Ok(None) };
     if archive.index_for_name(&format!("{root}{WITHOUT_WEIGHTS}")).is_some() {
         return Ok(None);
@@ -130,43 +161,69 @@ fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits)
     }
     let version = read_entry(archive, "version", MARKER_BYTES, limits)?;
     let version = String::from_utf8_lossy(&version);
-    match version.trim().split_once('.') {
-        Some((OLD_LAYOUT_MAJOR, minor)) if minor.parse::<u32>().is_ok() => {}
-        _ => {
-            let message = format!("version `{}`; expected {OLD_LAYOUT_MAJOR}.<minor>", shown(&version));
-            return Err(ReadError::new(ReadErrorKind::Version, message).in_entry("version"));
-        }
-    }
+    let newest = *OLD_LAYOUT_MAJORS.end();
+    let (major, minor) = old_version(version.trim()).ok_or_else(|| {
+        let message = format!("version `{}`; expected {newest}.<minor> or an older one", shown(&version));
+        ReadError::new(ReadErrorKind::Version, message).in_entry("version")
+    })?;
     let bytes = read_entry(archive, OLD_LAYOUT_MODEL, limits.model_bytes, limits)?;
-    Ok(ModelEntry { name: OLD_LAYOUT_MODEL.to_owned(), bytes })
+    let name = OLD_LAYOUT_MODEL.to_owned();
+    if major == newest {
+        return Ok(ModelEntry { name, bytes, written: None });
+    }
+    let bytes = upgraded(&bytes).map_err(|error| error.in_entry(OLD_LAYOUT_MODEL))?;
+    Ok(ModelEntry { name, bytes, written: Some((major, minor)) })
 }
 
-/// The model called `model`, or the only one.
-fn choose_model(names: &[String], root: &str) -> ReadResult<String> {
+/// The version of the schema that an archive of the old layout states: `7.3`, or a major version alone before minor ones were counted.
+fn old_version(text: &str) -> Option<(i64, i64)> {
+    let (major, minor) = match text.split_once('.') {
+        Some((major, minor)) => (major.parse().ok()?, i64::from(minor.parse::<u32>().ok()?)),
+        None => (text.parse().ok().filter(|major| major < OLD_LAYOUT_MAJORS.end())?, 0),
+    };
+    OLD_LAYOUT_MAJORS.contains(&major).then_some((major, minor))
+}
+
+/// The names of the programs in a folder.
+fn model_names<'n>(names: &'n [String], folder: &'n str) -> impl Iterator<Item = String> + 'n {
+    let model_name =
+        move |entry: &String| entry.strip_prefix(folder)?.strip_suffix(".json").map(str::to_owned);
+    names.iter().filter_map(model_name).filter(|name| !name.contains('/'))
+}
+
+/// The entry of the model called `wanted`; if none is wanted, of the one called `model`, or of the only one.
+fn choose_model(names: &[String], root: &str, wanted: Option<&str>) -> ReadResult<String> {
     let folder = format!("{root}models/");
-    let model_name = |entry: &String| entry.strip_prefix(&folder)?.strip_suffix(".json").map(str::to_owned);
-    let models: Vec<String> =
-        names.iter().filter_map(model_name).filter(|name| !name.contains('/')).collect();
-    let chosen = match models.as_slice() {
-        [] => {
+    let models: Vec<String> = model_names(names, &folder).collect();
+    let listed = || models.iter().take(10).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    let chosen = match (models.as_slice(), wanted) {
+        ([], _) => {
             let message = format!("the archive holds no program: there is no `{folder}<name>.json`");
             return Err(ReadError::new(ReadErrorKind::NoModel, message));
         }
-        [only] => only,
-        several => match several.iter().find(|name| *name == "model") {
+        (several, Some(wanted)) => match several.iter().find(|name| *name == wanted) {
+            Some(model) => model,
+            None => return Err(no_such_model(wanted, &format!("there are {}", listed()))),
+        },
+        ([only], None) => only,
+        (several, None) => match several.iter().find(|name| *name == "model") {
             Some(model) => model,
             None => {
-                let listed: Vec<&str> = several.iter().take(10).map(String::as_str).collect();
                 let message = format!(
-                    "the archive holds {} programs ({}) and none is called `model`; expected one",
+                    "the archive holds {} programs ({}) and none is called `model`; name one of them",
                     several.len(),
-                    listed.join(", ")
+                    listed()
                 );
                 return Err(ReadError::new(ReadErrorKind::SeveralModels, message));
             }
         },
     };
     Ok(format!("{folder}{chosen}.json"))
+}
+
+fn no_such_model(wanted: &str, instead: &str) -> ReadError {
+    let message = format!("the archive holds no program called `{}`; {instead}", shown(wanted));
+    ReadError::new(ReadErrorKind::NoModel, message)
 }
 
 /// Checks that a small entry holds one of the expected texts.

@@ -3,7 +3,10 @@
 mod archive;
 mod convert;
 mod json;
+mod newer;
 mod outline;
+mod start;
+mod upgrade;
 mod version;
 mod weights;
 mod write;
@@ -36,11 +39,21 @@ impl Default for Limits {
 
 /// How to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReadOptions {
+pub struct ReadOptions<'n> {
     /// How much a file may ask of the reader.
     pub limits: Limits,
     /// Whether programs of the Edge dialect are read.
     pub edge: bool,
+    /// Which program of an archive is read; by default the one called `model`, or the only one.
+    pub model: Option<&'n str>,
+}
+
+/// The names of the programs in an archive, in its order; none for what is JSON by itself.
+///
+/// # Errors
+/// When the bytes are no archive, or exceed the limits.
+pub fn models(bytes: &[u8], limits: &Limits) -> ReadResult<Vec<String>> {
+    if bytes.starts_with(b"PK") { archive::models(bytes, limits) } else { Ok(Vec::new()) }
 }
 
 /// Reads a program from the bytes of a `.pt2` archive, or of its model's JSON alone.
@@ -48,7 +61,7 @@ pub struct ReadOptions {
 /// # Errors
 /// When the bytes are neither, break off, exceed the limits, are of another version, or hold a
 /// program that is not well formed. The error says where.
-pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
+pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Program> {
     let model = Model::find(bytes, options)?;
     let dialect = |document: &json::ExportedProgram<'_>| {
         version::check_schema(document.schema_version).ok()?;
@@ -57,13 +70,13 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> ReadResult<Program> {
     if let Some(program) =
         std::str::from_utf8(&model.bytes).ok().and_then(|text| convert::read(text, dialect))
     {
-        return Ok(program);
+        return Ok(model.finish(program));
     }
-    read_whole(&model, options)
+    read_whole(&model, options).map(|program| model.finish(program))
 }
 
 /// Reads a document as a whole, then builds the program, or says what is wrong.
-fn read_whole(model: &Model<'_>, options: &ReadOptions) -> ReadResult<Program> {
+fn read_whole(model: &Model<'_>, options: &ReadOptions<'_>) -> ReadResult<Program> {
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
     let dialect = version::dialect(&document, options).map_err(place)?;
@@ -74,7 +87,7 @@ fn read_whole(model: &Model<'_>, options: &ReadOptions) -> ReadResult<Program> {
 ///
 /// # Errors
 /// As [`read`], but not for what is wrong with graphs and signatures.
-pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
+pub fn outline(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Outline> {
     read_both(bytes, options).map(|(outline, _)| outline)
 }
 
@@ -82,7 +95,7 @@ pub fn outline(bytes: &[u8], options: &ReadOptions) -> ReadResult<Outline> {
 ///
 /// # Errors
 /// As [`outline()`].
-pub fn read_both(bytes: &[u8], options: &ReadOptions) -> ReadResult<(Outline, ReadResult<Program>)> {
+pub fn read_both(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<(Outline, ReadResult<Program>)> {
     let model = Model::find(bytes, options)?;
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
@@ -91,18 +104,25 @@ pub fn read_both(bytes: &[u8], options: &ReadOptions) -> ReadResult<(Outline, Re
         Some(entry) => archive::read_state(bytes, entry, &options.limits)?,
         None => None,
     };
-    Ok((outline::outline(&document, state), convert::program(&document, dialect).map_err(place)))
+    let program = convert::program(&document, dialect).map(|program| model.finish(program));
+    Ok((outline::outline(&document, state), program.map_err(place)))
 }
 
 /// A program's JSON text, and the entry of the archive it is from.
 struct Model<'b> {
     bytes: Cow<'b, [u8]>,
     entry: Option<String>,
+    /// The version of the schema that it was written in, where that is an older one.
+    written: Option<(i64, i64)>,
 }
 
 impl<'b> Model<'b> {
-    fn find(bytes: &'b [u8], options: &ReadOptions) -> ReadResult<Model<'b>> {
+    fn find(bytes: &'b [u8], options: &ReadOptions<'_>) -> ReadResult<Model<'b>> {
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') if options.model.is_some() => {
+                let message = "programs are named in archives only; this is the JSON of one program";
+                Err(ReadError::new(ReadErrorKind::NoModel, message))
+            }
             None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
             Some(b'{') => {
                 if bytes.len() as u64 > options.limits.model_bytes {
@@ -110,11 +130,11 @@ impl<'b> Model<'b> {
                         format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
                     return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
                 }
-                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None })
+                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None, written: None })
             }
             Some(_) if bytes.starts_with(b"PK") => {
-                let model = archive::read_model(bytes, &options.limits)?;
-                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name) })
+                let model = archive::read_model(bytes, &options.limits, options.model)?;
+                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name), written: model.written })
             }
             Some(_) => {
                 let message =
@@ -122,6 +142,15 @@ impl<'b> Model<'b> {
                 Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
             }
         }
+    }
+
+    /// The program with what it was written in, and warnings of what was passed over.
+    fn finish(&self, mut program: Program) -> Program {
+        if let Some(version) = self.written {
+            program.schema_version = version;
+        }
+        program.warnings.extend(newer::warnings(&self.bytes, program.schema_version));
+        program
     }
 
     /// An error with the entry it is in.

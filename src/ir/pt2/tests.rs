@@ -188,7 +188,7 @@ fn the_older_layout_is_read() {
     let old =
         |version: &[u8]| zip(&[("version", version), ("serialized_exported_program.json", json.as_bytes())]);
     assert!(read(&old(b"8.7"), &ReadOptions::default()).is_ok());
-    for version in ["7.1", "8", "8.x", ""] {
+    for version in ["9.0", "0.1", "8", "8.x", "7.x", ""] {
         let error = refused(&old(version.as_bytes()));
         assert_eq!(
             (error.kind, error.place.entry.as_deref()),

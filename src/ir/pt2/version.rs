@@ -19,7 +19,7 @@ pub(super) fn check_schema(version: SchemaVersion) -> ReadResult<()> {
 }
 
 /// The dialect that the program was checked against: the strictest of those recorded, ATen when none is.
-pub(super) fn dialect(program: &ExportedProgram<'_>, options: &ReadOptions) -> ReadResult<Dialect> {
+pub(super) fn dialect(program: &ExportedProgram<'_>, options: &ReadOptions<'_>) -> ReadResult<Dialect> {
     let mut strictest = None;
     for (index, name) in program.verifiers.iter().enumerate() {
         let dialect =
@@ -29,7 +29,7 @@ pub(super) fn dialect(program: &ExportedProgram<'_>, options: &ReadOptions) -> R
     Ok(strictest.unwrap_or(Dialect::Aten))
 }
 
-fn one_dialect(name: &Text<'_>, options: &ReadOptions) -> ReadResult<Dialect> {
+fn one_dialect(name: &Text<'_>, options: &ReadOptions<'_>) -> ReadResult<Dialect> {
     let refuse = |message: String| Err(ReadError::new(ReadErrorKind::Verifier, message));
     match Dialect::from_verifier(name) {
         Some(Dialect::Edge) if !options.edge => refuse(

@@ -2,8 +2,6 @@
 //!
 //! Only the raw form is read; what was saved as a pickle is left out.
 
-use std::io::Cursor;
-
 use indexmap::IndexMap;
 use serde::Deserialize;
 
@@ -89,10 +87,10 @@ pub fn read_weights(bytes: &[u8], options: &ReadOptions) -> ReadResult<Weights> 
     if !bytes.starts_with(b"PK") {
         return Ok(weights);
     }
-    let model = archive::read_model(bytes, &options.limits)?.name;
+    let model = archive::read_model(bytes, &options.limits, options.model)?.name;
     let Some((root, name)) = model.rsplit_once("models/") else { return Ok(weights) };
     let name = name.strip_suffix(".json").unwrap_or(name);
-    let mut archive = Archive::new(Cursor::new(bytes)).map_err(|error| archive::zip_error(&error))?;
+    let mut archive = archive::open(bytes)?;
     let order = entry(&mut archive, &format!("{root}byteorder"), 16, &options.limits)?;
     if order.is_some_and(|order| order.trim_ascii() != b"little") {
         return Ok(weights);

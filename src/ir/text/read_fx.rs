@@ -1,6 +1,6 @@
 //! Reads graphs as `str(graph)` writes them, older spellings too.
 
-use super::raw::{Document, RawGraph, RawKind, RawNode, Spot};
+use super::raw::{Document, Raw, RawGraph, RawKind, RawNode, RawValue, Spot};
 use super::scan::{Source, Values, is_name, split_top};
 use crate::ir::ReadResult;
 
@@ -94,6 +94,10 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
         });
     }
     let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));
+    if text[indent..].starts_with("output[") {
+        let kind = output(source, line, indent)?;
+        return Ok(RawNode { name: "output".to_owned(), spot, kind, annotation: None });
+    }
     let Some(rest) = text[indent..].strip_prefix('%') else {
         return error(
             indent,
@@ -107,13 +111,18 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
     }
     let after_name = indent + 1 + name_end;
     let users = text[after_name..].find("[num_users=").or_else(|| text[after_name..].find("[#users="));
-    let Some(users) = users.map(|at| after_name + at) else {
-        return error(after_name, "expected `: [num_users=..] =`");
+    // The export IR specification leaves the number of users out.
+    let (annotated, equals) = match users.map(|at| after_name + at) {
+        Some(users) => (users, text[users..].find("] = ").map(|at| users + at + "] = ".len())),
+        None => {
+            let equals = text[after_name..].find(" = ").map(|at| after_name + at);
+            (equals.unwrap_or(after_name), equals.map(|at| at + " = ".len()))
+        }
     };
-    let annotation = annotation(text[after_name..users].trim().trim_start_matches(':').trim());
-    let Some(equals) = text[users..].find("] = ").map(|at| users + at + "] = ".len()) else {
-        return error(users, "expected `[num_users=..] = `");
+    let Some(equals) = equals else {
+        return error(annotated, "expected `: [num_users=..] = ` or ` = `");
     };
+    let annotation = annotation(text[after_name..annotated].trim().trim_start_matches(':').trim());
     let call = &text[equals..];
     let Some((op, _)) = call.split_once('[') else {
         return error(equals, "expected an operation such as call_function[target=..]");
@@ -133,20 +142,7 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
             None => return error(text.len(), "expected `]`"),
         },
         "call_function" => call_function(source, line, target_at)?,
-        "output" => match target.split_once("(args = ") {
-            Some((_, arguments)) => {
-                let column = text.len() - arguments.len();
-                let arguments = arguments.rsplit_once(", kwargs = ").map_or(arguments, |(args, _)| args);
-                let raw = VALUES.read(arguments, Spot { line, column });
-                match raw.kind {
-                    super::raw::RawValue::Tuple(mut items) if items.len() == 1 => {
-                        RawKind::Output(items.remove(0))
-                    }
-                    _ => return error(column, "expected the value that is returned"),
-                }
-            }
-            None => return error(target_at, "expected `(args = ..`"),
-        },
+        "output" => output(source, line, target_at)?,
         "call_method" | "call_module" => match call_function(source, line, target_at)? {
             RawKind::Call { target, args, kwargs } => {
                 RawKind::Foreign { op: op.to_owned(), target, args, kwargs }
@@ -159,6 +155,29 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
         }
     };
     Ok(RawNode { name: name.to_owned(), spot, kind, annotation })
+}
+
+/// Reads what an `output` returns, somewhere behind `from`: `output[target=output](args = ((%x,),), kwargs = {})`, or as the export IR
+/// specification writes it, `output[](args = (%x, %y))`.
+fn output(source: &Source<'_>, line: usize, from: usize) -> ReadResult<RawKind> {
+    let text = source.line(line);
+    let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));
+    let Some(column) = text[from..].find("(args = ").map(|at| from + at + "(args = ".len()) else {
+        return error(from, "expected `(args = ..`");
+    };
+    let arguments = text[column..].trim_end();
+    let arguments = match arguments.rsplit_once(", kwargs = ") {
+        Some((arguments, _)) => arguments,
+        None => arguments.strip_suffix(')').unwrap_or(arguments),
+    };
+    let raw = VALUES.read(arguments, Spot { line, column });
+    match raw.kind {
+        RawValue::Tuple(mut items) if items.len() == 1 => Ok(RawKind::Output(items.remove(0))),
+        RawValue::Tuple(items) if !items.is_empty() => {
+            Ok(RawKind::Output(Raw { kind: RawValue::Tuple(items), ..raw }))
+        }
+        _ => error(column, "expected the value that is returned"),
+    }
 }
 
 /// The annotation before the users: `Tensor "f32[3]"` or `"Sym(s0)"`; types without quotes say nothing of shapes.

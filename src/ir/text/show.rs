@@ -3,6 +3,7 @@
 use crate::escape::{python_string, visible};
 use crate::expr::{Pool, print, read};
 use crate::ir::{Argument, Constant, ExprTable, Functions, Graph, Operand, Sym, ValueId};
+use std::fmt;
 
 /// How strings and references are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,13 @@ pub(super) fn float_text(value: f64) -> String {
 /// `True` or `False`.
 pub(super) fn bool_text(value: bool) -> &'static str {
     if value { "True" } else { "False" }
+}
+
+impl fmt::Display for Constant {
+    /// As Python's `repr` writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&constant_text(self))
+    }
 }
 
 /// A constant.

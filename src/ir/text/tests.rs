@@ -186,6 +186,16 @@ fn older_spellings_are_read() {
     let program = read(text).expect("a program");
     assert_eq!(program.graph.nodes()[0].target.to_string(), "aten.add.Tensor");
     assert!(program.graph.single_tensor_return());
+    // As the export IR specification writes it.
+    let text = "graph():
+    %x = placeholder[target = x](args = ())
+    %w = placeholder[target = w](args = ())
+    %add = call_function[target = torch.ops.aten.add.Tensor](args = (%x, %w), kwargs = {})
+    output[](args = (%add, %x))
+";
+    let program = read(text).expect("a program");
+    assert_eq!(program.graph.nodes()[0].target.to_string(), "aten.add.Tensor");
+    assert_eq!(program.graph.outputs().len(), 2);
     let readable = "class GraphModule(torch.nn.Module):
     def forward(self, x: f32[s0, 3], n: \"Sym(s1)\"):
         # File: a.py:8 in forward, code: y = x // (2

@@ -1,8 +1,11 @@
 //! Checkers in C, with the 128-bit integers of gcc and clang.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
+use super::formula::{
+    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
+};
 use super::{GuardSet, GuardedInput};
 use crate::escape::{c_literal, comment};
 use crate::expr::{Func, Int, Sort};
+use crate::ir::Constant;
 use std::fmt::Write;
 
 /// Arithmetic that remembers an overflow or a zero divisor, and floor semantics.
@@ -97,9 +100,17 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         .inputs
         .iter()
         .zip(&names.inputs)
-        .map(|(input, name)| match input {
-            GuardedInput::Tensor { .. } => format!("const int64_t *{name}_shape, size_t {name}_rank"),
-            GuardedInput::Number { .. } => format!("int64_t {name}_value"),
+        .filter_map(|(input, name)| {
+            Some(match input {
+                GuardedInput::Tensor { .. } => format!("const int64_t *{name}_shape, size_t {name}_rank"),
+                GuardedInput::Number { .. }
+                | GuardedInput::Constant { value: Constant::Int(_) | Constant::Bool(_), .. } => {
+                    format!("int64_t {name}_value")
+                }
+                GuardedInput::Constant { value: Constant::Float(_), .. } => format!("double {name}_value"),
+                GuardedInput::Constant { value: Constant::Str(_), .. } => format!("const char *{name}_value"),
+                GuardedInput::Constant { value: Constant::None, .. } => return None,
+            })
         })
         .collect();
     if parameters.is_empty() {
@@ -124,6 +135,11 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
                 let _ = writeln!(out, "    (void){name}_shape;");
             }
         }
+        if let GuardedInput::Constant { value, .. } = input
+            && let Some(condition) = burned_in(set, &format!("{name}_value"), value)?
+        {
+            line(&mut out, &condition, &constant_message(input.name(), value));
+        }
     }
     let _ = writeln!(out, "    int failed = 0;\n    (void)failed;");
     for v in &set.variables {
@@ -143,6 +159,30 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     }
     let _ = writeln!(out, "    return NULL;\n}}");
     Ok(out)
+}
+
+/// Whether an input has the value that was burned in; truth values are 0 and 1.
+fn burned_in(set: &GuardSet, input: &str, value: &Constant) -> Result<Option<String>, NotExpressible> {
+    Ok(Some(match value {
+        Constant::None => return Ok(None),
+        Constant::Float(value) if value.is_nan() => format!("isnan({input})"),
+        Constant::Float(value) => format!("{input} == {}", C.float(*value)),
+        Constant::Str(text) if text.contains('\0') => {
+            return Err(NotExpressible {
+                condition: format!("{input} == {value}"),
+                language: C::NAME,
+                reason: format!("a string of {} has a null character", set.program),
+            });
+        }
+        Constant::Str(text) => {
+            // Three octal digits end an escape whatever follows, and no letter forms a trigraph.
+            let bytes: String = text.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("{input} != NULL && strcmp({input}, \"{bytes}\") == 0")
+        }
+        Constant::Int(i64::MIN) => format!("{input} == INT64_MIN"),
+        Constant::Int(value) => format!("{input} == INT64_C({value})"),
+        Constant::Bool(value) => format!("{input} == {}", i64::from(*value)),
+    }))
 }
 
 fn int(set: &GuardSet, value: &Int) -> Result<String, NotExpressible> {

@@ -1,6 +1,7 @@
 //! Expressions as code in one language or another.
 use super::GuardSet;
 use crate::expr::{Expr, Func, Int, Node, Sort, Symbol};
+use crate::ir::Constant;
 use rustc_hash::FxHashMap;
 
 /// The text of one checker's condition takes at most this many bytes.
@@ -195,6 +196,11 @@ pub(super) fn formula<S: Syntax>(
 /// What a checker says where a size is not what it has to be.
 pub(super) fn fixed_message(set: &GuardSet, input: usize, dim: Option<usize>, e: Expr) -> String {
     format!("{} has to be {}", set.place(input, dim), set.shown(e))
+}
+
+/// What a checker says where an input has another value than the one that was burned in.
+pub(super) fn constant_message(name: &str, value: &Constant) -> String {
+    format!("{name} has to be {value}")
 }
 
 /// What a checker says where a condition does not hold.

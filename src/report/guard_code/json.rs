@@ -1,5 +1,5 @@
 //! Checkers as data.
-use super::formula::{condition_message, fixed_message};
+use super::formula::{condition_message, constant_message, fixed_message};
 use super::{GuardSet, GuardedInput};
 use crate::escape::json_text;
 use crate::expr::{Int, text};
@@ -17,6 +17,10 @@ pub(super) fn emit(set: &GuardSet) -> String {
         .map(|input| match input {
             GuardedInput::Tensor { name, sizes } => json!({"name": name, "rank": sizes.len()}),
             GuardedInput::Number { name, .. } => json!({"name": name}),
+            GuardedInput::Constant { name, value } => match value.json() {
+                Json::Null => json!({"name": name, "value": null}),
+                json => json!({"name": name, "value": json, "message": constant_message(name, value)}),
+            },
         })
         .collect();
     let symbols: Vec<Json> = set

@@ -9,6 +9,7 @@ mod python;
 mod rust;
 
 use crate::expr::{Expr, Int, Pool, Symbol, text};
+use crate::ir::Constant;
 pub use formula::NotExpressible;
 
 /// What an input is to a checker.
@@ -28,13 +29,22 @@ pub enum GuardedInput {
         /// Its value, in the program's symbols.
         value: Expr,
     },
+    /// An input that was burned in, and may have this value only; what is passed in the place of `None` is not looked at.
+    Constant {
+        /// The placeholder's name.
+        name: String,
+        /// The value.
+        value: Constant,
+    },
 }
 
 impl GuardedInput {
     /// The placeholder's name.
     pub fn name(&self) -> &str {
         match self {
-            GuardedInput::Tensor { name, .. } | GuardedInput::Number { name, .. } => name,
+            GuardedInput::Tensor { name, .. }
+            | GuardedInput::Number { name, .. }
+            | GuardedInput::Constant { name, .. } => name,
         }
     }
 }

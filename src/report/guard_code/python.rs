@@ -1,8 +1,11 @@
 //! Checkers in Python.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
+use super::formula::{
+    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
+};
 use super::{GuardSet, GuardedInput};
 use crate::escape::{ascii_literal, docstring, quoted};
 use crate::expr::{Func, Int, Sort};
+use crate::ir::Constant;
 use std::fmt::Write;
 
 struct Python;
@@ -86,12 +89,23 @@ impl Syntax for Python {
     }
 }
 
+/// Whether an input has the value that was burned in.
+fn burned_in(input: &str, value: &Constant) -> Option<String> {
+    Some(match value {
+        Constant::None => return None,
+        Constant::Float(value) if value.is_nan() => format!("{input} != {input}"),
+        Constant::Float(value) => format!("{input} == {}", Python.float(*value)),
+        Constant::Str(text) => format!("{input} == {}", quoted(text, '"')),
+        Constant::Int(_) | Constant::Bool(_) => format!("{input} == {value}"),
+    })
+}
+
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let headline: Vec<String> = set.headline().iter().map(|line| docstring(line)).collect();
     let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", headline.join("\n"));
     out.push_str(
         "def check(inputs):\n    \"\"\"None if the program serves inputs of these shapes, else why not.\n\n    \
-         `inputs` maps an input's name to its shape, or to its value if it is a number.\n    \"\"\"\n",
+         `inputs` maps an input's name to its shape, or to its value if it is no tensor.\n    \"\"\"\n",
     );
     let names = Names::of(set);
     for (i, input) in set.inputs.iter().enumerate() {
@@ -102,6 +116,12 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         if let GuardedInput::Tensor { name, sizes } = input {
             let message = ascii_literal(&format!("{name} has to have {} dimensions", sizes.len()));
             let _ = writeln!(out, "    if not len(i{i}) == {}:\n        return {message}", sizes.len());
+        }
+        if let GuardedInput::Constant { name, value } = input
+            && let Some(condition) = burned_in(&format!("i{i}"), value)
+        {
+            let message = ascii_literal(&constant_message(name, value));
+            let _ = writeln!(out, "    if not {condition}:\n        return {message}");
         }
     }
     let size = |input: usize, dim: Option<usize>| match dim {

@@ -1,8 +1,11 @@
 //! Checkers in Rust.
-use super::formula::{self, Names, NotExpressible, Syntax, condition_message, fixed_message};
+use super::formula::{
+    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
+};
 use super::{GuardSet, GuardedInput};
 use crate::escape::{ascii_literal, comment};
 use crate::expr::{Func, Int, Sort};
+use crate::ir::Constant;
 use std::fmt::Write;
 
 /// Arithmetic that remembers an overflow or a zero divisor, and floor semantics.
@@ -86,6 +89,18 @@ impl Syntax for Rust {
     }
 }
 
+/// Whether an input has the value that was burned in.
+fn burned_in(input: &str, value: &Constant) -> Option<String> {
+    Some(match value {
+        Constant::None => return None,
+        Constant::Float(value) if value.is_nan() => format!("{input}.is_nan()"),
+        Constant::Float(value) => format!("{input} == {}", Rust.float(*value)),
+        Constant::Str(text) => format!("{input} == \"{}\"", text.escape_default()),
+        Constant::Int(value) => format!("{input} == {value}"),
+        Constant::Bool(value) => format!("{input} == {value}"),
+    })
+}
+
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let mut out = String::new();
     for line in set.headline() {
@@ -97,9 +112,16 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         .inputs
         .iter()
         .zip(&names.inputs)
-        .map(|(input, name)| match input {
-            GuardedInput::Tensor { .. } => format!("{name}_shape: &[i64]"),
-            GuardedInput::Number { .. } => format!("{name}_value: i64"),
+        .filter_map(|(input, name)| {
+            let kind = match input {
+                GuardedInput::Tensor { .. } => return Some(format!("{name}_shape: &[i64]")),
+                GuardedInput::Number { .. } | GuardedInput::Constant { value: Constant::Int(_), .. } => "i64",
+                GuardedInput::Constant { value: Constant::Float(_), .. } => "f64",
+                GuardedInput::Constant { value: Constant::Bool(_), .. } => "bool",
+                GuardedInput::Constant { value: Constant::Str(_), .. } => "&str",
+                GuardedInput::Constant { value: Constant::None, .. } => return None,
+            };
+            Some(format!("{name}_value: {kind}"))
         })
         .collect();
     let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
@@ -122,6 +144,11 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         if let GuardedInput::Tensor { name, sizes } = input {
             let condition = format!("{identifier}_shape.len() == {}", sizes.len());
             line(&mut out, &condition, &format!("{name} has to have {} dimensions", sizes.len()));
+        }
+        if let GuardedInput::Constant { name, value } = input
+            && let Some(condition) = burned_in(&format!("{identifier}_value"), value)
+        {
+            line(&mut out, &condition, &constant_message(name, value));
         }
     }
     let _ = writeln!(out, "    let m = Arithmetic::default();");

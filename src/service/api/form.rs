@@ -103,7 +103,8 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
 pub fn read(app: &App, name: &str, program: &[u8]) -> Result<Checker, Problem> {
     let limits = &app.config.limits;
     let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
-    let checker = Checker::read_within(name, program, &ReadOptions { limits: reading, edge: false })?;
+    let checker =
+        Checker::read_within(name, program, &ReadOptions { limits: reading, ..ReadOptions::default() })?;
     let nodes = checker.program().graph.total_nodes();
     if nodes > limits.nodes {
         return Err(Problem::new(Code::TooManyNodes, format!("the program has {nodes} nodes"))

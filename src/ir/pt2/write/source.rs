@@ -4,27 +4,20 @@
 //! Source: torch 2.15, `torch/export/pt2_archive/_package.py` (`_load_exported_programs`, `_load_state_dict`, `_load_constants`), and
 //! `torch/export/__init__.py` (`load`) for archives of torch 2.7 and before.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, Write};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
-use zip::ZipArchive;
-use zip::read::{ArchiveOffset, Config};
 
 use super::{ArchiveWriter, WriteError};
 use crate::ir::pt2::Limits;
-use crate::ir::pt2::archive::WITHOUT_WEIGHTS;
+use crate::ir::pt2::archive::{self, Archive, WITHOUT_WEIGHTS};
 
 /// The name of the one program of an archive that is written: `torch.export.load` gives the program of this name.
 pub(super) const MODEL: &str = "model";
 /// Small texts compress to almost nothing; a ratio is only telling above this size.
 const RATIO_MATTERS_ABOVE: u64 = 1 << 20;
-
-/// What is read at any place.
-pub(super) trait ReadSeek: Read + Seek {}
-
-impl<R: Read + Seek> ReadSeek for R {}
 
 /// The list of an archive's weights or constants: by name, where and how each is kept.
 pub(super) type Payloads = IndexMap<String, Value>;
@@ -36,7 +29,7 @@ struct PayloadList {
 
 /// An archive from which a program was read, for what is copied from it.
 pub struct Source<'a> {
-    archive: ZipArchive<Box<dyn ReadSeek + 'a>>,
+    archive: Archive<'a>,
     bytes: u64,
     layout: Layout,
     limits: Limits,
@@ -85,17 +78,11 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// When it is no archive of a program.
-    pub fn open(
-        mut reader: impl Read + Seek + 'a,
-        model: Option<&str>,
-        limits: &Limits,
-    ) -> Result<Source<'a>, WriteError> {
+    pub fn open(bytes: &'a [u8], model: Option<&str>, limits: &Limits) -> Result<Source<'a>, WriteError> {
         let unreadable =
             |error: &dyn std::fmt::Display| WriteError::new("the source archive", error.to_string());
-        let bytes = reader.seek(SeekFrom::End(0)).map_err(|error| unreadable(&error))?;
-        let reader: Box<dyn ReadSeek + 'a> = Box::new(reader);
-        let config = Config { archive_offset: ArchiveOffset::Known(0) };
-        let archive = ZipArchive::with_config(config, reader).map_err(|error| unreadable(&error))?;
+        let archive = archive::open(bytes).map_err(|error| unreadable(&error))?;
+        let bytes = bytes.len() as u64;
         if archive.len() > limits.entries {
             return Err(unreadable(&format!(
                 "{} entries; at most {} are allowed",
@@ -260,6 +247,6 @@ pub(super) fn write_without_samples<W: Write + Seek>(
     if state.has_samples { Ok(()) } else { writer.entry(&samples_entry(), "") }
 }
 
-fn names(archive: &ZipArchive<Box<dyn ReadSeek + '_>>) -> Vec<String> {
+fn names(archive: &Archive<'_>) -> Vec<String> {
     archive.file_names().filter_map(Result::ok).map(std::borrow::Cow::into_owned).collect()
 }

@@ -100,8 +100,7 @@ fn entries(bytes: &[u8]) -> Vec<(String, String)> {
 }
 
 fn written(program: &Program, source: &[u8]) -> Result<Vec<u8>, String> {
-    let open =
-        || Source::open(Cursor::new(source), None, &Limits::default()).map_err(|error| error.to_string());
+    let open = || Source::open(source, None, &Limits::default()).map_err(|error| error.to_string());
     let mut bytes = Cursor::new(Vec::new());
     write_to(program, Some(&mut open()?), &mut bytes).map_err(|error| error.to_string())?;
     let mut streamed = Vec::new();
@@ -220,6 +219,7 @@ fn damaged_sources_are_refused() {
         assert!(error.contains(message), "{error}");
     }
     assert!(written(&program, b"PK nothing").expect_err("no archive").starts_with("the source archive"));
-    let other = Source::open(Cursor::new(with(WEIGHTS)), Some("other"), &Limits::default());
+    let archive = with(WEIGHTS);
+    let other = Source::open(&archive, Some("other"), &Limits::default());
     assert!(other.err().is_some_and(|error| error.to_string().contains("no program of this name")));
 }
