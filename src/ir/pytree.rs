@@ -312,8 +312,9 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
     let children =
         raw.children.into_iter().map(|child| build(child, named_tuples)).collect::<ReadResult<_>>()?;
     let class = raw.class.as_deref().unwrap_or_default();
-    let usual = plain_form(&kind)
-        .is_none_or(|(usual, text)| usual == class && text == context && !recorded.is_object());
+    let usual = plain_form(&kind).is_none_or(|(usual, text)| {
+        usual == class && text == context && (recorded.is_string() || recorded.is_null())
+    });
     let written = (!usual).then(|| Box::new((class.into(), own_text.into())));
     Ok(TreeSpec { kind, children, written })
 }
@@ -461,7 +462,7 @@ mod tests {
                 vec!["x['a']", "x[True]"],
             ),
             (
-                r#"{"type": "my.Cache", "context": [3, {"k": null}], "children_spec": [LEAF]}"#.replace("LEAF", LEAF),
+                r#"{"type": "my.Cache", "context": [3,{"k":null}], "children_spec": [LEAF]}"#.replace("LEAF", LEAF),
                 vec!["x[0]"],
             ),
             (
