@@ -87,7 +87,10 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     // Of names that are as many changes away, the one that begins alike is meant: `mim` is `min`, not `dim`.
     let likeness = |known: &str| {
         let known = known.to_lowercase();
-        strsim::normalized_damerau_levenshtein(&name, &known) + strsim::jaro_winkler(&name, &known) / 100.0
+        match strsim::normalized_damerau_levenshtein(&name, &known) {
+            0.0 => 0.0,
+            likeness => likeness + strsim::jaro_winkler(&name, &known) / 100.0,
+        }
     };
     let rated = known.into_iter().map(|known| (likeness(known), known));
     // The first of those that are equally like.

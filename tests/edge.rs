@@ -52,7 +52,7 @@ fn archive(document: &Json) -> Vec<u8> {
     writer.finish().expect("memory to write to").into_inner()
 }
 
-fn reading() -> ReadOptions {
+fn reading() -> ReadOptions<'static> {
     ReadOptions { edge: true, ..ReadOptions::default() }
 }
 

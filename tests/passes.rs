@@ -55,7 +55,7 @@ fn outcomes(program: &Program, runs: &[Shapes], operators: &Operators) -> Vec<Ou
 fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
     let operators = Operators::new();
     let file = File::open(root().join("tests/data/runs.jsonl.gz")).expect("the recorded runs");
-    let (mut count, mut changed, mut wrong) = (0, 0, Vec::new());
+    let (mut count, mut changed, mut left, mut wrong) = (0, 0, 0, Vec::new());
     for line in BufReader::new(GzDecoder::new(file)).lines() {
         let record: Json = serde_json::from_str(&line.expect("text")).expect("JSON");
         let name = record["name"].as_str().expect("a name");
@@ -65,6 +65,11 @@ fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
         for pass in Pass::ALL.iter().filter(|pass| pass.name != "edge") {
             let after = match Pipeline::new().then(pass.clone()).run(&before, &operators) {
                 Ok(after) => after,
+                // It names what it has no rule for; the program stays as it is.
+                Err(PassError::Left { .. }) if pass.name == "functionalize" => {
+                    left += 1;
+                    continue;
+                }
                 Err(error) => {
                     wrong.push(format!("{name}: {}: {error}", pass.name));
                     continue;
@@ -83,6 +88,7 @@ fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
         }
     }
     assert!(count > 7_000 && changed > 50, "{count} runs, {changed} programs changed");
+    assert!(left <= 2, "{left} programs are left as they are");
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -242,7 +248,7 @@ fn commands_write_programs_that_are_read_again() {
     assert_eq!(sizewise(&["lower", source, "--to", "edge", "--output", &made]).0, 0);
     assert_eq!(sizewise(&["verify", &made, "--dialect", "edge"]).0, 0);
     // Programs that write are made functional on the way.
-    let written = "tests/data/programs/op_inplace.pt2";
+    let written = "tests/data/programs/op_bool_index_assign.pt2";
     assert_eq!(sizewise(&["pass", written, "--run", "functionalize", "--output", &made]).0, 0);
     assert_eq!(sizewise(&["verify", &made, "--dialect", "aten"]).0, 0);
     let (code, error) = sizewise(&["lower", written, "--output", &made]);

@@ -3,7 +3,7 @@ use sizewise::fake::Operators;
 use sizewise::ir::text::{self, Detail};
 use sizewise::ir::{Argument, Constant, Dialect, Dtype, InputSpec, Program};
 use sizewise::pass::{Pass, PassError, Pattern, Pipeline, TraceError, Tracer, retrace, rewrite};
-use sizewise::verify::{Options, Profile, verify_program};
+use sizewise::verify::{Level, Options, Profile, verify_program};
 
 const CHAIN: &str = "\
 class M(torch.nn.Module):
@@ -26,10 +26,11 @@ fn unary(op: &str, x: impl Into<Argument>) -> (String, [(&'static str, Argument)
     (format!("aten.{op}.default"), [("self", x.into())])
 }
 
-/// The program keeps the rules of its dialect.
+/// The program keeps the rules of its dialect. It has no lines of a source, of which a warning tells.
 fn verify(program: &Program) {
     let found = verify_program(program, Profile::from(program.dialect), &Pipelined, &Options::default());
-    assert!(found.is_empty(), "{}", found[0]);
+    let error = found.iter().find(|violation| violation.rule.level() != Level::Warning);
+    assert!(error.is_none(), "{}", found[0]);
 }
 
 struct Pipelined;

@@ -142,7 +142,7 @@ struct Minimizer<'a, 't> {
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For so many guards. What one question may take at most, all of up to [`GUARDS_PER_ALLOWANCE`] guards may.
+    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take twice what one may.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],
@@ -150,7 +150,7 @@ impl<'a, 't> Minimizer<'a, 't> {
         budget: &'a Budget,
         trace: &'t mut Trace,
     ) -> Minimizer<'a, 't> {
-        let most = u64::from(budget.work) * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
+        let most = u64::from(budget.work) * 2 * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
         Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
     }
 

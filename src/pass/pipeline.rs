@@ -46,11 +46,14 @@ impl PassError {
     }
 }
 
+type Changed = Result<Program, PassError>;
+type Closure = dyn Fn(&Program, &Operators) -> Changed + Send + Sync;
+
 /// What a pass does with a program.
 #[derive(Clone)]
 enum Run {
-    Function(fn(&Program, &Operators) -> Result<Program, PassError>),
-    Closure(Arc<dyn Fn(&Program, &Operators) -> Result<Program, PassError> + Send + Sync>),
+    Function(fn(&Program, &Operators) -> Changed),
+    Closure(Arc<Closure>),
 }
 
 /// A pass from program to program.

@@ -124,7 +124,7 @@ mod tests {
             ("- inherits: x", "x: no `type_alias`"),
             (&ABS.replace("Half", "Quarter"), "`Quarter` is no dtype of ExecuTorch"),
             (&ABS.replace("self: T0", "self: T1"), "`self` has no alias"),
-            (&ABS.replace("  - self: T0\n    __ret_0: T0\n", "  []\n"), "no combination"),
+            (&ABS.replace("\n  - self: T0\n    __ret_0: T0\n", " []\n"), "no combination"),
             (&format!("{ABS}  - self: T0\n"), "not of the same tensors"),
             (&format!("{ABS}{ABS}"), "listed twice"),
             ("- &a [x]", "anchor"),

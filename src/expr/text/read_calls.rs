@@ -320,12 +320,11 @@ impl<'a> Reader<'a, '_> {
             (Function::Or, all) => self.pool.or(all),
             (Function::Not, &[a]) => self.pool.not(a),
             (Function::Xor, all) => {
-                let mut odd = self.pool.bool(false);
-                for &e in all {
+                let even = self.pool.bool(false);
+                all.iter().fold(even, |odd, &e| {
                     let e = self.pool.truth(e);
-                    odd = self.pool.bitwise(Func::BitXor, odd, e);
-                }
-                odd
+                    self.pool.bitwise(Func::BitXor, odd, e)
+                })
             }
             (Function::Add, []) => Expr::ZERO,
             (Function::Mul, []) => Expr::ONE,
@@ -333,16 +332,8 @@ impl<'a> Reader<'a, '_> {
             (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
             (Function::Pow, &[a, n]) => return self.power(a, n, at),
             (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
-            (Function::LeftShift, &[a, n]) => {
-                let factor = self.pool.pow(Expr::from(2), n);
-                self.operation(factor);
-                self.pool.mul(a, factor)
-            }
-            (Function::RightShift, &[a, n]) => {
-                let divisor = self.pool.pow(Expr::from(2), n);
-                self.operation(divisor);
-                self.pool.floor_div(a, divisor)
-            }
+            (Function::LeftShift, &[a, n]) => self.shifted(a, n, Pool::mul),
+            (Function::RightShift, &[a, n]) => self.shifted(a, n, Pool::floor_div),
             (Function::Bitwise(func), all) => self.bitwise(func, all, at)?,
             (Function::ToFloat, &[a]) => self.pool.to_float(a),
             (Function::TrueDiv { float }, &[a, b]) => {

@@ -143,19 +143,18 @@ impl<'a> Reader<'a, '_> {
                 self.pool.floor_div(left, right)
             }
             Op::Percent => self.remainder(left, right, at)?,
-            Op::LeftShift => {
-                let factor = self.pool.pow(Expr::from(2), right);
-                self.operation(factor);
-                self.pool.mul(left, factor)
-            }
-            Op::RightShift => {
-                let divisor = self.pool.pow(Expr::from(2), right);
-                self.operation(divisor);
-                self.pool.floor_div(left, divisor)
-            }
+            Op::LeftShift => self.shifted(left, right, Pool::mul),
+            Op::RightShift => self.shifted(left, right, Pool::floor_div),
             _ => self.quotient(left, right, at)?,
         };
         self.checked(result, at)
+    }
+
+    /// A shift: multiplied or divided by a power of two. By a negative count it has no value, also where construction drops the power.
+    pub(super) fn shifted(&mut self, e: Expr, count: Expr, by: fn(&mut Pool, Expr, Expr) -> Expr) -> Expr {
+        let power = self.pool.pow(Expr::from(2), count);
+        self.operation(power);
+        by(self.pool, e, power)
     }
 
     /// `left / right` in the dialect of the text.

@@ -66,8 +66,15 @@ fn arguments(mutable: &Schema, candidate: &Schema) -> Option<Vec<usize>> {
     })
 }
 
-/// The functional form of an operator that writes its arguments; `None` where torch has none.
+/// Operators that change the memory that other views go on seeing: nothing that returns a new value does the same, although some have a
+/// form that returns one.
+const REALLOCATING: &[&str] = &["resize_", "resize_as_", "set_"];
+
+/// The functional form of an operator that writes its arguments; `None` where torch has none that does the same.
 pub fn of(schema: &Schema) -> Option<Functional> {
+    if REALLOCATING.contains(&&*schema.name) {
+        return None;
+    }
     let returned = returned(schema);
     let base = schema.name.strip_suffix('_').unwrap_or(&schema.name);
     let functional = format!("{}_functional", schema.name.trim_end_matches('_'));

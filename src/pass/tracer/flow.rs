@@ -1,9 +1,7 @@
 //! Control flow: graphs within are traced by closures.
 use super::{Kind, Proxy, TraceError, Tracer};
 use crate::fake::{Cx, Tensor, Value};
-use crate::ir::{
-    Argument, Graph, GraphBuilder, Input, Node, Operand, Output, PassedAs, Subgraph, Target, ValueId,
-};
+use crate::ir::{Argument, Graph, Input, Node, Operand, Output, PassedAs, Subgraph, Target, ValueId};
 use std::sync::Arc;
 
 /// What traces a graph within: it is given the graph's inputs and says what the graph returns.
@@ -131,7 +129,7 @@ impl<'o> Tracer<'o> {
     ) -> Result<(Subgraph, Vec<Value>), TraceError> {
         let number = self.names.iter().filter(|known| known.starts_with(name)).count();
         let name = self.fresh(&format!("{name}_{number}"));
-        let builder = std::mem::replace(&mut self.builder, GraphBuilder::default());
+        let builder = std::mem::take(&mut self.builder);
         let values = std::mem::take(&mut self.values);
         let names = std::mem::take(&mut self.names);
         let over = self.over.take();

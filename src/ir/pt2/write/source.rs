@@ -180,7 +180,12 @@ impl<'a> Source<'a> {
             return Ok(Some(Payloads::new()));
         }
         let bytes = self.small(&list)?;
-        let list: PayloadList = serde_json::from_slice(&bytes).map_err(|error| failed(&list, &error))?;
+        let mut list: PayloadList = serde_json::from_slice(&bytes).map_err(|error| failed(&list, &error))?;
+        // Archives that were made smaller list values that they do not hold: these are states without a source.
+        list.config.retain(|_, payload| {
+            let path = payload.get("path_name").and_then(Value::as_str);
+            path.is_none_or(|path| self.archive.index_for_name(&format!("{folder}{path}")).is_some())
+        });
         let mut told = rustc_hash::FxHashSet::default();
         for (name, payload) in &list.config {
             let Some(path) = payload.get("path_name").and_then(Value::as_str) else {
