@@ -7,7 +7,6 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::error::{ReadError, ReadErrorKind, ReadResult};
-use crate::escape::python_string;
 
 /// The structure of nested containers.
 #[derive(Debug, Clone, PartialEq)]
