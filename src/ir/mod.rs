@@ -20,6 +20,7 @@ pub mod schema;
 pub mod signature;
 pub mod source;
 pub mod text;
+mod tree_key;
 
 pub use argument::{Argument, Operand, Subgraph};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};

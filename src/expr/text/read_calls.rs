@@ -2,7 +2,7 @@
 use super::functions::{Function, lookup};
 use super::lexer::{Op, Token, clipped, unescaped};
 use super::read::{Assumption, Level, Operand, ReadError, Reader};
-use super::source::{Property, SourcePath, Step, key_text, literal};
+use super::source::{self, Property, SourcePath, Step};
 use super::srepr;
 use crate::expr::node::Sort;
 use crate::expr::{Expr, Func, Pool};
@@ -150,22 +150,20 @@ impl<'a> Reader<'a, '_> {
             Token::Float(_)
             | Token::Name("True" | "False" | "None" | "inf" | "nan")
             | Token::Op(Op::Open | Op::Less) => {
-                let step = literal(&self.text()[start..])
-                    .map(|text| (Step::Literal(key_text(text)), start + text.len()));
-                let Some((step, end)) = step else { return Err(self.expected("a key or an index")) };
-                self.lexer.jump(end);
+                let key = source::key(&self.text()[start..]);
+                let (step, length) = key.ok_or_else(|| self.expected("a key or an index"))?;
+                self.lexer.jump(start + length);
                 step
             }
             Token::Text(key) if !negative => Step::Key(unescaped(key).into_owned()),
             Token::Int(digits) => match digits.parse::<i64>() {
                 Ok(index) => Step::Index(if negative { -index } else { index }),
-                Err(_) => Step::Literal(format!("{}{digits}", if negative { "-" } else { "" })),
+                Err(_) => Step::Literal(self.text()[start..self.at + digits.len()].to_owned()),
             },
             _ => return Err(self.expected("a key or an index")),
         };
         self.advance()?;
-        self.require(Op::CloseIndex)?;
-        Ok(step)
+        self.require(Op::CloseIndex).map(|()| step)
     }
 
     /// A call of `name`, whose bracket comes next.

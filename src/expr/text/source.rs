@@ -37,8 +37,13 @@ pub struct SourcePath {
     pub property: Option<Property>,
 }
 
+/// The key that begins a text and ends at the bracket that closes its subscript, and its length.
+pub(super) fn key(text: &str) -> Option<(Step, usize)> {
+    literal(text).map(|text| (Step::Literal(key_text(text)), text.len()))
+}
+
 /// What stands before the bracket that closes a subscript.
-pub(super) fn literal(text: &str) -> Option<&str> {
+fn literal(text: &str) -> Option<&str> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, c) in text.char_indices() {
         match (c, quote) {
@@ -56,7 +61,7 @@ pub(super) fn literal(text: &str) -> Option<&str> {
 }
 
 /// A key as specs and programs write it: a member of an enumeration without its value.
-pub(super) fn key_text(text: &str) -> String {
+fn key_text(text: &str) -> String {
     let text = text.trim();
     let member = text.strip_prefix('<').and_then(|text| text.split_once(':'));
     member.map_or(text, |(name, _)| name).to_owned()
