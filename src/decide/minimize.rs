@@ -2,7 +2,7 @@
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::premises::narrow;
-use super::simplify::simplify_traced;
+use super::simplify::{Limits, simplify_within};
 use super::verdict::{Budget, Premise, Trace, Verdict};
 use super::work::{Allowance, Work};
 use crate::egraph::Reading;
@@ -288,7 +288,10 @@ impl<'a, 't> Minimizer<'a, 't> {
         let Some(budget) = self.budget(pool) else { return guards[i] };
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
         let simple = match defined(pool, &mut facts, guards[i], &budget) {
-            true => simplify_traced(pool, &mut facts, guards[i], &budget, self.trace),
+            true => {
+                let limits = Limits { budget: &budget, most: u64::from(budget.work) };
+                simplify_within(pool, &mut facts, guards[i], &limits, self.trace)
+            }
             false => guards[i],
         };
         self.allowance.spend(facts.work());

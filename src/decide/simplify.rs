@@ -8,7 +8,7 @@ use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
 use super::work::{Allowance, Work};
-use crate::egraph::{Graph, Limits, Reading, RuleSet};
+use crate::egraph::{self, Graph, Reading, RuleSet};
 use crate::expr::{Expr, Func, Pool, Sort, is_cancelled, print};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,8 @@ const MAX_PARTS: usize = 40;
 const MAX_WITHIN: usize = 4;
 /// The most questions that may stay open.
 const MAX_OPEN: u32 = 30;
+/// All questions together may take as much as so many whose work is exhausted.
+const QUESTIONS: u64 = 3;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
 
@@ -36,17 +38,37 @@ pub fn simplify_traced(
     budget: &Budget,
     trace: &mut Trace,
 ) -> Expr {
+    simplify_within(pool, facts, e, &Limits { budget, most: u64::from(budget.work) * QUESTIONS }, trace)
+}
+
+/// What simplifying may take.
+pub(super) struct Limits<'b> {
+    /// Of each question.
+    pub budget: &'b Budget,
+    /// Of all questions together, in units of [`Work::effort`].
+    pub most: u64,
+}
+
+/// [`simplify_traced`] within limits.
+pub(super) fn simplify_within(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    limits: &Limits<'_>,
+    trace: &mut Trace,
+) -> Expr {
+    let budget = limits.budget;
     facts.declare_free(pool, e);
     if facts.is_wide() {
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.
         let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
         let before = own.work();
-        let simple = simplify_traced(pool, &mut own, e, budget, trace);
+        let simple = simplify_within(pool, &mut own, e, limits, trace);
         facts.add_work(own.work().since(before));
         return simple;
     }
-    let allowance = Allowance::new(pool, u64::from(budget.work));
+    let allowance = Allowance::new(pool, limits.most);
     let before = facts.work();
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
@@ -115,7 +137,7 @@ impl Simplifier<'_> {
         let mut graph = Graph::new();
         facts.fill_graph(pool, &mut graph);
         graph.add(pool, e);
-        let limits = Limits { nodes: 400, iterations: 5, matches: 300 };
+        let limits = egraph::Limits { nodes: 400, iterations: 5, matches: 300 };
         let outcome = graph.saturate(pool, RuleSet::simplifying(), &limits, None);
         self.trace.note(Rung::EGraph, || {
             let rules = graph.fired_rules(RuleSet::simplifying()).join(", ");

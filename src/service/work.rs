@@ -329,7 +329,7 @@ mod tests {
     async fn work_is_cancelled_at_its_deadline() {
         let workers = workers();
         let (ended, wait) = mpsc::channel();
-        let job = Job { deadline: Some(Duration::from_millis(1)), ..long() };
+        let job = Job { deadline: Some(Duration::from_millis(200)), ..long() };
         let work = move || {
             while !is_cancelled() {
                 std::thread::yield_now();
