@@ -142,7 +142,7 @@ struct Minimizer<'a, 't> {
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take twice what one may.
+    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take three times what one may.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],
@@ -150,17 +150,20 @@ impl<'a, 't> Minimizer<'a, 't> {
         budget: &'a Budget,
         trace: &'t mut Trace,
     ) -> Minimizer<'a, 't> {
-        let most = u64::from(budget.work) * 2 * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
+        // Small budgets make each question cheap, and leave room for many.
+        let most = u64::from(budget.work.max(Budget::default().work))
+            * 3
+            * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
         Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
     }
 
-    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less, as do all once half of
-    /// the allowance is spent. None when no more are to be asked.
+    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less, as do all once three quarters of
+    /// the allowance are spent. None when no more are to be asked.
     fn budget(&self, pool: &Pool) -> Option<Budget> {
         let left = self.allowance.left(pool, Work::default());
         match self.open {
             _ if is_cancelled() || left == 0 => None,
-            0..MAX_OPEN if left >= self.most / 2 => Some(self.budget.clone()),
+            0..MAX_OPEN if left >= self.most / 4 => Some(self.budget.clone()),
             0..MAX_OPEN_IN_ALL => Some(self.budget.percent(SHARE)),
             _ => None,
         }
@@ -289,7 +292,7 @@ impl<'a, 't> Minimizer<'a, 't> {
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
         let simple = match defined(pool, &mut facts, guards[i], &budget) {
             true => {
-                let limits = Limits { budget: &budget, most: u64::from(budget.work) };
+                let limits = Limits { budget: &budget, most: self.allowance.left(pool, facts.work()) };
                 simplify_within(pool, &mut facts, guards[i], &limits, self.trace)
             }
             false => guards[i],
