@@ -1,4 +1,7 @@
 //! Programs that ExecuTorch made: `scripts/record_edge.py` writes them to `tests/data/edge`.
+#[cfg(feature = "cli")]
+mod command;
+
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::check::recorded_values;
@@ -161,17 +164,11 @@ fn lowering_agrees_with_executorch_on_operators_and_dtypes_or_names_what_is_left
 }
 
 #[cfg(feature = "cli")]
-mod command {
+mod on_the_command_line {
     use super::*;
 
     fn sizewise(arguments: &[&str]) -> (i32, String, String) {
-        let output = assert_cmd::Command::cargo_bin("sizewise")
-            .expect("the program")
-            .args(arguments)
-            .output()
-            .expect("a run");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        crate::command::with_input(arguments, "")
     }
 
     /// A folder with a program of the recorded ones in a file.

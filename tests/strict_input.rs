@@ -1,6 +1,7 @@
 //! Fields that nothing reads are mistakes: each is refused with the nearest name that is known, and the exit status says so.
 #![cfg(feature = "cli")]
-use assert_cmd::Command;
+mod command;
+
 use serde_json::{Value as Json, json};
 use sizewise::cli::answer_line;
 
@@ -13,14 +14,6 @@ fn message(command: &str, request: &Json) -> String {
     let answer = answer_line(command, request.to_string().as_bytes()).expect("an answer");
     let answer: Json = serde_json::from_str(&answer).expect("an answer in JSON");
     answer["error"]["message"].as_str().unwrap_or_default().to_string()
-}
-
-/// Exit status, standard output and standard error.
-fn sizewise(arguments: &[&str], input: &str) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("sizewise").expect("the program");
-    let output = command.args(arguments).write_stdin(input).output().expect("a run");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
@@ -77,7 +70,7 @@ fn a_line_that_is_an_error_shows_in_the_exit_status() {
         (&["eval", TWO_INPUTS], "{\"shapes\": {}}\n".to_string(), 0),
         (&["eval", TWO_INPUTS], "{\"shape\": {}}\n".to_string(), 3),
     ] {
-        let (found, out, error) = sizewise(arguments, &input);
+        let (found, out, error) = command::with_input(arguments, &input);
         assert_eq!(found, status, "{arguments:?} {input}: {out}{error}");
         assert_eq!(
             out.contains("\"error\":{"),
@@ -94,17 +87,17 @@ fn inputs_to_eval_go_by_their_names_and_those_left_out_are_told() {
         (json!({"shapes": {"xx": [2, 3]}}), &["no input `xx`", "nearest is `x`"]),
         (json!({"shapes": [2, 3]}), &["an object of `shapes`"]),
     ] {
-        let (status, out, _) = sizewise(&["eval", TWO_INPUTS], &format!("{request}\n"));
+        let (status, out, _) = command::with_input(&["eval", TWO_INPUTS], &format!("{request}\n"));
         assert_eq!(status, 3, "{out}");
         for part in parts {
             assert!(out.contains(part), "says {part}: {out}");
         }
     }
-    let (status, out, _) = sizewise(&["eval", TWO_INPUTS], "{\"shapes\": {}}\n");
+    let (status, out, _) = command::with_input(&["eval", TWO_INPUTS], "{\"shapes\": {}}\n");
     assert_eq!(status, 0, "{out}");
     let answer: Json = serde_json::from_str(&out).expect("JSON");
     assert_eq!(answer["as_traced"], json!(["x", "y"]));
-    let (_, code, _) = sizewise(&["guards", TWO_INPUTS], "");
+    let (_, code, _) = command::with_input(&["guards", TWO_INPUTS], "");
     assert!(code.contains("if \"x\" not in inputs:\n        return \"x is missing\""), "{code}");
 }
 
@@ -113,7 +106,7 @@ fn checked(spec: &Json) -> (i32, String) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), spec.to_string()).expect("a writable file");
     let path = file.path().to_string_lossy().into_owned();
-    let (status, out, error) = sizewise(&["check", KEYWORDS, "--spec", &path], "");
+    let (status, out, error) = command::with_input(&["check", KEYWORDS, "--spec", &path], "");
     (status, out + &error)
 }
 
@@ -159,7 +152,7 @@ fn a_name_of_no_input_is_refused_even_where_it_says_nothing() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "{\"xx\": null}").expect("a writable file");
     let path = file.path().to_string_lossy().into_owned();
-    let (status, out, _) = sizewise(&["check", TWO_INPUTS, "--spec", &path], "");
+    let (status, out, _) = command::with_input(&["check", TWO_INPUTS, "--spec", &path], "");
     assert!(status == 2 && out.contains("the nearest is `x`"), "{out}");
 }
 
@@ -176,7 +169,7 @@ fn keys_of_declared_operators_are_known_ones() {
         ),
     ] {
         std::fs::write(&path, text).expect("a writable folder");
-        let (status, _, error) = sizewise(&["infer", "--ops", &path.to_string_lossy()], "");
+        let (status, _, error) = command::with_input(&["infer", "--ops", &path.to_string_lossy()], "");
         assert!(status == 2 && error.contains(part), "{error}");
     }
 }
@@ -208,7 +201,7 @@ fn guards_that_contradict_each_other_are_one_that_never_holds() {
 fn a_dimension_has_one_name() {
     for key in ["00", "+0", " 0", "2"] {
         let spec = format!(r#"{{"x": {{"{key}": "AUTO"}}}}"#);
-        let (status, out, err) = sizewise(&["check", KEYWORDS, "--spec", "/dev/stdin"], &spec);
+        let (status, out, err) = command::with_input(&["check", KEYWORDS, "--spec", "/dev/stdin"], &spec);
         assert_ne!(status, 0, "{key}: {out}{err}");
         assert!(format!("{out}{err}").contains("there is no dimension"), "{key}: {out}{err}");
     }

@@ -1,4 +1,6 @@
 //! Every rule of every verifier with a program that keeps it and one that breaks it: `tests/verify/rules.json`.
+#[cfg(feature = "cli")]
+mod command;
 mod verify_programs;
 
 use sizewise::check::recorded_values;
@@ -193,13 +195,7 @@ fn the_documented_table_is_that_of_the_rules() {
 /// Exit status, standard output and standard error of a command.
 #[cfg(feature = "cli")]
 fn sizewise(arguments: &[&str]) -> (i32, String, String) {
-    let output = assert_cmd::Command::cargo_bin("sizewise")
-        .expect("the program")
-        .args(arguments)
-        .output()
-        .expect("a run");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    command::with_input(arguments, "")
 }
 
 #[cfg(feature = "cli")]

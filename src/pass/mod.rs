@@ -12,6 +12,7 @@ mod edge_promotion;
 mod fold;
 mod functionalize;
 mod lower;
+mod names;
 mod pattern;
 mod pipeline;
 mod purity;

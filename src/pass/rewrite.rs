@@ -1,8 +1,8 @@
 //! Making a graph anew: nodes are kept, left out or added, and what refers to them follows.
+use super::names::Names;
 use crate::ir::{
     Argument, Graph, GraphBuilder, GraphInput, Input, Meta, Node, Operand, Output, Program, Subgraph, ValueId,
 };
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// What a value of the old graph is in the new one.
@@ -19,7 +19,7 @@ pub(super) struct Rewriter<'g> {
     pub old: &'g Graph,
     builder: GraphBuilder,
     new: Vec<Option<New>>,
-    names: FxHashSet<Arc<str>>,
+    names: Names,
 }
 
 impl<'g> Rewriter<'g> {
@@ -34,8 +34,7 @@ impl<'g> Rewriter<'g> {
         place: usize,
         added: Vec<(Arc<str>, Meta)>,
     ) -> (Rewriter<'g>, Vec<ValueId>) {
-        let names = old.values().map(|(_, name, _)| name.clone());
-        let names = names.chain(old.nodes().iter().map(|node| node.name.clone())).collect();
+        let names = Names::of(old);
         let mut rewriter = Rewriter {
             old,
             builder: GraphBuilder::with_capacity(old.value_count() + added.len()),
@@ -81,13 +80,7 @@ impl<'g> Rewriter<'g> {
 
     /// A name that nothing has, like `base`.
     pub fn fresh(&mut self, base: &str) -> Arc<str> {
-        let mut name: Arc<str> = base.into();
-        let mut number = 1;
-        while !self.names.insert(name.clone()) {
-            name = format!("{base}_{number}").into();
-            number += 1;
-        }
-        name
+        self.names.fresh(base)
     }
 
     /// An argument in terms of the new graph.

@@ -1,5 +1,6 @@
 //! Building programs: calls are recorded as nodes, and their shapes are inferred as they are made.
 use super::derive::{float, size, tensor_meta, truth};
+use super::names::Names;
 use crate::expr::text::print;
 use crate::expr::{Expr, Value as Number};
 use crate::fake::{Cx, KernelError, Operators, Value, bind, python_function};
@@ -11,7 +12,6 @@ use crate::propagate::arguments;
 use crate::range::ValueRange;
 use crate::shape_env::{ShapeEnv, SymbolInfo};
 use indexmap::IndexMap;
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 mod finish;
@@ -129,7 +129,7 @@ pub struct Tracer<'o> {
     /// The value of each proxy, by number.
     values: Vec<Value>,
     inputs: Vec<Given>,
-    names: FxHashSet<Arc<str>>,
+    names: Names,
     ranges: IndexMap<Arc<str>, Bounds>,
     writes: bool,
     /// The program that is traced anew.
@@ -146,7 +146,7 @@ impl<'o> Tracer<'o> {
             builder: GraphBuilder::default(),
             values: Vec::new(),
             inputs: Vec::new(),
-            names: FxHashSet::default(),
+            names: Names::default(),
             ranges: IndexMap::new(),
             writes: false,
             over: None,
@@ -280,13 +280,7 @@ impl<'o> Tracer<'o> {
     }
 
     fn fresh(&mut self, base: &str) -> Arc<str> {
-        let mut name: Arc<str> = base.into();
-        let mut number = 1;
-        while !self.names.insert(name.clone()) {
-            name = format!("{base}_{number}").into();
-            number += 1;
-        }
-        name
+        self.names.fresh(base)
     }
 
     /// The shape of a proxy, as it is known now: `f32[s0, 3]`, or a number's expression.

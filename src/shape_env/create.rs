@@ -150,6 +150,7 @@ impl ShapeEnv {
         let Some(symbol) = self.pool.as_symbol(e) else { return };
         self.revise();
         self.unbacked.push(symbol);
+        self.made_at.insert(symbol, (self.facts.conditions().len(), self.left_out.len()));
         self.pending.add(symbol);
     }
 }

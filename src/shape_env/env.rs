@@ -43,7 +43,7 @@ pub struct ShapeEnv {
     /// Conditions that were asked for and that the facts answered, as they hold.
     pub(super) answered: Vec<Expr>,
     /// Assumptions beyond those that are reasoned with.
-    left_out: Vec<Expr>,
+    pub(super) left_out: Vec<Expr>,
     /// Symbols that sizes with equal hints share.
     pub(super) ducks: Vec<Symbol>,
     pub(super) names: Names,
@@ -69,6 +69,8 @@ pub struct ShapeEnv {
     pub(super) computed: Computed,
     hints: Hints,
     pub(super) unbacked: Vec<Symbol>,
+    /// How many conditions were assumed, and how many left out, when each of them was made: those on it came later.
+    pub(super) made_at: FxHashMap<Symbol, (usize, usize)>,
     /// Equations of sizes that data decides by which the program's records have replaced some, and which no assertion states so far.
     pub(super) equations: Vec<Expr>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
@@ -123,6 +125,7 @@ impl ShapeEnv {
             computed: Computed::default(),
             hints: Hints::default(),
             unbacked: Vec::new(),
+            made_at: FxHashMap::default(),
             equations: Vec::new(),
             hints_hold: true,
             keeps_asking: false,

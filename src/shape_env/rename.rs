@@ -40,13 +40,12 @@ impl ShapeEnv {
         Some(range)
     }
 
-    /// The conditions on a symbol that have been assumed since it was made. Those on it are among the last.
+    /// The conditions on a symbol that have been assumed since it was made.
     fn facts_since_made(&self, symbol: Symbol) -> Vec<Expr> {
-        let made_after = self.unbacked.iter().rev().take_while(|&&s| s != symbol).count();
-        let most = MAX_FACTS_EACH * (made_after + 1);
-        let conditions = self.facts.conditions();
-        let recent = &conditions[conditions.len().saturating_sub(most)..];
-        recent.iter().copied().filter(|&c| self.pool.free_symbols(&[c]).contains(&symbol)).collect()
+        let (assumed, left_out) = self.made_at.get(&symbol).copied().unwrap_or_default();
+        let assumed = self.facts.conditions().iter().skip(assumed);
+        let since = assumed.chain(self.left_out.iter().skip(left_out));
+        since.copied().filter(|&c| self.pool.free_symbols(&[c]).contains(&symbol)).collect()
     }
 
     /// Identifies a symbol made just now with what the program records in its place, over symbols that it had before.
@@ -86,5 +85,31 @@ impl ShapeEnv {
     }
 }
 
-/// Operators assume no more conditions than this of one number that they make.
-const MAX_FACTS_EACH: usize = 8;
+#[cfg(test)]
+mod tests {
+    use crate::expr::print;
+    use crate::range::ValueRange;
+    use crate::shape_env::{ShapeEnv, SymbolInfo};
+
+    #[test]
+    fn what_was_assumed_of_a_symbol_is_said_of_its_name_however_much_was_assumed_since() {
+        let mut env = ShapeEnv::new();
+        let most = env.declare("s0", ValueRange::at_least(0.into()), SymbolInfo::default());
+        let made = env.fresh_unbacked(ValueRange::at_least(0.into()));
+        let bounded = env.pool.le(made, most);
+        env.assume(bounded);
+        for i in 0..100 {
+            let other = env.declare(&format!("t{i}"), ValueRange::all(), SymbolInfo::default());
+            let unlike = env.pool.ne(other, most);
+            env.assume(unlike);
+        }
+        let name = env.declare("u9", ValueRange::all(), SymbolInfo::default());
+        env.carry_facts(made, name);
+        let known = env.known_facts().conditions().iter().map(|&c| print::expression(&env.pool, c));
+        assert!(
+            known.into_iter().any(|text| text == "s0 >= u9"),
+            "{:?}",
+            env.known_facts().conditions().len()
+        );
+    }
+}

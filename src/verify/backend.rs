@@ -2,9 +2,9 @@
 
 use super::arguments::describe;
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
-use super::lowered_module::{self, LoweredModule};
+use super::lowered_module::{self, LoweredModule, Operand};
 use super::rule::Rule;
-use crate::ir::{Argument, Node, Output};
+use crate::ir::{Argument, Node, Output, ValueId};
 
 /// The higher-order operator that calls a delegate.
 const DELEGATE: &str = "executorch_call_delegate";
@@ -63,17 +63,7 @@ fn operands(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, modul
         // Some are numbers.
         return;
     }
-    for (value, wanted) in operands.iter().zip(&module.takes) {
-        let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
-        if let Some(differs) = differs {
-            let message = format!(
-                "`{}` of the lowered module {differs}, as `{}`",
-                wanted.name,
-                graph.graph.name(*value)
-            );
-            checks.report(Rule::DelegateArguments, graph, node, message);
-        }
-    }
+    fit(checks, Rule::DelegateArguments, graph, node, operands.iter().zip(&module.takes));
 }
 
 /// How many operands an argument is.
@@ -102,15 +92,21 @@ fn results(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, module
         }
         return;
     }
-    for (value, wanted) in values.iter().zip(&module.gives) {
-        let differs = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta));
-        if let Some(differs) = differs {
-            let message = format!(
-                "`{}` of the lowered module {differs}, as `{}`",
-                wanted.name,
-                graph.graph.name(*value)
-            );
-            checks.report(Rule::DelegateOutputs, graph, node, message);
+    fit(checks, Rule::DelegateOutputs, graph, node, values.iter().zip(&module.gives));
+}
+
+/// Checks that values are recorded as the tensors of the lowered module that they are.
+fn fit<'m>(
+    checks: &mut Checks<'_>,
+    rule: Rule,
+    graph: &ScopedGraph<'_>,
+    node: &Node,
+    pairs: impl Iterator<Item = (&'m ValueId, &'m Operand)>,
+) {
+    for (value, wanted) in pairs {
+        if let Some(differs) = graph.graph.meta(*value).tensor().and_then(|meta| wanted.differs(meta)) {
+            let (own, name) = (&wanted.name, graph.graph.name(*value));
+            checks.report(rule, graph, node, format!("`{own}` of the lowered module {differs}, as `{name}`"));
         }
     }
 }

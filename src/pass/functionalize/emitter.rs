@@ -7,10 +7,10 @@ use crate::ir::{
     ValueId,
 };
 use crate::pass::derive::{float, size, tensor_meta, truth};
+use crate::pass::names::Names;
 use crate::pass::pipeline::PassError;
 use crate::propagate::{arguments, recorded};
 use crate::shape_env::{Records, ShapeEnv};
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// The most nodes that are made of one program: each write through views makes the views anew.
@@ -50,7 +50,7 @@ pub struct Emitter<'s, 'p> {
     pub shapes: &'s mut Shapes<'p>,
     builder: GraphBuilder,
     values: Vec<Value>,
-    names: FxHashSet<Arc<str>>,
+    names: Names,
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> PassError {
@@ -60,8 +60,7 @@ fn malformed(error: &dyn std::fmt::Display) -> PassError {
 impl<'s, 'p> Emitter<'s, 'p> {
     /// An empty graph, in which the names of `old` are kept for what is kept of it.
     pub fn new(shapes: &'s mut Shapes<'p>, old: &Graph) -> Emitter<'s, 'p> {
-        let names = old.values().map(|(_, name, _)| name.clone());
-        let names = names.chain(old.nodes().iter().map(|node| node.name.clone())).collect();
+        let names = Names::of(old);
         Emitter { shapes, builder: GraphBuilder::with_capacity(old.value_count()), values: Vec::new(), names }
     }
 
@@ -91,13 +90,7 @@ impl<'s, 'p> Emitter<'s, 'p> {
 
     /// A name that nothing has, like `base`.
     pub fn fresh(&mut self, base: &str) -> Arc<str> {
-        let mut name: Arc<str> = base.into();
-        let mut number = 1;
-        while !self.names.insert(name.clone()) {
-            name = format!("{base}_{number}").into();
-            number += 1;
-        }
-        name
+        self.names.fresh(base)
     }
 
     /// What is recorded of a value.

@@ -127,7 +127,7 @@ impl<'o> Tracer<'o> {
         given: &[Value],
         trace: &mut Inner<'_, 'o>,
     ) -> Result<(Subgraph, Vec<Value>), TraceError> {
-        let number = self.names.iter().filter(|known| known.starts_with(name)).count();
+        let number = self.names.beginning_with(name);
         let name = self.fresh(&format!("{name}_{number}"));
         let builder = std::mem::take(&mut self.builder);
         let values = std::mem::take(&mut self.values);

@@ -2,6 +2,7 @@
 use super::{Given, Kind, Proxy, TraceError, Traced, Tracer};
 use crate::fake::{Operators, Value};
 use crate::ir::{Argument, GraphBuilder, GraphInput, Input, Meta, Node, Output, Program, ValueId};
+use crate::pass::names::Names;
 use crate::pass::rewrite::{New, argument_with, with_graph};
 use crate::propagate::recorded;
 use crate::spec::Contract;
@@ -126,8 +127,7 @@ impl<'o> Tracer<'o> {
         tracer.env = env;
         tracer.exprs = program.exprs.clone();
         tracer.builder = GraphBuilder::with_capacity(program.graph.value_count());
-        let names = program.graph.values().map(|(_, name, _)| name.clone());
-        tracer.names = names.chain(program.graph.nodes().iter().map(|node| node.name.clone())).collect();
+        tracer.names = Names::of(&program.graph);
         let mut now = vec![None; program.graph.value_count()];
         for (input, spec) in program.graph.inputs().iter().zip(&program.signature.inputs) {
             match input {
