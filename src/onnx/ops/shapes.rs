@@ -49,33 +49,14 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             one(call.permute(&x, &order?))
         }
         "movedim" | "moveaxis" => movedim(call, &x),
-        "transpose" | "swapaxes" | "swapdims" => {
-            let of = |call: &Call<'_, '_, '_>, names: [&str; 2]| {
-                call.int(names[0], i64::MIN).filter(|dim| *dim != i64::MIN).or_else(|| call.int(names[1], 0))
-            };
-            let (a, b) = (of(call, ["dim0", "axis0"])?, of(call, ["dim1", "axis1"])?);
-            let mut order: Vec<usize> = (0..x.rank).collect();
-            if x.rank > 0 {
-                order.swap(axis(a, x.rank)?, axis(b, x.rank)?);
-            }
-            one(call.permute(&x, &order))
-        }
+        "transpose" | "swapaxes" | "swapdims" => transpose(call, &x),
         "t" | "numpy_T" | "mT" | "adjoint" => {
             let mut order: Vec<usize> = (0..x.rank).collect();
             let first = if op == "numpy_T" { 0 } else { x.rank.saturating_sub(2) };
             order[first..].reverse();
             one(call.permute(&x, &order))
         }
-        "expand" => {
-            let elements = call.elements("size")?;
-            let kept = |item: Operand<i64>| match item {
-                Operand::Literal(-1) => Operand::Literal(1),
-                other => other,
-            };
-            let elements: Vec<_> = elements.into_iter().map(kept).collect();
-            let sizes = call.vector(&elements)?;
-            one(call.put("Expand", &[&x, &sizes], Vec::new(), (x.dtype, elements.len())))
-        }
+        "expand" => expand(call, &x),
         "expand_as" => {
             let other = call.tensor("other")?;
             let sizes = call.shape(&other);
@@ -91,6 +72,29 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
         }
         _ => None,
     }
+}
+
+fn transpose(call: &mut Call<'_, '_, '_>, x: &Val) -> Made {
+    let of = |call: &Call<'_, '_, '_>, names: [&str; 2]| {
+        call.int(names[0], i64::MIN).filter(|dim| *dim != i64::MIN).or_else(|| call.int(names[1], 0))
+    };
+    let (a, b) = (of(call, ["dim0", "axis0"])?, of(call, ["dim1", "axis1"])?);
+    let mut order: Vec<usize> = (0..x.rank).collect();
+    if x.rank > 0 {
+        order.swap(axis(a, x.rank)?, axis(b, x.rank)?);
+    }
+    one(call.permute(x, &order))
+}
+
+/// `Expand` keeps a dimension where it is given 1: what `expand` says with -1.
+fn expand(call: &mut Call<'_, '_, '_>, x: &Val) -> Made {
+    let kept = |item: Operand<i64>| match item {
+        Operand::Literal(-1) => Operand::Literal(1),
+        other => other,
+    };
+    let elements: Vec<_> = call.elements("size")?.into_iter().map(kept).collect();
+    let sizes = call.vector(&elements)?;
+    one(call.put("Expand", &[x, &sizes], Vec::new(), (x.dtype, elements.len())))
 }
 
 fn flatten(call: &mut Call<'_, '_, '_>, x: &Val) -> Made {
