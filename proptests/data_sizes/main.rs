@@ -153,6 +153,8 @@ impl Comparison {
 struct Question {
     ranges: Vec<(i64, i64)>,
     conditions: Vec<Comparison>,
+    /// Which numbers of the data count elements of as many as the size at the same place; the others may be any.
+    counts: [bool; 2],
 }
 
 fn condition_of(pool: &mut Pool, text: &str) -> Expr {
@@ -160,11 +162,16 @@ fn condition_of(pool: &mut Pool, text: &str) -> Expr {
     pool.truth(read.expr)
 }
 
-fn questions() -> impl Strategy<Value = Question> {
+fn questions(counts: bool) -> impl Strategy<Value = Question> {
     let range = (0..7i64, 0..5i64).prop_map(|(low, length)| (low, low + length));
     let ranges = prop::collection::vec(range, SIZES.len());
-    (ranges, prop::collection::vec(comparison(), 1..5))
-        .prop_map(|(ranges, conditions)| Question { ranges, conditions })
+    (ranges, prop::collection::vec(comparison(), 1..5), [any::<bool>(), any::<bool>()]).prop_map(
+        move |(ranges, conditions, counted)| Question {
+            ranges,
+            conditions,
+            counts: counted.map(|counted| counts && counted),
+        },
+    )
 }
 
 impl Question {
@@ -191,7 +198,10 @@ impl Question {
         count(1);
         // 0, -1, 1, -2, 2 and so on.
         let near = || (0..=2 * WINDOW).map(|v| if v % 2 == 0 { v / 2 } else { -(v + 1) / 2 });
-        near().any(|u0| near().any(|u1| self.holds(&[s0, s1, u0, u1])))
+        let may_be = |at: usize, u: i64, size: i64| !self.counts[at] || (0..=size).contains(&u);
+        near()
+            .filter(|&u0| may_be(0, u0, s0))
+            .any(|u0| near().filter(|&u1| may_be(1, u1, s1)).any(|u1| self.holds(&[s0, s1, u0, u1])))
     }
 }
 
@@ -199,7 +209,7 @@ proptest! {
     #![proptest_config(config(400))]
 
     #[test]
-    fn a_choice_is_there_where_enumeration_finds_one(question in questions()) {
+    fn a_choice_is_there_where_enumeration_finds_one(question in questions(false)) {
         let (mut pool, mut facts) = (Pool::new(), Facts::new());
         for (name, &(low, high)) in SIZES.iter().zip(&question.ranges) {
             let e = pool.symbol(name);
@@ -253,7 +263,8 @@ fn scales(term: &Term) -> bool {
     }
 }
 
-/// A program that takes `x: f32[s0, s1]` and two numbers that data decides, asserts the comparisons, and records the ranges that they leave
+/// A program that takes `x: f32[s0, s1]` and two numbers that data decides (what a tensor holds, or how many of its elements are not
+/// zero), asserts the comparisons, and records the ranges that they leave
 /// the numbers; none where one of them is false for all data.
 fn program(operators: &Operators, question: &Question) -> Option<Program> {
     let mut tracer = Tracer::new(operators);
@@ -266,9 +277,19 @@ fn program(operators: &Operators, question: &Question) -> Option<Program> {
         let given = [("self", x.into()), ("dim", Argument::Int(dim))];
         names.push(tracer.call("aten.sym_size.int", given).expect("a size")[0]);
     }
-    for name in DATA {
-        let data = tracer.tensor(&format!("{name}_data"), Dtype::Int64, &[]).expect("an input");
-        names.push(tracer.call("aten.item.default", [("self", data.into())]).expect("a number")[0]);
+    for (at, name) in DATA.iter().enumerate() {
+        let sizes = if question.counts[at] { &SIZES[at..=at] } else { &[] };
+        let data = tracer.tensor(&format!("{name}_data"), Dtype::Int64, sizes).expect("an input");
+        let made = match question.counts[at] {
+            true => {
+                let found =
+                    tracer.call("aten.nonzero.default", [("self", data.into())]).expect("positions")[0];
+                let given = [("self", found.into()), ("dim", Argument::Int(0))];
+                tracer.call("aten.sym_size.int", given).expect("a size")
+            }
+            false => tracer.call("aten.item.default", [("self", data.into())]).expect("a number"),
+        };
+        names.push(made[0]);
     }
     for Comparison(op, a, b) in &question.conditions {
         let given = [("a", a.call(&mut tracer, &names)), ("b", b.call(&mut tracer, &names))];
@@ -287,7 +308,7 @@ proptest! {
     #![proptest_config(config(150))]
 
     #[test]
-    fn a_program_is_ok_only_where_some_data_passes(question in questions()) {
+    fn a_program_is_ok_only_where_some_data_passes(question in questions(true)) {
         let operators = Operators::new();
         let Some(program) = program(&operators, &question) else { return Ok(()) };
         let json = write_json(&program).expect("JSON");
@@ -301,7 +322,11 @@ proptest! {
                 "ok, and no data passes at {sizes:?}: {question:?}"
             );
             let shape = Shape::Tensor(sizes.map(Int::from).to_vec());
-            let shapes: Shapes = [("x".into(), shape)].into_iter().collect();
+            let counted = (0..2).filter(|&at| question.counts[at]);
+            let data = counted.map(|at| {
+                (format!("{}_data", DATA[at]).as_str().into(), Shape::Tensor(vec![Int::from(sizes[at])]))
+            });
+            let shapes: Shapes = [("x".into(), shape)].into_iter().chain(data).collect();
             let accepted = evaluator.evaluate(&shapes);
             prop_assert!(
                 !passes || accepted.is_ok(),
@@ -332,7 +357,7 @@ proptest! {
 
     /// Nothing that is asserted is lost, also where the program records it as the range of a number.
     #[test]
-    fn what_is_listed_is_what_is_asserted(question in questions()) {
+    fn what_is_listed_is_what_is_asserted(question in questions(false)) {
         let operators = Operators::new();
         let Some(program) = program(&operators, &question) else { return Ok(()) };
         let json = write_json(&program).expect("JSON");
