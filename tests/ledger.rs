@@ -63,6 +63,34 @@ fn a_recorded_range_that_nothing_states_or_implies_is_a_dropped_assertion() {
 }
 
 #[test]
+fn a_recorded_bound_that_every_size_satisfies_is_none() {
+    let path = "tests/data/programs/dd_view_u0_5.pt2";
+    let recorded = r#""u0":{"min_val":0,"max_val":null}"#;
+    for (min, max) in
+        [("0", "18446744073709551602"), ("0", "9223372036854775808"), ("-18446744073709551602", "null")]
+    {
+        let bounds = format!(r#""u0":{{"min_val":{min},"max_val":{max}}}"#);
+        let report = checked(path, &[(recorded, &bounds)]);
+        assert!(report.ledger.iter().all(|entry| entry.kept_by != Keeper::Nothing), "{bounds}");
+    }
+    for (min, max, key) in
+        [("18446744073709551602", "null", "min_val"), ("null", "-18446744073709551602", "max_val")]
+    {
+        let program =
+            read(&std::fs::read(path).expect("the program"), &ReadOptions::default()).expect("a program");
+        let json = write_json(&program).expect("JSON").replace(char::is_whitespace, "");
+        let bounds = format!(r#""u0":{{"min_val":{min},"max_val":{max}}}"#);
+        let Err(error) = Checker::read("edited", json.replace(recorded, &bounds).as_bytes()) else {
+            panic!("{bounds} is read")
+        };
+        let said = format!(
+            "range_constraints.u0.{key}: the bound is beyond all signed 64-bit integers: no size is in this range"
+        );
+        assert!(error.to_string().contains(&said), "{error}");
+    }
+}
+
+#[test]
 fn a_symbol_that_no_size_determines_is_named() {
     let single = r#""sizes":[{"as_expr":{"expr_str":"Symbol('s77',positive=True,integer=True)","hint":{"as_int":8}}},{"as_int":3}]"#;
     let product = single.replace("\"Symbol('s77',positive=True,integer=True)\"", "\"s77*s78\"");

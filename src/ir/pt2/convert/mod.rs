@@ -11,7 +11,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::json::{self, Int};
+use super::json::{self, Int, Limit};
 use crate::ir::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::ir::graph::Graph;
 use crate::ir::meta::ExprTable;
@@ -92,12 +92,12 @@ fn assemble(
     let fields = module.treespec_namedtuple_fields.0.iter();
     let fields = fields.map(|(name, tuple)| ((&**name).into(), texts(&tuple.field_names)));
     let module_calls = module_calls(&module.module_call_graph, &fields.collect())?;
-    let ranges = document.range_constraints.0.iter().map(|(name, range)| {
-        let bounds =
-            Bounds { min: range.min_val.map(|Int(min)| min), max: range.max_val.map(|Int(max)| max) };
-        (name, bounds)
-    });
+    let ranges = document.range_constraints.0.iter().map(|(name, range)| (name, *range));
     let range_constraints = unique(ranges, "range_constraints")?;
+    let range_constraints = range_constraints
+        .into_iter()
+        .map(|(name, range)| bounds(&name, range).map(|bounds| (name, bounds)))
+        .collect::<ReadResult<_>>()?;
     let warnings = warnings(&range_constraints);
     let mut program = Program {
         graph,
@@ -176,6 +176,26 @@ fn unique<'a, V>(
         }
     }
     Ok(table)
+}
+
+/// The bounds that a range gives to sizes, which have 64 bits: a bound that all of them satisfy is none.
+fn bounds(name: &str, range: json::RangeConstraint) -> ReadResult<Bounds> {
+    let beyond = |key: &str| {
+        let message = "the bound is beyond all signed 64-bit integers: no size is in this range";
+        Err(ReadError::new(ReadErrorKind::Schema, message)
+            .under(|| format!("range_constraints.{name}.{key}")))
+    };
+    let min = match range.min_val {
+        Some(Limit::Above) => return beyond("min_val"),
+        Some(Limit::At(min)) => Some(min),
+        Some(Limit::Below) | None => None,
+    };
+    let max = match range.max_val {
+        Some(Limit::Below) => return beyond("max_val"),
+        Some(Limit::At(max)) => Some(max),
+        Some(Limit::Above) | None => None,
+    };
+    Ok(Bounds { min, max })
 }
 
 fn module_calls(

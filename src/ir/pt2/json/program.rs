@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{Argument, ConstantValue, CustomObjArgument, Graph, Int, Ordered, TensorArgument, Text, union};
+use super::{
+    Argument, ConstantValue, CustomObjArgument, Graph, Int, Limit, Ordered, TensorArgument, Text, union,
+};
 
 /// A whole exported program.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,9 +47,9 @@ pub(in crate::ir::pt2) struct SchemaVersion {
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(in crate::ir::pt2) struct RangeConstraint {
     #[serde(deserialize_with = "Option::deserialize")]
-    pub min_val: Option<Int>,
+    pub min_val: Option<Limit>,
     #[serde(deserialize_with = "Option::deserialize")]
-    pub max_val: Option<Int>,
+    pub max_val: Option<Limit>,
 }
 
 /// A graph with its signature.

@@ -135,6 +135,43 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// A bound of a range, which may lie beyond the integers of 64 bits: sizes are such integers, and ranges are computed from theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ir::pt2) enum Limit {
+    /// Below all integers of 64 bits.
+    Below,
+    At(i64),
+    /// Above all integers of 64 bits.
+    Above,
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LimitVisitor;
+        impl Visitor<'_> for LimitVisitor {
+            type Value = Limit;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Limit, E> {
+                Ok(Limit::At(value))
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Limit, E> {
+                Ok(i64::try_from(value).map_or(Limit::Above, Limit::At))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Limit, E> {
+                // Integers of more than 64 bits are given as doubles.
+                match value {
+                    ..=-9.3e18 => Ok(Limit::Below),
+                    1.8e19.. => Ok(Limit::Above),
+                    _ => Err(E::invalid_type(serde::de::Unexpected::Float(value), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_i64(LimitVisitor)
+    }
+}
+
 /// A double: a number, or a string such as "Infinity", "-Infinity" or "NaN" that Python's `float()` reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::ir::pt2) struct Double(pub f64);
