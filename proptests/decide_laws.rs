@@ -1,6 +1,5 @@
 //! Laws of `decide`, checked on random queries against enumeration with the exact evaluator.
-#[path = "campaign/mod.rs"]
-mod campaign;
+use crate::campaign;
 
 use campaign::{config, count};
 use proptest::prelude::*;

@@ -2,12 +2,10 @@
 //!
 //! A checker may refuse what it cannot compute: where a part of a condition has no value, and in languages without big integers where a
 //! part is large. Otherwise it has to say what the evaluator says.
-#[path = "campaign/mod.rs"]
-mod campaign;
+use crate::campaign;
 // A part of the generators is used here.
 #[allow(dead_code)]
-#[path = "expressions/tree.rs"]
-mod tree;
+use crate::expressions::tree;
 
 use campaign::{cases, config, count};
 use num_bigint::BigInt;

@@ -1,6 +1,5 @@
 //! Laws of queries: what a verdict must not depend on, and how verdicts go together.
-#[path = "campaign/mod.rs"]
-mod campaign;
+use crate::campaign;
 
 use campaign::{Tally, config};
 use proptest::prelude::*;

@@ -1,6 +1,5 @@
 //! Laws of `range`, checked on random expressions with the exact evaluator as the oracle.
-#[path = "campaign/mod.rs"]
-mod campaign;
+use crate::campaign;
 
 use campaign::{config, count};
 use proptest::prelude::*;

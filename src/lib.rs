@@ -1,30 +1,31 @@
 //! sizewise: symbolic shape reasoning for exported PyTorch programs.
-#![warn(missing_docs)]
-// Unit tests share files with the tests in `tests/`, which know this crate by its name.
-#[cfg(test)]
-extern crate self as sizewise;
+//!
+//! The crates of the workspace under one name. Dependencies go downwards only:
+//!
+//! | crate | what it has |
+//! | --- | --- |
+//! | [`expr`], [`range`], [`escape`] | expressions over sizes, value ranges, text made safe for a place |
+//! | [`decide`], [`egraph`] | whether facts imply a goal |
+//! | [`shape_env`] | symbols, guards and runtime assertions of a program |
+//! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
+//! | [`fake`] | fake kernels |
+//! | [`spec`], [`propagate`], [`check`], [`report`], [`query`] | the main job |
+//! | [`verify`], [`pass`] | verifiers of dialects, passes |
+//! | [`onnx`] | ONNX models of programs |
+//! | `service` | the HTTP service |
+pub use sizewise_check::{check, propagate, query, records, report, spec};
+pub use sizewise_env as shape_env;
+pub use sizewise_expr as expr;
+pub use sizewise_expr::{STACK_BYTES, escape, range};
+pub use sizewise_ir as ir;
+pub use sizewise_ir::keys;
+pub use sizewise_kernels as fake;
+pub use sizewise_onnx as onnx;
+#[cfg(feature = "service")]
+pub use sizewise_service as service;
+pub use sizewise_solve as decide;
+pub use sizewise_solve::egraph;
+pub use sizewise_tools::{pass, recorded_values, verify};
 
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod decide;
-pub mod egraph;
-pub mod escape;
-pub mod expr;
-pub mod fake;
-pub mod ir;
-pub mod keys;
-pub mod onnx;
-pub mod pass;
-pub mod propagate;
-pub mod query;
-pub mod range;
-pub mod report;
-#[cfg(feature = "service")]
-pub mod service;
-pub mod shape_env;
-pub mod spec;
-pub mod verify;
-
-/// The stack, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only what is used of it takes memory.
-pub const STACK_BYTES: usize = 256 << 20;

@@ -1,5 +1,5 @@
 //! Calls in autocast regions, as torch makes them: `tests/data/autocast.txt`, written by `scripts/record_autocast.py`.
-mod text_programs;
+use crate::text_programs;
 
 use sizewise::propagate::{Mismatch, Mode};
 

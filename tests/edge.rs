@@ -1,15 +1,13 @@
 //! Programs that ExecuTorch made: `scripts/record_edge.py` writes them to `tests/data/edge`.
 #[cfg(feature = "cli")]
-mod command;
-
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
-use sizewise::check::recorded_values;
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::{Schema, SchemaTable};
 use sizewise::ir::{Node, Program};
 use sizewise::pass::{PassError, lower_to_edge};
+use sizewise::recorded_values;
 use sizewise::verify::{KnownOperators, Level, Options, Profile, Violation, verify_outline, verify_program};
 use std::io::{Read, Write};
 

@@ -2,8 +2,7 @@
 //!
 //! A line is `operator(arguments) -> results`, in the notation that `notation.rs` describes; lines that begin with `#` say what the
 //! lines below them show.
-#[path = "kernels/notation.rs"]
-mod notation;
+pub(crate) mod notation;
 
 use sizewise::expr::text::print;
 use sizewise::fake::{Cx, KernelError, Registry, bind};

@@ -1,7 +1,6 @@
 //! Operators of well-known libraries, which come declared: what the libraries' own kernels did with a call, as
 //! `scripts/library_operators` recorded it in `tests/library_operators`, in the notation of the tables of kernels.
-#[path = "kernels/notation.rs"]
-mod notation;
+use crate::kernels::notation;
 
 use sizewise::fake::{Cx, KernelError, Operators, bind, libraries};
 use sizewise::shape_env::ShapeEnv;

@@ -3,7 +3,6 @@ use sizewise::egraph::{Rule, RuleSet};
 use sizewise::expr::{Int, Sort, Value};
 
 #[cfg(feature = "smt")]
-#[path = "rules/smt.rs"]
 mod smt;
 
 /// A rule counts as tested when at least this many assignments satisfy its conditions with a defined left side; all of them, where

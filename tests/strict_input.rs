@@ -1,6 +1,6 @@
 //! Fields that nothing reads are mistakes: each is refused with the nearest name that is known, and the exit status says so.
 #![cfg(feature = "cli")]
-mod command;
+use crate::command;
 
 use serde_json::{Value as Json, json};
 use sizewise::cli::answer_line;

@@ -1,6 +1,6 @@
 //! Results that differ from the record where that says nothing against the program: nothing uses them, or what an unsupported operator
 //! hides may explain the difference.
-mod text_programs;
+use crate::text_programs;
 
 use sizewise::check::Checker;
 use sizewise::decide::Budget;

@@ -1,13 +1,13 @@
 //! Every rule of every verifier with a program that keeps it and one that breaks it: `tests/verify/rules.json`.
 #[cfg(feature = "cli")]
-mod command;
-mod verify_programs;
+use crate::command;
+use crate::verify_programs;
 
-use sizewise::check::recorded_values;
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::Schema;
 use sizewise::ir::text;
+use sizewise::recorded_values;
 use sizewise::verify::{
     KnownOperators, Level, Options, Profile, Rule, Violation, markdown, verify_outline, verify_program,
 };
@@ -189,7 +189,10 @@ fn the_documented_table_is_that_of_the_rules() {
         std::fs::write(&path, &table).expect("a writable folder");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, table, "docs/verifier.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test verify");
+    assert_eq!(
+        written, table,
+        "docs/verifier.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test tests verify"
+    );
 }
 
 /// Exit status, standard output and standard error of a command.

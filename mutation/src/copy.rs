@@ -67,7 +67,17 @@ fn files(root: &Path, to: &Path) -> Result<(), String> {
 }
 
 fn is_source(name: &str) -> bool {
-    name == "Cargo.toml" || (name.starts_with("src/") && name.ends_with(".rs"))
+    name == "Cargo.toml" || ((name.starts_with("src/") || name.starts_with("crates/")) && name.ends_with(".rs"))
+}
+
+/// The crates that are mutated find the switch as `crate::mutation`.
+fn with_switch(name: &str, text: String) -> String {
+    let switch = match name {
+        "crates/expr/src/lib.rs" => "#[allow(missing_docs)]\npub mod mutation;",
+        "crates/solve/src/lib.rs" => "pub use sizewise_expr::mutation;",
+        _ => return text,
+    };
+    format!("#![allow(warnings)]\n{text}\n{switch}\n")
 }
 
 impl Copy {
@@ -88,7 +98,7 @@ impl Copy {
             mutants.len().max(1),
             include_str!("switch.rs").replace("//!", "//")
         );
-        put(&copy.root.join("src/mutation.rs"), switch.as_bytes())?;
+        put(&copy.root.join("crates/expr/src/mutation.rs"), switch.as_bytes())?;
         let mut by_file: HashMap<&str, Vec<(Number, &Mutant)>> = HashMap::new();
         for (n, m) in mutants.iter().enumerate() {
             by_file.entry(&m.file).or_default().push((n as Number, m));
@@ -107,7 +117,7 @@ impl Copy {
         }
         for round in 0..ROUNDS {
             let mut parts: HashMap<String, Vec<Part>> = HashMap::new();
-            let mut folders = vec![root.join("src")];
+            let mut folders = vec![root.join("src"), root.join("crates")];
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten() {
                     let path = entry.path();
@@ -127,13 +137,9 @@ impl Copy {
                             parts.insert(name.clone(), written.parts);
                             written.text
                         }
-                        None if name == "src/lib.rs" => {
-                            format!(
-                                "#![allow(warnings)]\n{source}\n#[allow(missing_docs)]\npub mod mutation;\n"
-                            )
-                        }
                         None => source,
                     };
+                    let text = with_switch(&name, text);
                     put(&copy.root.join(&name), text.as_bytes())?;
                 }
             }

@@ -1,6 +1,6 @@
 //! `sizewise serve`: the engine as an HTTP service.
 use super::files;
-use crate::service::{self, CacheAt, Config, Limits, StartError};
+use crate::service::{self, Config, Limits, StartError};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,9 +18,6 @@ pub struct ServeOptions {
     /// A file with the SHA-256 hash of a bearer token on each line; read again at SIGHUP.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
-    /// Where verdicts are kept beside memory: a file, or redis://HOST:PORT to share them.
-    #[arg(long, value_name = "FILE|redis://…")]
-    pub cache: Option<String>,
     /// Threads that answer, and as many again for what takes long; by default one for each core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub workers: Option<u16>,
@@ -109,7 +106,7 @@ pub fn run(options: &ServeOptions) -> ExitCode {
             files::complain(&error.to_string());
             ExitCode::from(match error {
                 StartError::Usage(_) => 2,
-                StartError::Cache(_) | StartError::System(_) => 3,
+                StartError::System(_) => 3,
             })
         }
     }
@@ -121,7 +118,6 @@ fn config(options: &ServeOptions) -> Config {
         listen: options.listen.clone(),
         hosts: options.allow_host.clone(),
         tokens: options.tokens.clone(),
-        cache: options.cache.as_deref().map_or(CacheAt::Memory, CacheAt::parse),
         workers: options.workers.map_or(usual.workers, usize::from),
         drain: Duration::from_secs(options.drain),
         log: options.log.clone(),

@@ -2,11 +2,11 @@
 use super::args::{Colour, Format, ProgramFile};
 use super::files;
 use super::programs::Loaded;
-use crate::check::recorded_values;
 use crate::escape::{coloured_lines, json_text, lines, visible};
 use crate::fake::Operators;
 use crate::ir::schema::{OperatorName, Schema};
 use crate::ir::{Dialect, ReadErrorKind};
+use crate::recorded_values;
 use crate::verify::{
     EdgeDtypes, KnownOperators, Level, Options, Profile, Rule, Violation, verify_outline, verify_program,
 };

@@ -1,5 +1,5 @@
 //! What goals are simplified to under their facts.
-use crate::tally::Tally;
+use crate::recorded::tally::Tally;
 use serde_json::Value;
 use sizewise::decide::{self, Budget};
 use sizewise::egraph::Reading;

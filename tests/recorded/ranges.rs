@@ -1,6 +1,6 @@
 //! What ranges and residues are derived from the facts of recorded queries, for every part of their goals.
 //! `!` stands where the facts contradict each other.
-use crate::tally::Tally;
+use crate::recorded::tally::Tally;
 use serde_json::Value;
 use sizewise::decide::Work;
 use sizewise::expr::{Pool, Sort, read};

@@ -1,5 +1,5 @@
 //! The service answers as the command line does.
-use crate::client::{BYTES, example, form, get, post, post_lines, request, send, service};
+use crate::service::client::{BYTES, example, form, get, post, post_lines, request, send, service};
 use assert_cmd::Command;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! Environments: facts added as a trace goes, questions in between.
-use crate::client::{
+use crate::service::client::{
     Answer, JSON, LINES, config, get, post, request, send, service, with_limits, with_tokens,
 };
 use serde_json::{Value, json};

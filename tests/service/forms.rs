@@ -1,5 +1,5 @@
 //! The forms of a report that tools and people read.
-use crate::client::{example, form, send, service};
+use crate::service::client::{example, form, send, service};
 use assert_cmd::Command;
 use serde_json::{Map, Value};
 

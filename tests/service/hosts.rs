@@ -1,5 +1,5 @@
 //! Names under which a service without tokens may be asked: a page elsewhere cannot pass itself off as one of this machine.
-use crate::client::{JSON, config, request, send, service, with_tokens};
+use crate::service::client::{JSON, config, request, send, service, with_tokens};
 use axum::body::Body;
 use sha2::{Digest, Sha256};
 use sizewise::service::{App, Config};

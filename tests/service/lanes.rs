@@ -1,5 +1,5 @@
 //! Long work: it holds up nobody else, ends at its deadline, and leaves nothing behind.
-use crate::client::{LINES, example, form, get, post, request, send, with_limits};
+use crate::service::client::{LINES, example, form, get, post, request, send, with_limits};
 use serde_json::json;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;

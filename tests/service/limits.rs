@@ -1,5 +1,5 @@
 //! Limits hold.
-use crate::client::{BYTES, JSON, example, form, get, post, post_lines, request, send, with_limits};
+use crate::service::client::{BYTES, JSON, example, form, get, post, post_lines, request, send, with_limits};
 use axum::body::{Body, Bytes};
 use futures_util::stream::{self, StreamExt};
 use sizewise::service::Lane;

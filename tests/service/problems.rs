@@ -1,5 +1,7 @@
 //! Every problem: its status, its code, its place.
-use crate::client::{BYTES, JSON, LINES, example, form, get, post, request, send, service, with_tokens};
+use crate::service::client::{
+    BYTES, JSON, LINES, example, form, get, post, request, send, service, with_tokens,
+};
 use axum::body::Body;
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -1,5 +1,5 @@
 //! Stopping: what was accepted is finished, nothing new is taken.
-use crate::client::{LINES, get, post, request, send, service};
+use crate::service::client::{LINES, get, post, request, send, service};
 use axum::body::{Body, Bytes};
 use serde_json::Value;
 use std::sync::Arc;

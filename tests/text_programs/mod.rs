@@ -1,10 +1,10 @@
 //! Programs given as text, run on what they record of their inputs.
 // Each crate of tests uses a part of this.
 #![allow(dead_code)]
-use sizewise::fake::{Operators, Value};
-use sizewise::ir::{Program, text};
-use sizewise::propagate::{Interpreter, Mode, Stop, recorded};
-use sizewise::spec::Contract;
+use sizewise_check::propagate::{Interpreter, Mode, Stop, recorded};
+use sizewise_check::spec::Contract;
+use sizewise_ir::{Program, text};
+use sizewise_kernels::{Operators, Value};
 
 /// The text of a module whose `forward` has these parameters and lines.
 pub fn module(parameters: &str, lines: &[impl AsRef<str>]) -> String {

@@ -1,0 +1,86 @@
+//! Deciding many conditions on several threads.
+//!
+//! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the report is written in order from what
+//! they found: it is the same however many threads there are.
+use super::evaluate::Evaluator;
+use super::examine::is_hard;
+use super::obligation::Obligation;
+use super::prove::{Proof, Prover};
+use crate::spec::Assumptions;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{CancelToken, is_cancelled};
+use sizewise_solve::Budget;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// So many conditions are taken by a thread at once.
+const BLOCK: usize = 32;
+
+/// What conditions are decided under.
+pub(super) struct Grounds<'a, 'p> {
+    pub assumptions: &'a Assumptions<'p>,
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: &'a Budget,
+    /// What the spec says, with the pool of all expressions.
+    pub base: &'a ShapeEnv,
+    /// What the run has recorded besides, without the pool.
+    pub derived: &'a ShapeEnv,
+}
+
+impl Grounds<'_, '_> {
+    /// Decides conditions on up to `jobs` threads until `most` of them were hard; `tell` is told how many are decided. What was not decided, and
+    /// everything where threads would cost more than they save, is none.
+    pub fn decide(
+        &self,
+        list: &[Obligation],
+        jobs: usize,
+        most: u32,
+        tell: &dyn Fn(usize, usize),
+    ) -> Vec<Option<Proof>> {
+        let mut proofs: Vec<Option<Proof>> = Vec::new();
+        proofs.resize_with(list.len(), || None);
+        let jobs = jobs.min(list.len() / (2 * BLOCK));
+        if jobs < 2 {
+            return proofs;
+        }
+        let (next, hard) = (AtomicUsize::new(0), AtomicU32::new(0));
+        let (sender, receiver) = mpsc::channel();
+        let token = CancelToken::current().unwrap_or_default();
+        let work = |sender: mpsc::Sender<(usize, Proof)>| {
+            let (mut base, mut derived) = (self.base.clone(), self.derived.clone());
+            let budget = self.budget.clone();
+            let prover =
+                Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: None };
+            loop {
+                let first = next.fetch_add(BLOCK, Ordering::Relaxed);
+                let Some(rest) = list.get(first..).filter(|rest| !rest.is_empty()) else { return };
+                for (obligation, at) in rest.iter().take(BLOCK).zip(first..) {
+                    if hard.load(Ordering::Relaxed) >= most || is_cancelled() {
+                        return;
+                    }
+                    let proof = prover.decide(&mut base, &mut derived, obligation);
+                    hard.fetch_add(u32::from(is_hard(&proof)), Ordering::Relaxed);
+                    if sender.send((at, proof)).is_err() {
+                        return;
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                let sender = sender.clone();
+                let thread = std::thread::Builder::new().stack_size(sizewise_expr::STACK_BYTES);
+                // What no thread takes is left to the caller.
+                if thread.spawn_scoped(scope, || token.during(|| work(sender))).is_err() {
+                    break;
+                }
+            }
+            drop(sender);
+            for (done, (at, proof)) in receiver.iter().enumerate() {
+                tell(done, list.len());
+                proofs[at] = Some(proof);
+            }
+        });
+        proofs
+    }
+}

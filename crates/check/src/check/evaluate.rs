@@ -1,0 +1,430 @@
+//! What happens to inputs of given shapes.
+use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
+use crate::records::Records;
+use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
+use indexmap::IndexMap;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Func, Int, Symbol, Value as Number, text};
+use sizewise_ir::keys;
+use sizewise_ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
+use sizewise_kernels::{Cx, Operators, Tensor, Value};
+use sizewise_solve::{Budget, FactId, Premise, Verdict, decide};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Input shapes and scalar values by placeholder name.
+pub type Shapes = IndexMap<Arc<str>, Shape>;
+
+/// Inputs that the program does not take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// Why.
+    pub message: String,
+    /// The node that fails.
+    pub node: Option<Arc<str>>,
+    /// The condition that does not hold.
+    pub expr: Option<String>,
+    /// Whether the request itself is wrong: an input that does not exist, or another kind of value.
+    pub malformed: bool,
+}
+
+/// The results for given input shapes.
+#[derive(Clone)]
+pub struct Evaluation {
+    /// The environment that the sizes belong to; unbacked symbols stand for what only data decides.
+    pub env: ShapeEnv,
+    /// One entry a user output: the sizes of a tensor, or nothing.
+    pub outputs: Vec<Option<Vec<Expr>>>,
+    /// What the program records for the same outputs at these inputs.
+    pub recorded: Vec<Option<Vec<Expr>>>,
+    /// The inputs that were not given and have the sizes or the value that they were traced with.
+    pub as_traced: Vec<String>,
+    /// Nodes without a kernel, whose records were trusted.
+    pub unsupported: usize,
+}
+
+/// Evaluates one program at many input shapes.
+pub struct Evaluator<'p> {
+    contract: Contract<'p>,
+    operators: &'p Operators,
+}
+
+impl<'p> Evaluator<'p> {
+    /// An evaluator of the program with this contract.
+    pub fn new(contract: Contract<'p>, operators: &'p Operators) -> Evaluator<'p> {
+        Evaluator { contract, operators }
+    }
+
+    /// The inputs that the user passes, by placeholder name.
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.contract.inputs.iter().map(|input| &*input.input.placeholder)
+    }
+
+    /// The program's contract.
+    pub(super) fn contract(&self) -> &Contract<'p> {
+        &self.contract
+    }
+
+    pub(super) fn contract_mut(&mut self) -> &mut Contract<'p> {
+        &mut self.contract
+    }
+
+    /// The operators.
+    pub(super) fn operators(&self) -> &'p Operators {
+        self.operators
+    }
+
+    /// What the program does with inputs of these shapes; inputs not given keep the shape that they were traced with.
+    ///
+    /// # Errors
+    /// When the exported module or one of its operators refuses them.
+    pub fn evaluate(&self, given: &Shapes) -> Result<Evaluation, Refused> {
+        let contract = &self.contract;
+        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+        for name in given.keys() {
+            if !contract.inputs.iter().any(|i| i.input.placeholder == *name) {
+                let names: Vec<&str> = self.placeholders().collect();
+                let near = keys::nearest(name, self.placeholders());
+                let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                return Err(malformed(format!(
+                    "the program has no input `{name}`{near} (it has {})",
+                    names.join(", ")
+                )));
+            }
+        }
+        let mut known: Vec<(Expr, Hint)> = Vec::new();
+        let mut sizes: Vec<(String, Expr, Number)> = Vec::new();
+        for input in &contract.inputs {
+            self.actual(input, given.get(&input.input.placeholder), &mut sizes)?;
+        }
+        for (_, recorded, actual) in &sizes {
+            known.push((
+                *recorded,
+                match actual {
+                    Number::Int(v) => Hint::Int(
+                        v.to_i64().ok_or_else(|| malformed("a size does not fit in 64 bits".into()))?,
+                    ),
+                    Number::Float(v) => Hint::Float(*v),
+                    Number::Bool(v) => Hint::Bool(*v),
+                    Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
+                },
+            ));
+        }
+        let values = symbol_hints(&env.pool, &known);
+        self.check_sizes(&sizes, &values)?;
+        self.check_contract(&values)?;
+        for (symbol, value) in &values {
+            let constant = env.pool.value_expr(value.clone());
+            records.bind(*symbol, constant);
+        }
+        let inputs = self.inputs(&mut env, &mut records, &sizes)?;
+        let mut interpreter =
+            Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
+        let results = interpreter.run(inputs).map_err(|stop| match stop {
+            Stop::Failed(failure) => {
+                let step = interpreter.steps.get(failure.origin.0 as usize);
+                Refused {
+                    message: match (step, failure.clause) {
+                        (Some(step), _) => format!("{}: {}", step.op(), failure.message),
+                        (None, _) => failure.message.clone(),
+                    },
+                    node: step.map(|s| s.node().into()),
+                    expr: failure.clause.map(str::to_string),
+                    malformed: false,
+                }
+            }
+            Stop::Unreadable(error) => malformed(error.to_string()),
+        })?;
+        some_data_passes(&mut interpreter)?;
+        let mut outputs = Vec::new();
+        let mut expected = Vec::new();
+        let program = contract.program;
+        for ((spec, argument), value) in
+            program.signature.outputs.iter().zip(program.graph.outputs()).zip(&results)
+        {
+            if !spec.is_user_output() {
+                continue;
+            }
+            let record = argument.value().and_then(|id| {
+                recorded::value(&mut interpreter.records, &mut interpreter.env, program.graph.meta(id)).ok()
+            });
+            outputs.push(tensor_sizes(value));
+            expected.push(record.as_ref().and_then(tensor_sizes));
+        }
+        let unsupported = interpreter.unsupported.len();
+        let left_out = |input: &&ProgramInput| {
+            matches!(input.kind, InputKind::Tensor { .. } | InputKind::Scalar(_))
+                && !given.contains_key(&input.input.placeholder)
+        };
+        let left_out = contract.inputs.iter().filter(left_out);
+        let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
+        Ok(Evaluation { env: interpreter.env, outputs, recorded: expected, as_traced, unsupported })
+    }
+
+    /// The sizes of one input, given or as traced, beside what the program records.
+    fn actual(
+        &self,
+        input: &ProgramInput,
+        given: Option<&Shape>,
+        sizes: &mut Vec<(String, Expr, Number)>,
+    ) -> Result<(), Refused> {
+        let path = input.path();
+        match (&input.kind, given) {
+            (InputKind::Tensor { sizes: recorded, .. }, Some(Shape::Tensor(actual))) => {
+                if recorded.len() != actual.len() {
+                    return Err(refused(
+                        format!("{path} has {} dimensions, not {}", recorded.len(), actual.len()),
+                        None,
+                    ));
+                }
+                for (i, (&r, v)) in recorded.iter().zip(actual).enumerate() {
+                    if v.is_negative() {
+                        return Err(malformed(format!("{path}.shape[{i}] is {v}: a size is at least 0")));
+                    }
+                    sizes.push((format!("{path}.shape[{i}]"), r, Number::Int(v.clone())));
+                }
+                Ok(())
+            }
+            (InputKind::Tensor { sizes: recorded, .. }, None) => {
+                for (i, &r) in recorded.iter().enumerate() {
+                    let example = self.contract.example(r).ok_or_else(|| {
+                        malformed(format!(
+                            "{path}.shape[{i}] was not recorded with an example: give the shape of {path}"
+                        ))
+                    })?;
+                    sizes.push((format!("{path}.shape[{i}]"), r, example));
+                }
+                Ok(())
+            }
+            (InputKind::Scalar(e), Some(Shape::Scalar(value))) => {
+                sizes.push((path, *e, value.clone()));
+                Ok(())
+            }
+            (InputKind::Scalar(e), None) => {
+                let example = self
+                    .contract
+                    .example(*e)
+                    .ok_or_else(|| malformed(format!("the value of {path} has to be given")))?;
+                sizes.push((path, *e, example));
+                Ok(())
+            }
+            (InputKind::Constant(constant), Some(value)) => match taken(constant, value) {
+                true => Ok(()),
+                false => Err(refused(
+                    format!("{path} has to be {constant}, the value that it was specialized to"),
+                    Some(format!("{path} == {constant}")),
+                )),
+            },
+            (InputKind::Constant(_) | InputKind::Other, None) => Ok(()),
+            (InputKind::Tensor { .. }, Some(_)) => {
+                Err(malformed(format!("{path} is a tensor: give its shape")))
+            }
+            (InputKind::Scalar(_), Some(_)) => Err(malformed(format!("{path} is a number"))),
+            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
+        }
+    }
+
+    /// Checks recorded sizes: static ones, and those that are expressions of others.
+    fn check_sizes(
+        &self,
+        sizes: &[(String, Expr, Number)],
+        values: &sizewise_ir::SymbolHints,
+    ) -> Result<(), Refused> {
+        let pool = &self.contract.env.pool;
+        for (place, recorded, actual) in sizes {
+            let condition = || format!("{place} == {}", text::print::expression(pool, *recorded));
+            match pool.eval(*recorded, |s| values.get(&s).cloned()) {
+                Ok(value)
+                    if value == *actual
+                        || value.as_f64() == actual.as_f64() && value.as_int() == actual.as_int() => {}
+                Ok(value) => {
+                    let message = format!("{place} has to be {}, not {}", show(&value), show(actual));
+                    return Err(refused(message, Some(condition())));
+                }
+                Err(_) => {
+                    let message =
+                        format!("{place} = {} fits no value of the program's symbols", show(actual));
+                    return Err(refused(message, Some(condition())));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the range constraints and guards that the exported module enforces.
+    fn check_contract(&self, values: &sizewise_ir::SymbolHints) -> Result<(), Refused> {
+        let pool = &self.contract.env.pool;
+        let lookup = |s: Symbol| values.get(&s).cloned();
+        for (e, bounds) in &self.contract.ranges {
+            let Some(value) = pool.eval(*e, lookup).ok().and_then(|v| v.as_int()) else { continue };
+            let shown = self.shown(*e);
+            if let Some(min) = bounds.min.filter(|&min| min > UNCHECKED_MINIMUM)
+                && value < Int::from(min)
+            {
+                return Err(refused(
+                    format!("{shown} has to be at least {min}, not {value}"),
+                    Some(format!("{shown} >= {min}")),
+                ));
+            }
+            if let Some(max) = bounds.max
+                && value > Int::from(max)
+            {
+                return Err(refused(
+                    format!("{shown} has to be at most {max}, not {value}"),
+                    Some(format!("{shown} <= {max}")),
+                ));
+            }
+        }
+        for ContractGuard { text: guard, condition, requirements } in &self.contract.guards {
+            // One operand may settle a connective before another one is evaluated.
+            let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
+            let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());
+            if let Some(&broken) = requirements.iter().find(|&e| !settled && broken(e)) {
+                let message = format!("guard `{guard}` has no value: it needs {}", self.shown(broken));
+                return Err(refused(message, Some(guard.clone())));
+            }
+            match pool.eval(*condition, lookup) {
+                Ok(value) if value.as_bool() => {}
+                Ok(_) => {
+                    return Err(refused(
+                        format!("guard failed: {}", self.shown(*condition)),
+                        Some(guard.clone()),
+                    ));
+                }
+                Err(sizewise_expr::EvalError::Unbound(_)) => {}
+                Err(error) => return Err(refused(format!("guard `{guard}`: {error}"), Some(guard.clone()))),
+            }
+        }
+        Ok(())
+    }
+
+    fn shown(&self, e: Expr) -> String {
+        let name = |s: Symbol| {
+            self.contract.source_of(s).unwrap_or_else(|| self.contract.env.pool.symbol_name(s).to_string())
+        };
+        text::print::python(&self.contract.env.pool, e, &name)
+    }
+
+    /// Values for the graph's inputs.
+    fn inputs(
+        &self,
+        env: &mut ShapeEnv,
+        records: &mut Records<'p>,
+        sizes: &[(String, Expr, Number)],
+    ) -> Result<Vec<Value>, Refused> {
+        let program = self.contract.program;
+        let mut values = Vec::with_capacity(program.graph.inputs().len());
+        for input in program.graph.inputs() {
+            values.push(match input {
+                GraphInput::Constant(constant) => constant_value(env, constant),
+                GraphInput::Value(id) => recorded::value(records, env, program.graph.meta(*id))
+                    .map_err(|error| malformed(error.to_string()))?,
+            });
+        }
+        let mut sizes = sizes.iter();
+        for input in &self.contract.inputs {
+            let at = input.input.index;
+            match &input.kind {
+                InputKind::Tensor { sizes: recorded, strides, dtype, .. } => {
+                    let actual: Vec<Expr> = sizes
+                        .by_ref()
+                        .take(recorded.len())
+                        .map(|(_, _, v)| env.pool.value_expr(v.clone()))
+                        .collect();
+                    let Value::Tensor(tensor) = &values[at] else { continue };
+                    // Contiguous inputs are contiguous at every size; the recorded strides say so only for sizes above 0.
+                    let plain = self.contract.contiguous_example(recorded, strides);
+                    let mut cx = Cx::new(env);
+                    let strides = if plain { cx.contiguous_strides(&actual) } else { tensor.strides.clone() };
+                    let fresh = Tensor { sizes: actual.into(), strides, dtype: *dtype, ..(**tensor).clone() };
+                    values[at] = fresh.into();
+                }
+                InputKind::Scalar(_) => {
+                    let Some((_, _, value)) = sizes.next() else { continue };
+                    let e = env.pool.value_expr(value.clone());
+                    let program_value = match input_meta(self.contract.program, at) {
+                        Some(Meta::SymBool(_)) => Value::Bool(env.pool.truth(e)),
+                        Some(Meta::SymFloat(_)) => Value::Float(env.pool.to_float(e)),
+                        _ => Value::Int(e),
+                    };
+                    values[at] = program_value;
+                }
+                InputKind::Constant(_) | InputKind::Other => {}
+            }
+        }
+        Ok(values)
+    }
+}
+
+fn input_meta(program: &sizewise_ir::Program, index: usize) -> Option<&Meta> {
+    match program.graph.inputs().get(index)? {
+        GraphInput::Value(id) => Some(program.graph.meta(*id)),
+        GraphInput::Constant(_) => None,
+    }
+}
+
+fn tensor_sizes(value: &Value) -> Option<Vec<Expr>> {
+    match value {
+        Value::Tensor(t) => Some(t.sizes.to_vec()),
+        _ => None,
+    }
+}
+
+fn show(value: &Number) -> String {
+    match value {
+        Number::Int(v) => v.to_string(),
+        Number::Float(v) => v.to_string(),
+        Number::Bool(v) => v.to_string(),
+        Number::Ratio(v) => v.to_string(),
+    }
+}
+
+fn refused(message: String, expr: Option<String>) -> Refused {
+    Refused { message, node: None, expr, malformed: false }
+}
+
+/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and anything in the place of `None`, which
+/// it does not look at.
+fn taken(constant: &Constant, value: &Shape) -> bool {
+    let same = |c: &Int, v: &Number| match v {
+        Number::Float(v) => c.partial_cmp_f64(*v) == Some(Ordering::Equal),
+        other => other.as_int().is_some_and(|v| v == *c),
+    };
+    match (constant, value) {
+        (Constant::None, _) => true,
+        (Constant::Int(c), Shape::Scalar(v)) => same(&Int::from(*c), v),
+        (Constant::Bool(c), Shape::Scalar(v)) => same(&Int::from(i64::from(*c)), v),
+        (Constant::Float(c), Shape::Scalar(Number::Float(v))) => c == v || c.is_nan() && v.is_nan(),
+        (Constant::Float(c), Shape::Scalar(v)) => {
+            v.as_int().is_some_and(|v| v.partial_cmp_f64(*c) == Some(Ordering::Equal))
+        }
+        (Constant::Str(c), Shape::Text(v)) => c == v,
+        _ => false,
+    }
+}
+
+fn malformed(message: String) -> Refused {
+    Refused { message, node: None, expr: None, malformed: true }
+}
+
+/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other: whatever the data is, one of them fails.
+fn some_data_passes(interpreter: &mut Interpreter) -> Result<(), Refused> {
+    let Some(assert) = interpreter.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
+        return Ok(());
+    };
+    let node = interpreter.steps.get(assert.origin.0 as usize).map(|s| s.node().into());
+    let clause = assert.clause.to_string();
+    let (pool, facts) = interpreter.env.facts();
+    let never = pool.bool(false);
+    let Verdict::Inconsistent { because } = decide(pool, facts, never, &Budget::small()).verdict else {
+        return Ok(());
+    };
+    let conditions = facts.conditions();
+    let shown = because.iter().filter_map(|premise| match premise {
+        Premise::Fact(FactId(i)) => conditions.get(*i as usize),
+        _ => None,
+    });
+    let shown: Vec<String> = shown.map(|&e| text::print::expression(pool, e)).collect();
+    let message = format!("no data passes the assertions: {}", shown.join(", "));
+    Err(Refused { message, node, expr: Some(clause), malformed: false })
+}

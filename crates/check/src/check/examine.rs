@@ -1,0 +1,468 @@
+//! Deciding everything that a run has gathered, and writing it into the report.
+use super::ahead::Grounds;
+use super::evaluate::Evaluator;
+use super::excluded::excluded;
+use super::ledger::ledger;
+use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
+use super::pipeline::diagnostic;
+use super::prove::{Proof, Prover, int_json, shapes_json};
+use super::run::Run;
+use super::strides::cases::{Cases, Settled, choice};
+use super::summary;
+use super::{minimal, overflow, strides};
+use crate::propagate::{ELEMENT_COUNT, FailureKind};
+use crate::report::{
+    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Keeper, Level, MismatchReport, Outcome,
+    Report, UnsupportedReport,
+};
+use crate::spec::Assumptions;
+use indexmap::IndexMap;
+use sizewise_env::{Origin, ShapeEnv};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, is_cancelled, text};
+use sizewise_solve::{Budget, Rung, Verdict, decide, open_requirements};
+
+/// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
+const MAX_HARD: u32 = 5;
+
+/// Fills a report from a run.
+pub(super) struct Examination<'a, 'p> {
+    pub assumptions: &'a Assumptions<'p>,
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: &'a Budget,
+    /// Whether the minimal guards are wanted.
+    pub detailed: bool,
+    pub report: &'a mut Report,
+    /// The conditions found violated.
+    pub violated: Vec<Expr>,
+    /// Is told how many conditions are decided, and how many there are.
+    pub tell: &'a dyn Fn(usize, usize),
+    /// Is given each question as an SMT-LIB 2 file.
+    pub emit: Option<&'a dyn Fn(&str)>,
+    /// How many conditions needed Z3, or have stayed open.
+    pub hard: u32,
+    /// How many threads decide.
+    pub jobs: usize,
+    /// Whether there is a spec; else the program's own contract is assumed.
+    pub has_spec: bool,
+}
+
+/// Whether a condition took the last means, or stays open in spite of them.
+pub(super) fn is_hard(proof: &Proof) -> bool {
+    proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name()
+}
+
+impl<'p> Examination<'_, 'p> {
+    pub(super) fn prover(&self) -> Prover<'_, 'p> {
+        let mut budget = self.budget.clone();
+        if self.hard >= MAX_HARD {
+            budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
+        }
+        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: self.emit }
+    }
+
+    fn lower(&mut self, outcome: Outcome) {
+        self.report.verdict = self.report.verdict.max(outcome);
+    }
+
+    /// Decides what the program demands of its inputs and what its operators need.
+    pub fn conditions(&mut self, run: &mut Run) {
+        // Demands and guards are decided under what the spec says alone; sizes that only data decides are
+        // compared under what is asserted of them too.
+        let mut base = self.assumptions.env.clone();
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+        if !self.admits_something(&mut base) {
+            std::mem::swap(&mut base.pool, &mut run.env.pool);
+            return;
+        }
+        let list = obligations(self.assumptions, run);
+        let mut ahead = self.ahead(run, &base, &list);
+        for (i, obligation) in list.iter().enumerate() {
+            if is_cancelled() {
+                break;
+            }
+            let proof = match ahead.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
+                Some(proof) => proof,
+                None => {
+                    (self.tell)(i, list.len());
+                    self.prover().decide(&mut base, &mut run.env, obligation)
+                }
+            };
+            self.hard += u32::from(is_hard(&proof));
+            self.write(run, &base, obligation, proof);
+        }
+        self.definedness(run, &mut base);
+        self.element_counts(run, &mut base);
+        self.layout_choices(run, &mut base);
+        self.run_time(run, &mut base);
+        if self.detailed {
+            self.minimal(&mut base, &list);
+        }
+        self.consequences(&mut base);
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+    }
+
+    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that stays open, the report says so.
+    fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
+        let never = base.pool.bool(false);
+        let (kind, clause) = (ConditionKind::Contract, None);
+        let obligation = Obligation { condition: never, kind, origin: None, clause, branch: false };
+        let (pool, facts) = base.facts();
+        let answer = decide(pool, facts, never, self.budget);
+        match answer.verdict {
+            Verdict::Inconsistent { .. } => {
+                let proof = self.prover().prove(pool, facts, &obligation);
+                self.contradiction(&proof);
+                false
+            }
+            Verdict::Unknown { reason } => {
+                let message = format!("no input was found that satisfies all assumptions: {reason}");
+                self.report.diagnostics.push(diagnostic("undecided-assumptions", Level::Warning, message));
+                self.lower(Outcome::Unknown);
+                true
+            }
+            Verdict::Refuted { .. } | Verdict::Implied { .. } => true,
+        }
+    }
+
+    /// Says that no input satisfies the assumptions, once.
+    fn contradiction(&mut self, proof: &Proof) {
+        let because = proof.because.join(", ");
+        let (code, message) = match self.has_spec {
+            true => ("contradictory", format!("no input satisfies all assumptions: {because}")),
+            false => ("contradictory-contract", format!("the program admits no input at all: {because}")),
+        };
+        if !self.report.diagnostics.iter().any(|d| d.code == code) {
+            self.report.diagnostics.push(diagnostic(code, Level::Error, message));
+        }
+        self.lower(Outcome::Invalid);
+    }
+
+    /// What threads find out about the conditions, if there are to be any.
+    fn ahead(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
+        if self.jobs < 2 || self.emit.is_some() {
+            return Vec::new();
+        }
+        let grounds = Grounds {
+            assumptions: self.assumptions,
+            evaluator: self.evaluator,
+            budget: self.budget,
+            base,
+            derived: &run.env,
+        };
+        grounds.decide(list, self.jobs, MAX_HARD, self.tell)
+    }
+
+    /// Enters what was found out about one condition.
+    pub(super) fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
+        if proof.inconsistent {
+            self.contradiction(&proof);
+        }
+        match proof.verdict {
+            GuardVerdict::Violated => {
+                self.violated.push(obligation.condition);
+                self.lower(Outcome::Violated);
+            }
+            GuardVerdict::Unknown => self.lower(Outcome::Unknown),
+            GuardVerdict::Implied => {}
+        }
+        if let Some(limit) = &proof.limit {
+            let shown = summary::shown(self.assumptions, base, obligation.condition);
+            let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
+            let mut note = diagnostic("rounding", Level::Note, message);
+            note.node = obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node());
+            self.report.diagnostics.push(note);
+        }
+        let shown = summary::shown(self.assumptions, base, obligation.condition);
+        let expr = text::print::expression(&base.pool, obligation.condition);
+        let witness = proof.witness.as_ref().map(|w| {
+            w.iter()
+                .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
+                .collect::<IndexMap<_, _>>()
+        });
+        let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        self.report.guards.push(report);
+    }
+
+    /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero, say, raises an error.
+    fn definedness(&mut self, run: &Run, base: &mut ShapeEnv) {
+        let (pool, facts) = base.facts();
+        for (mut before, condition) in open_requirements(pool, facts) {
+            let (kind, clause) = (ConditionKind::Contract, Some(GUARD_DIVISOR));
+            let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
+            let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
+            // That a guard has a value is no news.
+            if proof.verdict != GuardVerdict::Implied {
+                self.write(run, base, &obligation, proof);
+            }
+        }
+    }
+
+    /// Decides whether element counts fit in 64 bits.
+    fn element_counts(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        let counts = overflow::counts(self.assumptions, run, base);
+        if !counts.bounded.is_empty() {
+            let mut facts = base.facts().1.clone();
+            overflow::assume_inputs(self.assumptions, &mut base.pool, &mut facts);
+            for (origin, condition) in counts.bounded {
+                let (kind, clause) = (ConditionKind::Overflow, Some(ELEMENT_COUNT));
+                let obligation = Obligation { condition, kind, origin: Some(origin), clause, branch: false };
+                let proof = self.prover().prove(&mut base.pool, &mut facts, &obligation);
+                self.write(run, base, &obligation, proof);
+            }
+        }
+        if let Some((origin, symbols, from)) = counts.unbounded {
+            let names: Vec<String> = symbols
+                .into_iter()
+                .map(|s| {
+                    let e = base.pool.symbol_expr(s);
+                    summary::shown(self.assumptions, base, e)
+                })
+                .collect();
+            let message =
+                format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
+            let mut note = diagnostic("overflow", Level::Note, message);
+            if let Some(step) = run.steps.get(origin.0 as usize) {
+                (note.node, note.location) = (Some(step.node()), step.location());
+            }
+            self.report.diagnostics.push(note);
+        }
+    }
+
+    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. Sizes at which
+    /// another choice is made are looked at case by case.
+    fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        // Inputs that are refused for another reason say nothing about strides.
+        if self.report.verdict == Outcome::Violated {
+            return;
+        }
+        let mut open: Vec<(Obligation, Proof)> = Vec::new();
+        for (origin, condition) in run.layout_choices.clone() {
+            let Some(view) = strides::needs_strides_of(run, origin) else { continue };
+            let obligation = choice(condition, Some(origin));
+            let mut proof = self.prover().decide(base, &mut run.env, &obligation);
+            if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
+                let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
+                proof.reason = Some(format!(
+                    "strides are as at the example only where it holds, and `{view}` may need them"
+                ));
+            }
+            if proof.verdict != GuardVerdict::Implied {
+                open.push((obligation, proof));
+            }
+        }
+        let Some((first, _)) = open.first() else { return };
+        let first = first.clone();
+        let mut root = self.assumptions.clone();
+        root.env.pool = base.pool.clone();
+        let conditions: Vec<Expr> = open.iter().map(|(obligation, _)| obligation.condition).collect();
+        match Cases::new(self.evaluator, self.prover().budget).settle(&root, &conditions) {
+            Settled::Proved => {}
+            Settled::Broken(proof) => self.write(run, base, &first, *proof),
+            Settled::Open => {
+                for (obligation, proof) in open {
+                    self.write(run, base, &obligation, proof);
+                }
+            }
+        }
+    }
+
+    /// Marks the violated conditions that are no errors of their own.
+    fn consequences(&mut self, base: &mut ShapeEnv) {
+        let (pool, facts) = base.facts();
+        let follows = minimal::consequences(pool, facts, &self.violated);
+        let violated = self.report.guards.iter_mut().filter(|g| g.verdict == GuardVerdict::Violated);
+        for (guard, follows) in violated.zip(follows) {
+            guard.follows = follows;
+        }
+    }
+
+    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and what is to be proved, without what
+    /// follows from the rest.
+    fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
+        let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
+        for obligation in list.iter().filter(|o| o.clause != Some(RECORDED_SIZE)) {
+            let symbols = base.pool.free_symbols(&[obligation.condition]);
+            if symbols.iter().all(|&s| base.symbol(s).is_some())
+                && !conditions.contains(&obligation.condition)
+            {
+                conditions.push(obligation.condition);
+            }
+        }
+        let ranges: Vec<_> = {
+            let (_, facts) = base.facts();
+            facts.ranges().map(|(s, low, high)| (s, range(low, high))).collect()
+        };
+        let kept = minimal::minimal(&mut base.pool, &ranges, &conditions);
+        self.report.minimal_guards =
+            kept.into_iter().map(|e| text::print::expression(&base.pool, e)).collect();
+    }
+
+    /// Steps that fail for every input, or already for the traced one.
+    pub fn failures(&mut self, run: &mut Run) {
+        for failure in std::mem::take(&mut run.failures) {
+            let step = &run.steps[failure.origin.0 as usize];
+            let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
+            if failure.kind != FailureKind::Invalid {
+                let code = if failure.kind == FailureKind::DataDependent {
+                    "data-dependent"
+                } else {
+                    "malformed-call"
+                };
+                let settled = match &shown {
+                    Some(shown) if failure.kind == FailureKind::DataDependent => {
+                        format!("; `torch._check({shown})` before this line, or its opposite, settles that")
+                    }
+                    _ => String::new(),
+                };
+                let message = format!("{}: {}{settled}", step.op(), failure.message);
+                let mut note = diagnostic(code, Level::Warning, message);
+                (note.node, note.location) = (Some(step.node()), step.location());
+                self.report.diagnostics.push(note);
+                self.lower(Outcome::Unknown);
+                continue;
+            }
+            // The traced example is an admitted input; at its shapes the step fails.
+            let prover = self.prover();
+            let shapes = prover.shapes_at(&Vec::new());
+            let replayed = shapes.as_ref().map(|s| prover.replay(s));
+            let violated = matches!(replayed, Some(Ok(_)));
+            let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
+            self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
+            let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
+            self.report.guards.push(GuardReport {
+                expr: expr.unwrap_or_else(|| failure.message.clone()),
+                kind: ConditionKind::Precondition,
+                verdict,
+                node: Some(step.node()),
+                op: Some(step.op()),
+                location: step.location(),
+                decided_by: Some("normal-form".to_string()),
+                because: Vec::new(),
+                witness: violated.then(IndexMap::new),
+                inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
+                shown: shown.unwrap_or_else(|| failure.message.clone()),
+                clause: failure.clause.map(str::to_string),
+                code: step.code(),
+                consequence: replayed.and_then(Result::ok),
+                reason: (!violated).then(|| failure.message.clone()),
+                cause: Cause::Operator,
+                excludes: None,
+                follows: false,
+            });
+        }
+    }
+
+    pub fn mismatches(&mut self, run: &Run) {
+        for mismatch in &run.mismatches {
+            let step = &run.steps[mismatch.origin.0 as usize];
+            let shapes = self.prover().shapes_at(&Vec::new());
+            self.report.mismatches.push(MismatchReport {
+                node: step.node(),
+                value: mismatch.value.to_string(),
+                recorded: mismatch.recorded.clone(),
+                derived: mismatch.derived.clone(),
+                inputs: shapes.as_ref().map(shapes_json),
+            });
+            self.lower(Outcome::Violated);
+        }
+        for mismatch in &run.unused_mismatches {
+            let message = format!(
+                "`{}` is recorded as {} and comes out as {}; nothing uses it",
+                mismatch.value, mismatch.recorded, mismatch.derived
+            );
+            let mut note = diagnostic("unused-mismatch", Level::Note, message);
+            note.node = Some(run.steps[mismatch.origin.0 as usize].node());
+            self.report.diagnostics.push(note);
+        }
+    }
+
+    pub fn rest(&mut self, run: &mut Run) {
+        for (origin, reason) in &run.unsupported {
+            let step = &run.steps[origin.0 as usize];
+            self.report.unsupported.push(UnsupportedReport {
+                node: step.node(),
+                op: step.op(),
+                reason: reason.clone(),
+            });
+            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+        }
+        if self.detailed {
+            self.report.ledger =
+                ledger(self.assumptions, self.evaluator.contract(), run, &self.report.guards);
+            self.dropped();
+        }
+        for message in std::mem::take(&mut run.unreadable) {
+            self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
+            self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+        }
+        for assert in &run.asserts {
+            let step = run.steps.get(assert.origin.0 as usize);
+            self.report.runtime_asserts.push(AssertReport {
+                after_node: step.map(|s| s.node()).unwrap_or_default(),
+                expr: summary::shown(self.assumptions, &run.env, assert.condition),
+                check: format!(
+                    "torch._check({})",
+                    summary::shown(self.assumptions, &run.env, assert.condition)
+                ),
+                message: format!("{} needs it ({})", step.map(|s| s.op()).unwrap_or_default(), assert.clause),
+            });
+        }
+    }
+}
+
+impl Examination<'_, '_> {
+    /// Says which assumptions nothing keeps.
+    fn dropped(&mut self) {
+        let dropped: Vec<String> = self
+            .report
+            .ledger
+            .iter()
+            .filter(|entry| entry.kept_by == Keeper::Nothing)
+            .map(|entry| entry.assumption.clone())
+            .collect();
+        if !dropped.is_empty() {
+            let message = format!(
+                "the program records {}, which no assertion in the graph states and nothing else implies",
+                dropped.join(", ")
+            );
+            self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));
+        }
+    }
+}
+
+fn guard_report(
+    run: &Run,
+    base: &ShapeEnv,
+    obligation: &Obligation,
+    proof: Proof,
+    (expr, shown): (String, String),
+    witness: Option<IndexMap<String, serde_json::Value>>,
+) -> GuardReport {
+    let step = obligation.origin.and_then(|Origin(i)| run.steps.get(i as usize));
+    let violated = proof.verdict == GuardVerdict::Violated;
+    GuardReport {
+        expr,
+        kind: obligation.kind,
+        verdict: proof.verdict,
+        node: step.map(|s| s.node()),
+        op: step.map(|s| s.op()),
+        location: step.and_then(|s| s.location()),
+        decided_by: Some(proof.decided_by.to_string()),
+        because: proof.because,
+        witness: witness.filter(|_| violated),
+        inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
+        shown,
+        clause: obligation.clause.map(str::to_string),
+        code: step.and_then(|s| s.code()),
+        consequence: proof.consequence,
+        reason: proof.reason,
+        cause: obligation.cause(&base.pool),
+        excludes: excluded(&base.pool, obligation.condition),
+        follows: false,
+    }
+}
+
+fn range(low: Option<&Int>, high: Option<&Int>) -> ValueRange {
+    ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
+}

@@ -1,0 +1,341 @@
+//! Why a dimension is static, or what it has to satisfy.
+//!
+//! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated with that: operators
+//! then say what they need of it, and guards too. Sets of these conditions that force the recorded size are the reasons. Guards are
+//! recorded without being learned from, so that everything that needs a condition is found, not only the first.
+use super::excluded::excluded;
+use super::obligation::Obligation;
+use super::pipeline::{CheckError, Checker};
+use super::summary;
+use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
+use crate::report::{Condition, ConditionKind, Explanation};
+use crate::spec::{Assumptions, Contract, InputKind};
+use indexmap::IndexMap;
+use sizewise_env::{GuardKind, Origin};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
+use sizewise_ir::Constant;
+use sizewise_kernels::{Cx, Operators, Tensor, Value};
+use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
+
+/// The most reasons that are looked for.
+const MAX_REASONS: usize = 4;
+/// The most conditions that reasons are sought among.
+const MAX_CONDITIONS: usize = 200;
+
+/// One dimension of an input, or an input that was burned in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dimension {
+    /// The input's position among the contract's inputs.
+    pub input: usize,
+    /// The dimension; none of an input that was burned in.
+    pub dim: Option<usize>,
+    /// As users write it: `x.shape[0]`, `y`.
+    pub name: String,
+}
+
+/// What a run with the freed dimension has found out.
+struct Needs<'p> {
+    pool: Pool,
+    /// Everything that operators, guards and ranges need, each condition once.
+    conditions: Vec<Needed>,
+    steps: Vec<Step<'p>>,
+    /// The node where the run stopped early.
+    stopped_at: Option<String>,
+}
+
+/// A condition with the steps that need it.
+struct Needed {
+    condition: Expr,
+    obligation: Obligation,
+    nodes: usize,
+}
+
+impl Checker {
+    /// The dimensions of the program's inputs, and the inputs that were burned in.
+    ///
+    /// # Errors
+    /// When the inputs cannot be told.
+    pub fn dimensions(&self) -> Result<Vec<Dimension>, CheckError> {
+        let contract = Contract::load(self.program())?;
+        let mut dimensions = Vec::new();
+        for (input, given) in contract.inputs.iter().enumerate() {
+            let path = given.path();
+            match &given.kind {
+                InputKind::Tensor { sizes, .. } => dimensions.extend((0..sizes.len()).map(|dim| Dimension {
+                    input,
+                    dim: Some(dim),
+                    name: format!("{path}.shape[{dim}]"),
+                })),
+                InputKind::Constant(_) => dimensions.push(Dimension { input, dim: None, name: path }),
+                InputKind::Scalar(_) | InputKind::Other => {}
+            }
+        }
+        Ok(dimensions)
+    }
+
+    /// The dimension that a user's text names: `x.shape[0]` or `x.0`, `x` being a path or a placeholder's name.
+    ///
+    /// # Errors
+    /// When there is none; the message lists what there is.
+    pub fn dimension(&self, text: &str) -> Result<Dimension, CheckError> {
+        let contract = Contract::load(self.program())?;
+        let dimensions = self.dimensions()?;
+        let (root, dim) = match text.strip_suffix(']').and_then(|t| t.rsplit_once(".shape[")) {
+            Some(parts) => parts,
+            None => text.rsplit_once('.').unwrap_or((text, "")),
+        };
+        let dim = dim.parse::<usize>().ok();
+        let found = dimensions.iter().find(|d| {
+            let input = &contract.inputs[d.input];
+            let is_called = |name: &str| input.path() == name || *input.input.placeholder == *name;
+            match d.dim {
+                Some(own) => dim == Some(own) && is_called(root),
+                None => is_called(text),
+            }
+        });
+        found.cloned().ok_or_else(|| {
+            let known: Vec<&str> = dimensions.iter().take(20).map(|d| d.name.as_str()).collect();
+            CheckError::NoDimension(text.to_string(), known.join(", "))
+        })
+    }
+
+    /// Why a dimension is what the program records.
+    ///
+    /// # Errors
+    /// When the program's records cannot be read.
+    pub fn explain(
+        &self,
+        dimension: &Dimension,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<Explanation, CheckError> {
+        let Some(dim) = dimension.dim else { return self.explain_constant(dimension) };
+        let freed = Contract::load_freed(self.program(), dimension.input, dim)?;
+        let Some((contract, free, recorded)) = freed else {
+            return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
+        };
+        let mut assumptions = contract.unconstrained();
+        let needs = self.needs(&contract, &assumptions, operators)?;
+        let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
+        let ranges: Vec<(Symbol, ValueRange)> = {
+            let (_, facts) = assumptions.env.facts();
+            let bound = |b: Option<&Int>| b.cloned();
+            facts
+                .ranges()
+                .map(|(s, low, high)| {
+                    let range = ValueRange::between_options(bound(low), bound(high));
+                    (s, range.unwrap_or_else(ValueRange::all))
+                })
+                .collect()
+        };
+        let is_static = pool.is_constant(recorded);
+        let own = contract.places_of(recorded) == Some(0);
+        let goal = pool.eq(free, recorded);
+        let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool.symbol_name(s).to_string());
+        let shown = text::print::python(&pool, recorded, &name);
+        let describe = |pool: &Pool, item: &Needed| describe(&assumptions, &steps, pool, item);
+        let mut explanation = Explanation {
+            dim: dimension.name.clone(),
+            recorded: shown,
+            is_static,
+            specialized: None,
+            reasons: Vec::new(),
+            restrictions: Vec::new(),
+            also_taken: None,
+            stopped_at,
+        };
+        let follows = |pool: &mut Pool, chosen: &[usize]| {
+            let mut facts = Facts::new();
+            for (symbol, range) in &ranges {
+                facts.declare(pool, *symbol, range.clone());
+            }
+            for &i in chosen {
+                facts.assume(pool, needed[i].condition);
+            }
+            decide(pool, &mut facts, goal, budget).verdict
+        };
+        let mut used = vec![false; needed.len()];
+        // A symbol that no other input shares is what it is by itself.
+        while !own && explanation.reasons.len() < MAX_REASONS {
+            let open: Vec<usize> = (0..needed.len()).filter(|&i| !used[i]).take(MAX_CONDITIONS).collect();
+            match follows(&mut pool, &open) {
+                Verdict::Implied { because } => {
+                    let mut core: Vec<usize> = because
+                        .iter()
+                        .filter_map(|premise| match premise {
+                            Premise::Fact(id) => open.get(id.0 as usize).copied(),
+                            _ => None,
+                        })
+                        .collect();
+                    // What the program records goes first, so that what needs it is left.
+                    core.sort_by_key(|&i| (needed[i].obligation.origin.is_some(), i));
+                    for i in core.clone() {
+                        let without: Vec<usize> = core.iter().copied().filter(|&j| j != i).collect();
+                        if follows(&mut pool, &without).is_implied() {
+                            core = without;
+                        }
+                    }
+                    if core.is_empty() {
+                        break;
+                    }
+                    explanation.reasons.push(core.iter().map(|&i| describe(&pool, &needed[i])).collect());
+                    for i in core {
+                        used[i] = true;
+                    }
+                }
+                Verdict::Refuted { witness } if explanation.reasons.is_empty() => {
+                    let symbol = pool.as_symbol(free);
+                    let size = symbol.and_then(|symbol| {
+                        let near = taken_nearby(&contract, &pool, symbol, &needed);
+                        near.or_else(|| witness.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v.clone()))
+                    });
+                    let size = size.map(|size| size.to_string());
+                    explanation.also_taken = size.filter(|_| explanation.stopped_at.is_none());
+                    break;
+                }
+                _ => break,
+            }
+        }
+        let restricting = needed.iter().enumerate().filter(|(i, item)| {
+            !used[*i] && pool.free_symbols(&[item.condition]).iter().any(|&s| pool.as_symbol(free) == Some(s))
+        });
+        if explanation.reasons.is_empty() {
+            explanation.restrictions =
+                restricting.take(MAX_CONDITIONS).map(|(_, item)| describe(&pool, item)).collect();
+        }
+        Ok(explanation)
+    }
+
+    /// Why an input that is no tensor has one value.
+    fn explain_constant(&self, dimension: &Dimension) -> Result<Explanation, CheckError> {
+        let contract = Contract::load(self.program())?;
+        let constant = match contract.inputs.get(dimension.input).map(|input| &input.kind) {
+            Some(InputKind::Constant(constant)) => constant,
+            _ => {
+                return Err(CheckError::NoDimension(dimension.name.clone(), "no constant there".to_string()));
+            }
+        };
+        let name = &dimension.name;
+        let because = match constant {
+            Constant::Int(_) => {
+                "torch.export burns in an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
+            }
+            Constant::Bool(_) => {
+                "torch.export burns in every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
+            }
+            Constant::Float(_) => {
+                "torch.export burns in every float: pass a tensor of no dimensions to have it vary"
+            }
+            Constant::Str(_) => "torch.export burns in every string: export once for each value",
+            Constant::None => {
+                "torch.export burns in every None: the module does not look at what is passed in its place"
+            }
+        };
+        Ok(Explanation {
+            dim: name.clone(),
+            recorded: constant.to_string(),
+            is_static: true,
+            specialized: Some(format!("`{name}` was specialized to {constant} because {because}")),
+            reasons: Vec::new(),
+            restrictions: Vec::new(),
+            also_taken: None,
+            stopped_at: None,
+        })
+    }
+
+    /// Propagates with the freed dimension.
+    fn needs<'s>(
+        &'s self,
+        contract: &Contract<'s>,
+        assumptions: &Assumptions<'s>,
+        operators: &'s Operators,
+    ) -> Result<Needs<'s>, CheckError> {
+        let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
+        env.keep_asking();
+        let program = self.program();
+        let mut inputs = recorded::inputs(program, &mut records, &mut env)
+            .map_err(|error| CheckError::Records(error.to_string()))?;
+        for input in &contract.inputs {
+            let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
+                (&input.kind, inputs.get(input.input.index).cloned())
+            else {
+                continue;
+            };
+            if tensor.sizes.as_slice() != sizes.as_slice() {
+                let plain = contract.contiguous_example(sizes, strides);
+                let strides =
+                    if plain { Cx::new(&mut env).contiguous_strides(sizes) } else { tensor.strides.clone() };
+                let freed = Tensor { sizes: sizes.as_slice().into(), strides, ..(*tensor).clone() };
+                inputs[input.input.index] = freed.into();
+            }
+        }
+        let mut run = Interpreter::new(program, env, records, operators, Mode::Evaluate);
+        let stopped_at = match run.run(inputs) {
+            Ok(_) => None,
+            Err(Stop::Failed(failure)) => run.steps.get(failure.origin.0 as usize).map(|s| s.node()),
+            Err(Stop::Unreadable(error)) => return Err(CheckError::Records(error.to_string())),
+        };
+        let mut found: IndexMap<Expr, Needed> = IndexMap::new();
+        let mut add = |condition: Expr, origin: Option<Origin>, clause, kind, branch| {
+            let obligation = Obligation { condition, kind, origin, clause, branch };
+            let item = found.entry(condition).or_insert(Needed { condition, obligation, nodes: 0 });
+            item.nodes += 1;
+        };
+        for guard in run.env.guards() {
+            let branch = guard.kind == GuardKind::Branch;
+            let kind = if branch { ConditionKind::Guard } else { ConditionKind::Precondition };
+            add(guard.condition, Some(guard.origin), Some(guard.clause), kind, branch);
+        }
+        for guard in &contract.guards {
+            add(guard.condition, None, None, ConditionKind::Guard, false);
+        }
+        for (e, bounds) in &contract.ranges {
+            for (bound, is_lower) in [(bounds.min, true), (bounds.max, false)] {
+                let Some(bound) = bound else { continue };
+                let bound = run.env.pool.int(bound);
+                let condition =
+                    if is_lower { run.env.pool.ge(*e, bound) } else { run.env.pool.le(*e, bound) };
+                add(condition, None, None, ConditionKind::Contract, false);
+            }
+        }
+        let pool = run.env.pool;
+        let conditions = found
+            .into_values()
+            .filter(|item| {
+                pool.as_bool(item.condition).is_none() && !pool.free_symbols(&[item.condition]).is_empty()
+            })
+            .collect();
+        Ok(Needs { pool, conditions, steps: run.steps, stopped_at })
+    }
+}
+
+/// A size near the traced one that satisfies everything, the other symbols being as traced.
+fn taken_nearby(contract: &Contract, pool: &Pool, symbol: Symbol, needed: &[Needed]) -> Option<Int> {
+    let traced = contract.hints.get(&symbol)?.as_int()?;
+    let one = Int::from(1);
+    [&traced + &one, &(&traced + &one) + &one, &traced + &traced, &traced - &one].into_iter().find(|size| {
+        let value = |s: Symbol| match s == symbol {
+            true => Some(Number::Int(size.clone())),
+            false => contract.hints.get(&s).cloned(),
+        };
+        *size != traced
+            && !size.is_negative()
+            && needed.iter().all(|item| pool.eval(item.condition, value).is_ok_and(|v| v.as_bool()))
+    })
+}
+
+fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Needed) -> Condition {
+    let step = item.obligation.origin.and_then(|origin| steps.get(origin.0 as usize));
+    Condition {
+        shown: summary::shown_in(assumptions, pool, item.condition),
+        node: step.map(|s| s.node()),
+        op: step.map(|s| s.op()),
+        more_nodes: item.nodes.saturating_sub(1),
+        clause: item.obligation.clause.map(str::to_string),
+        location: step.and_then(|s| s.location()),
+        code: step.and_then(|s| s.code()),
+        cause: item.obligation.cause(pool),
+        excludes: excluded(pool, item.condition),
+    }
+}

@@ -1,0 +1,311 @@
+//! Fixes: repaired specs that a check has proved to work, and what each costs.
+use super::pipeline::{CheckError, Examined};
+use super::prove::Prover;
+use super::repair::{self, Changes};
+use super::session::Session;
+use crate::report::{Fix, Outcome};
+use crate::spec::{Change, Shape, Spec};
+use indexmap::IndexMap;
+use sizewise_expr::escape::visible;
+use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
+use sizewise_solve::{Budget, Verdict, decide};
+
+/// How often a repaired spec is repaired again.
+const MAX_ROUNDS: usize = 5;
+/// The most fixes of one spec.
+const MAX_FIXES: usize = 3;
+
+/// What a fix costs that excludes no input that works.
+const NO_COST: &str = "gives up nothing";
+
+/// A spec on its way to be repaired.
+#[derive(Clone)]
+struct Draft {
+    spec: Spec,
+    /// The Python lines of the changes: what is defined, and as what.
+    lines: IndexMap<String, String>,
+    /// The changes so far as conditions on the symbols of the spec as given; nothing where that cannot be said.
+    conditions: Option<Vec<Expr>>,
+    /// What the dimensions that changes have brought in are, in those symbols.
+    meaning: Vec<(String, Expr)>,
+}
+
+impl Session<'_> {
+    /// The repairs of a violated spec that a check proves to work.
+    pub(super) fn fixes(
+        &self,
+        spec: &Spec,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Vec<Fix>, CheckError> {
+        let mut start = Draft {
+            spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
+            lines: IndexMap::new(),
+            conditions: Some(Vec::new()),
+            meaning: dimensions(first),
+        };
+        let constants = constant_numbers(first);
+        for (input, path, condition) in &constants {
+            start.spec = start.spec.with_static(self.contract(), *input);
+            start.lines.insert(visible(path).into_owned(), "Dim.STATIC".to_string());
+            start.conditions.get_or_insert_default().push(*condition);
+        }
+        let mut unnamed = unnamed(first);
+        let of_constants: Vec<Expr> = constants.iter().map(|(.., condition)| *condition).collect();
+        let settled = first.assumptions.env.pool.free_symbols(&of_constants);
+        unnamed.retain(|symbol| !settled.contains(symbol));
+        let proposals = if !constants.is_empty() {
+            // That may be all; what is left is proposed on the way.
+            vec![Changes::new()]
+        } else if unnamed.is_empty() {
+            self.proposals(first)
+        } else {
+            let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
+            start.spec = named;
+            for (path, name, symbol, range) in names {
+                start.lines.insert(format!("# {} is {name}", visible(&path)), String::new());
+                start.lines.entry(name.clone()).or_insert(range);
+                let e = first.assumptions.env.pool.symbol_expr(symbol);
+                start.meaning.push((name, e));
+            }
+            self.proposals(&mut self.examine(Some(&start.spec), budget, false)?)
+        };
+        let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
+        for changes in proposals {
+            if fixes.len() >= MAX_FIXES {
+                break;
+            }
+            let Some((fix, kept)) = self.pursue(&start, &changes, first, budget)? else {
+                continue;
+            };
+            if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
+                continue;
+            }
+            accepted.push(kept);
+            let free = fix.cost.as_deref() == Some(NO_COST);
+            if fixes.iter().all(|known| known.spec != fix.spec) {
+                fixes.push(fix);
+            }
+            // Nothing is weaker than what gives up nothing.
+            if free {
+                break;
+            }
+        }
+        Ok(fixes)
+    }
+
+    /// The repairs that the violated conditions call for.
+    fn proposals(&self, examined: &mut Examined) -> Vec<Changes> {
+        let mut dims = IndexMap::new();
+        for (symbol, name) in &examined.assumptions.dims {
+            let hint = examined
+                .assumptions
+                .env
+                .symbol(*symbol)
+                .and_then(|s| s.hint.clone())
+                .and_then(|h| h.as_int());
+            if let Some(example) = hint {
+                dims.insert(*symbol, (name.clone(), example));
+            }
+        }
+        dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
+        let violated = examined.violated.clone();
+        let (pool, facts) = examined.assumptions.env.facts();
+        repair::propose(pool, facts, &dims, &violated)
+    }
+
+    /// Applies changes, and those that become necessary then, until a check comes out well.
+    fn pursue(
+        &self,
+        start: &Draft,
+        changes: &Changes,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Option<(Fix, Option<Expr>)>, CheckError> {
+        let mut draft = start.clone();
+        let mut changes = changes.clone();
+        for round in 0..MAX_ROUNDS {
+            if is_cancelled() {
+                break;
+            }
+            self.checker().tell("looking for a fix", round, MAX_ROUNDS);
+            draft.apply(&changes, first);
+            let mut examined = self.examine(Some(&draft.spec), budget, false)?;
+            if examined.report.verdict == Outcome::Ok {
+                let cost = self.cost(&draft, first, budget)?;
+                let spec = Some(draft.spec.to_json());
+                let kept =
+                    draft.conditions.as_ref().map(|conditions| first.assumptions.env.pool.and(conditions));
+                return Ok(Some((Fix { text: draft.text(), spec, proved: true, cost }, kept)));
+            }
+            match self.proposals(&mut examined).into_iter().next() {
+                Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a fix gives up: inputs that the spec as given admits and the program serves.
+    fn cost(
+        &self,
+        draft: &Draft,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Option<String>, CheckError> {
+        let Some(conditions) = &draft.conditions else { return Ok(None) };
+        let violated = first.violated.clone();
+        let kept = first.assumptions.env.pool.and(conditions);
+        let (pool, facts) = first.assumptions.env.facts();
+        let mut served = facts.clone();
+        for condition in violated {
+            served.assume(pool, condition);
+        }
+        let answer = decide(pool, &mut served, kept, budget);
+        let witness = match answer.verdict {
+            Verdict::Implied { .. } => return Ok(Some(NO_COST.to_string())),
+            Verdict::Refuted { witness } => witness,
+            _ => return Ok(None),
+        };
+        let evaluator = self.evaluator();
+        let prover =
+            Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
+        let Some(shapes) = prover.shapes_at(&witness) else { return Ok(None) };
+        if evaluator.evaluate(&shapes).is_err() {
+            return Ok(None);
+        }
+        let shown: Vec<String> = shapes
+            .iter()
+            .filter_map(|(name, shape)| match shape {
+                Shape::Tensor(sizes) => {
+                    let sizes: Vec<String> = sizes.iter().map(Int::to_string).collect();
+                    Some(format!("{name}: [{}]", sizes.join(", ")))
+                }
+                Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
+            })
+            .collect();
+        Ok(Some(format!("gives up inputs that work, such as {}", shown.join(", "))))
+    }
+}
+
+/// Whether what one fix keeps is kept by another one.
+fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
+    let (Some(kept), Some(other)) = (kept, other) else { return false };
+    let (pool, facts) = first.assumptions.env.facts();
+    let mut narrowed = facts.clone();
+    narrowed.assume(pool, kept);
+    matches!(decide(pool, &mut narrowed, other, budget).verdict, Verdict::Implied { .. })
+}
+
+/// The named dimensions of a spec, with their symbols.
+fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
+    let dims: Vec<(Symbol, String)> =
+        examined.assumptions.dims.iter().map(|(s, name)| (*s, name.clone())).collect();
+    dims.into_iter().map(|(s, name)| (name, examined.assumptions.env.pool.symbol_expr(s))).collect()
+}
+
+/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated conditions.
+fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
+    let pool = &first.assumptions.env.pool;
+    let mut constants = Vec::new();
+    for (place, input) in first.assumptions.inputs.iter().enumerate() {
+        let Some(symbol) = input.scalar.and_then(|e| pool.as_symbol(e)) else { continue };
+        let is_constant =
+            |c: &&Expr| pool.as_func(**c, Func::IsZero).is_some() && pool.free_symbols(&[**c]) == [symbol];
+        if let Some(condition) = first.violated.iter().find(is_constant) {
+            constants.push((place, input.path.clone(), *condition));
+        }
+    }
+    constants
+}
+
+/// The symbols in violated conditions that no named dimension stands for.
+fn unnamed(examined: &Examined) -> Vec<Symbol> {
+    let symbols = examined.assumptions.env.pool.free_symbols(&examined.violated);
+    symbols.into_iter().filter(|s| !examined.assumptions.dims.contains_key(s)).collect()
+}
+
+impl Draft {
+    fn apply(&mut self, changes: &Changes, first: &mut Examined) {
+        let (spec, text) = repair::apply(&self.spec, changes);
+        self.spec = spec;
+        for line in text.lines() {
+            if let Some((name, value)) = line.split_once(" = ") {
+                self.lines.insert(name.to_string(), value.to_string());
+            }
+        }
+        for (name, change) in changes {
+            let condition = self.condition(name, change, first);
+            match (&mut self.conditions, condition) {
+                (Some(conditions), Some(condition)) => conditions.push(condition),
+                (conditions, None) => *conditions = None,
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn meaning(&self, name: &str) -> Option<Expr> {
+        self.meaning.iter().rev().find(|(known, _)| known == name).map(|(_, e)| *e)
+    }
+
+    /// A change as a condition on the symbols of the spec as given.
+    fn condition(&mut self, name: &str, change: &Change, first: &mut Examined) -> Option<Expr> {
+        let size = self.meaning(name)?;
+        let pool = &mut first.assumptions.env.pool;
+        let mut between = |e: Expr, min: i64, max: Option<i64>| {
+            let low = pool.int(min);
+            let low = pool.ge(e, low);
+            match max {
+                Some(max) => {
+                    let high = pool.int(max);
+                    let high = pool.le(e, high);
+                    pool.and(&[low, high])
+                }
+                None => low,
+            }
+        };
+        match change {
+            Change::Range { min, max } => Some(between(size, *min, *max)),
+            Change::Size(value) => {
+                let value = pool.int(*value);
+                Some(pool.eq(size, value))
+            }
+            Change::Derived { root, factor, offset } => {
+                let root = self.meaning(root)?;
+                let (factor, offset) = (pool.int(*factor), pool.int(*offset));
+                let product = pool.mul(factor, root);
+                let derived = pool.add(product, offset);
+                Some(pool.eq(size, derived))
+            }
+            Change::Linear { root, factor, offset, min, max } => {
+                let (factor, offset) = (pool.int(*factor), pool.int(*offset));
+                let rest = pool.sub(size, offset);
+                let t = pool.floor_div(rest, factor);
+                let remainder = pool.modulo(rest, factor);
+                let divides = pool.eq(remainder, Expr::ZERO);
+                let known = self.meaning.iter().rev().find(|(known, _)| known == root).map(|(_, e)| *e);
+                let mut parts = vec![divides];
+                match known {
+                    Some(known) => parts.push(pool.eq(known, t)),
+                    None => self.meaning.push((root.clone(), t)),
+                }
+                let low = pool.int(*min);
+                parts.push(pool.ge(t, low));
+                if let Some(max) = max {
+                    let high = pool.int(*max);
+                    parts.push(pool.le(t, high));
+                }
+                Some(pool.and(&parts))
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let lines: Vec<String> = self
+            .lines
+            .iter()
+            .map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name} = {value}") })
+            .collect();
+        lines.join("\n")
+    }
+}

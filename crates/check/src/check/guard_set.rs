@@ -1,0 +1,197 @@
+//! What a checker of input shapes has to check.
+use super::minimal;
+use super::pipeline::CheckError;
+use super::run::Run;
+use super::runtime;
+use super::session::Session;
+use super::strides;
+use super::strides::cases::Cases;
+use super::summary;
+use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
+use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_solve::Budget;
+
+impl Session<'_> {
+    /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported module checks, and what
+    /// its operators need.
+    ///
+    /// # Errors
+    /// When the program cannot be propagated, or sizes do not determine its symbols.
+    pub fn guard_set(&self) -> Result<GuardSet, CheckError> {
+        match self.trace() {
+            Some(trace) => {
+                let assumptions = self.contract().unconstrained();
+                let run = trace.under(&assumptions);
+                build(self, assumptions, run, UNCHECKED_MINIMUM)
+            }
+            None => {
+                // What becomes of sizes that data decides was found out for the recorded ranges only.
+                let assumptions = self.contract().assumed();
+                let run = self.checker().propagate(&assumptions, self.evaluator().operators())?;
+                build(self, assumptions, run, i64::MIN)
+            }
+        }
+    }
+}
+
+fn build<'c>(
+    session: &Session<'c>,
+    assumptions: Assumptions<'c>,
+    mut run: Run,
+    unchecked: i64,
+) -> Result<GuardSet, CheckError> {
+    let contract = session.contract();
+    let mut set = GuardSet {
+        program: session.checker().name().to_string(),
+        pool: Default::default(),
+        inputs: Vec::new(),
+        variables: Vec::new(),
+        fixed: Vec::new(),
+        conditions: Vec::new(),
+        left_open: Vec::new(),
+    };
+    let mut sizes: Vec<(usize, Option<usize>, Expr)> = Vec::new();
+    for input in &contract.inputs {
+        let (at, name) = (set.inputs.len(), input.input.placeholder.to_string());
+        match &input.kind {
+            InputKind::Tensor { sizes: recorded, .. } => {
+                sizes.extend(recorded.iter().enumerate().map(|(dim, &e)| (at, Some(dim), e)));
+                set.inputs.push(GuardedInput::Tensor { name, sizes: recorded.clone() });
+            }
+            InputKind::Scalar(value) => {
+                sizes.push((at, None, *value));
+                set.inputs.push(GuardedInput::Number { name, value: *value });
+            }
+            InputKind::Constant(value) => {
+                set.inputs.push(GuardedInput::Constant { name, value: value.clone() });
+            }
+            InputKind::Other => {}
+        }
+    }
+    determine(&mut set, &run.env, &sizes)?;
+    let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
+    let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
+    conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
+    conditions.extend(layout_choices(session, &assumptions, &mut run, &conditions, &symbols));
+    let at_least_zero = ValueRange::between_options(Some(Int::ZERO), None).unwrap_or_else(ValueRange::all);
+    let ranges: Vec<(Symbol, ValueRange)> = set
+        .variables
+        .iter()
+        .map(|v| {
+            let plain_size = v.dim.is_some() && v.factor.is_one() && v.offset.is_zero();
+            (v.symbol, if plain_size { at_least_zero.clone() } else { ValueRange::all() })
+        })
+        .collect();
+    set.conditions = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
+    for assert in &run.asserts {
+        let text = summary::shown(&assumptions, &run.env, assert.condition);
+        if !set.left_open.contains(&text) {
+            set.left_open.push(text);
+        }
+    }
+    set.pool = run.env.pool;
+    Ok(set)
+}
+
+/// Finds for each symbol a size that determines it; the other sizes are to be compared.
+fn determine(
+    set: &mut GuardSet,
+    env: &ShapeEnv,
+    sizes: &[(usize, Option<usize>, Expr)],
+) -> Result<(), CheckError> {
+    let mut used = vec![false; sizes.len()];
+    for plain in [true, false] {
+        for (place, &(input, dim, e)) in sizes.iter().enumerate() {
+            let poly = env.pool.poly(e);
+            let [(monomial, factor)] = poly.terms.as_slice() else { continue };
+            let Some(symbol) = env.pool.as_symbol(*monomial) else { continue };
+            let is_plain = *monomial == e;
+            if is_plain != plain || set.variables.iter().any(|v| v.symbol == symbol) {
+                continue;
+            }
+            used[place] = is_plain;
+            let (factor, offset) = (factor.clone(), poly.constant.clone());
+            set.variables.push(Variable { symbol, input, dim, factor, offset });
+        }
+    }
+    for (&(input, dim, e), _) in sizes.iter().zip(used).filter(|(_, used)| !used) {
+        for symbol in env.pool.free_symbols(&[e]) {
+            if !set.variables.iter().any(|v| v.symbol == symbol) {
+                return Err(CheckError::Undetermined(env.pool.symbol_name(symbol).to_string()));
+            }
+        }
+        set.fixed.push((input, dim, e));
+    }
+    Ok(())
+}
+
+/// Everything that is demanded of the symbols.
+fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked: i64) -> Vec<Expr> {
+    let mut all: Vec<Expr> = Vec::new();
+    for (e, bounds) in &contract.ranges {
+        if let Some(min) = bounds.min.filter(|&min| min > unchecked) {
+            let min = run.env.pool.int(min);
+            all.push(run.env.pool.ge(*e, min));
+        }
+        if let Some(max) = bounds.max {
+            let max = run.env.pool.int(max);
+            all.push(run.env.pool.le(*e, max));
+        }
+    }
+    for guard in &contract.guards {
+        all.extend(&guard.requirements);
+        all.push(guard.condition);
+    }
+    all.extend(run.guards.iter().map(|guard| guard.condition));
+    all.extend(run.comparisons.iter().map(|comparison| comparison.condition));
+    let mut kept: Vec<Expr> = Vec::new();
+    for condition in all {
+        let known = run.env.pool.free_symbols(&[condition]).iter().all(|s| symbols.contains(s));
+        if known && run.env.pool.as_bool(condition) != Some(true) && !kept.contains(&condition) {
+            kept.push(condition);
+        }
+    }
+    kept
+}
+
+/// The choices of strides that later views may need: with other strides than at the example it is not known what becomes of a view. Sizes of
+/// 0 and 1 for which the views are proved all the same are let in.
+fn layout_choices<'c>(
+    session: &Session<'c>,
+    assumptions: &Assumptions<'c>,
+    run: &mut Run,
+    conditions: &[Expr],
+    symbols: &[Symbol],
+) -> Vec<Expr> {
+    let is_needed = |origin| strides::needs_strides_of(run, origin).is_some();
+    let choices = run.layout_choices.iter().filter(|(origin, _)| is_needed(*origin));
+    let is_known = |e: &Expr| run.env.pool.free_symbols(&[*e]).iter().all(|s| symbols.contains(s));
+    let choices: Vec<Expr> = choices.map(|&(_, condition)| condition).filter(is_known).collect();
+    let concerned = run.env.pool.free_symbols(&choices);
+    if choices.is_empty() {
+        return Vec::new();
+    }
+    let mut root = assumptions.clone();
+    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
+    conditions.iter().for_each(|&condition| root.env.assume(condition));
+    let mut cases = Cases::new(session.evaluator(), Budget::default());
+    let mut proved = Vec::new();
+    for symbol in concerned {
+        for value in [Int::ZERO, Int::ONE] {
+            if cases.proves(&root, symbol, &value) {
+                let (e, value) = (root.env.pool.symbol_expr(symbol), root.env.pool.int(value));
+                proved.push(root.env.pool.eq(e, value));
+            }
+        }
+    }
+    let mut relaxed = Vec::with_capacity(choices.len());
+    for choice in choices {
+        let alternatives: Vec<Expr> = std::iter::once(choice).chain(proved.iter().copied()).collect();
+        relaxed.push(root.env.pool.or(&alternatives));
+    }
+    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
+    relaxed
+}

@@ -1,0 +1,172 @@
+//! The ledger: everything that the program's shapes rest on, and what keeps it.
+//!
+//! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion in the graph, by an
+//! operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped assertion. Assertions that follow from what is
+//! known without them are redundant.
+use super::run::Run;
+use super::summary;
+use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
+use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::Origin;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Pool, Symbol};
+use sizewise_ir::Bounds;
+use sizewise_solve::{Budget, Facts, implies};
+
+/// Bounds beyond these only say that a number has 64 bits.
+const WIDTH: i64 = i64::MAX - 1;
+
+/// The ledger of a run under assumptions.
+pub(super) fn ledger(
+    assumptions: &Assumptions,
+    contract: &Contract,
+    run: &mut Run,
+    proved: &[GuardReport],
+) -> Vec<LedgerEntry> {
+    let mut entries = Vec::new();
+    inputs(assumptions, contract, run, &mut entries);
+    for guard in proved.iter().filter(|guard| guard.node.is_some()) {
+        let kept_by = match guard.verdict {
+            GuardVerdict::Implied => Keeper::Proof,
+            GuardVerdict::Violated | GuardVerdict::Unknown => Keeper::Operator,
+        };
+        entries.push(LedgerEntry {
+            assumption: guard.shown.clone(),
+            kept_by,
+            by: guard.node.clone(),
+            redundant: false,
+        });
+    }
+    unbacked(assumptions, contract, run, &mut entries);
+    entries
+}
+
+/// The ranges and guards that the exported module checks of its inputs.
+fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
+    for (e, bounds) in &contract.ranges {
+        let symbols = run.env.pool.free_symbols(&[*e]);
+        if symbols.is_empty() || !symbols.iter().all(|s| contract.hints.contains_key(s)) {
+            continue;
+        }
+        let e = assumptions.records.translate(&mut run.env, *e);
+        for (condition, bound, is_lower) in conditions(&mut run.env.pool, e, *bounds) {
+            let checked = !is_lower || bound > UNCHECKED_MINIMUM;
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, condition),
+                kept_by: if checked { Keeper::Range } else { Keeper::Policy },
+                by: None,
+                redundant: false,
+            });
+        }
+    }
+    for guard in &contract.guards {
+        let condition = assumptions.records.translate(&mut run.env, guard.condition);
+        entries.push(LedgerEntry {
+            assumption: summary::shown(assumptions, &run.env, condition),
+            kept_by: Keeper::Guard,
+            by: None,
+            redundant: false,
+        });
+    }
+}
+
+/// What is assumed of sizes that only data decides: assertions in the graph, ranges that the program records, and what operators need.
+fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
+    let budget = Budget::small();
+    let stated: Vec<(Expr, Origin)> =
+        run.env.stated().iter().map(|assert| (assert.condition, assert.origin)).collect();
+    // Most programs have none, and nothing to find out.
+    if stated.is_empty() && run.named.is_empty() {
+        return operators(assumptions, run, &stated, entries);
+    }
+    let mut known = without_recorded_ranges(assumptions, run, &stated);
+    let mut derived: FxHashMap<Symbol, Expr> = FxHashMap::default();
+    for named in &run.named {
+        derived.entry(named.symbol).or_insert(named.derived);
+    }
+    for &(condition, origin) in &stated {
+        if run.env.pool.as_bool(condition).is_some() {
+            continue;
+        }
+        let redundant = implies(&mut run.env.pool, &mut known, condition, &budget);
+        known.assume(&mut run.env.pool, condition);
+        entries.push(LedgerEntry {
+            assumption: summary::shown(assumptions, &run.env, condition),
+            kept_by: Keeper::Assertion,
+            by: run.steps.get(origin.0 as usize).map(|s| s.node()),
+            redundant,
+        });
+    }
+    for (e, bounds) in &contract.ranges {
+        // A symbol that no step made or named is no assumption: it does not occur in the graph.
+        let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
+        let Some(&derived) = derived.get(&symbol) else { continue };
+        for (shown, bound, is_lower) in conditions(&mut run.env.pool, *e, *bounds) {
+            if bound.abs() >= WIDTH {
+                continue;
+            }
+            let condition =
+                if derived == *e { shown } else { limit(&mut run.env.pool, derived, bound, is_lower) };
+            let implied = implies(&mut run.env.pool, &mut known, condition, &budget);
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, shown),
+                kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },
+                by: None,
+                redundant: false,
+            });
+        }
+    }
+    operators(assumptions, run, &stated, entries);
+}
+
+/// What operators need of sizes that only data decides.
+fn operators(
+    assumptions: &Assumptions,
+    run: &Run,
+    stated: &[(Expr, Origin)],
+    entries: &mut Vec<LedgerEntry>,
+) {
+    let stated: FxHashSet<Expr> = stated.iter().map(|(condition, _)| *condition).collect();
+    for assert in &run.asserts {
+        if !stated.contains(&assert.condition) {
+            entries.push(LedgerEntry {
+                assumption: summary::shown(assumptions, &run.env, assert.condition),
+                kept_by: Keeper::Operator,
+                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node()),
+                redundant: false,
+            });
+        }
+    }
+}
+
+/// What is known of the inputs, and of sizes that data decides by the operators that make them: neither assertions nor recorded ranges.
+fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
+    let mut known = Facts::new();
+    for (symbol, low, high) in assumptions.env.known_facts().ranges() {
+        let range = ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all);
+        known.declare(&mut run.env.pool, symbol, range);
+    }
+    for (symbol, range) in run.named.iter().filter_map(|named| Some((named.symbol, named.range.clone()?))) {
+        known.declare(&mut run.env.pool, symbol, range);
+    }
+    let made = run.env.known_facts().conditions().to_vec();
+    let stated: FxHashSet<Expr> = stated.iter().map(|(assertion, _)| *assertion).collect();
+    for condition in made.into_iter().filter(|condition| !stated.contains(condition)) {
+        known.assume(&mut run.env.pool, condition);
+    }
+    known
+}
+
+/// The conditions that bounds are, each with the bound and whether it is the lower one.
+fn conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<(Expr, i64, bool)> {
+    let ends = [(bounds.min, true), (bounds.max, false)];
+    let ends = ends.into_iter().filter_map(|(end, is_lower)| Some((end?, is_lower)));
+    ends.map(|(bound, is_lower)| (limit(pool, e, bound, is_lower), bound, is_lower)).collect()
+}
+
+/// The condition that a bound is.
+fn limit(pool: &mut Pool, e: Expr, bound: i64, is_lower: bool) -> Expr {
+    let end = pool.int(bound);
+    if is_lower { pool.ge(e, end) } else { pool.le(e, end) }
+}

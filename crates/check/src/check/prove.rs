@@ -1,0 +1,265 @@
+//! Deciding obligations, and replaying what refutes them.
+use super::evaluate::{Evaluator, Refused, Shapes};
+use super::obligation::Obligation;
+use crate::report::GuardVerdict;
+use crate::spec::{Assumptions, Shape};
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
+use sizewise_solve::{
+    Budget, Facts, Premise, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
+};
+
+/// No tensor has a dimension of more: it would take more memory than 64-bit machines address.
+const LARGEST_SIZE: i64 = 1 << 48;
+
+/// What was made of an obligation.
+#[derive(Clone, Debug)]
+pub(super) struct Proof {
+    pub verdict: GuardVerdict,
+    /// The rung that decided.
+    pub decided_by: &'static str,
+    /// The facts used, in the user's names.
+    pub because: Vec<String>,
+    pub witness: Option<Witness>,
+    /// The input shapes at the witness.
+    pub shapes: Option<Shapes>,
+    /// What happens to them.
+    pub consequence: Option<String>,
+    /// Why it is undecided.
+    pub reason: Option<String>,
+    /// The assumptions contradict each other.
+    pub inconsistent: bool,
+    /// The greatest size for which it is proved, where doubles round beyond.
+    pub limit: Option<Int>,
+}
+
+impl Proof {
+    pub fn new(verdict: GuardVerdict, decided_by: &'static str) -> Proof {
+        Proof {
+            verdict,
+            decided_by,
+            because: Vec::new(),
+            witness: None,
+            shapes: None,
+            consequence: None,
+            reason: None,
+            inconsistent: false,
+            limit: None,
+        }
+    }
+
+    fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {
+        Proof { reason: Some(reason.into()), ..Proof::new(GuardVerdict::Unknown, decided_by) }
+    }
+}
+
+/// Decides obligations under one set of assumptions.
+pub(super) struct Prover<'a, 'p> {
+    pub assumptions: &'a Assumptions<'p>,
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: Budget,
+    /// Is given each question as an SMT-LIB 2 file.
+    pub emit: Option<&'a dyn Fn(&str)>,
+}
+
+/// Whether doubles occur in any of these conditions.
+fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
+    pool.has_floats() && pool.reachable(conditions).into_iter().any(|e| pool.sort(e) == Sort::Float)
+}
+
+impl Prover<'_, '_> {
+    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds the pool, or those that were
+    /// `derived`, where there are symbols that the spec does not know.
+    pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
+        let symbols = base.pool.free_symbols(&[obligation.condition]);
+        if symbols.iter().all(|&s| base.symbol(s).is_some()) {
+            let (pool, facts) = base.facts();
+            return self.prove(pool, facts, obligation);
+        }
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        let (pool, facts) = derived.facts();
+        let proof = self.prove(pool, facts, obligation);
+        std::mem::swap(&mut base.pool, &mut derived.pool);
+        proof
+    }
+
+    /// Decides one obligation under `facts`, expressions being of `pool`.
+    pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
+        let answer = decide(pool, facts, obligation.condition, &self.budget);
+        self.emit(pool, facts, obligation, &answer.verdict);
+        let by = answer.decided_by.name();
+        let through_doubles = match answer.verdict {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => false,
+            Verdict::Refuted { .. } => has_doubles(pool, &[obligation.condition]),
+            Verdict::Unknown { .. } => {
+                has_doubles(pool, &[obligation.condition]) || has_doubles(pool, facts.conditions())
+            }
+        };
+        if through_doubles && let Some(proof) = self.prove_realistic(pool, facts, obligation) {
+            return proof;
+        }
+        match answer.verdict {
+            Verdict::Implied { because } => {
+                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                Proof { because, ..Proof::new(GuardVerdict::Implied, by) }
+            }
+            Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
+            Verdict::Inconsistent { because } => {
+                let because = clash(pool, facts, &self.budget).unwrap_or(because);
+                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                Proof {
+                    because,
+                    inconsistent: true,
+                    ..Proof::unknown(by, "the assumptions contradict each other")
+                }
+            }
+            Verdict::Unknown { reason } => Proof::unknown(by, reason),
+        }
+    }
+
+    /// Writes down what was asked, with the status that it was found to have; nothing where it has no counterpart in SMT-LIB.
+    fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict) {
+        let Some(emit) = self.emit else { return };
+        // Facts that contradict each other imply even what never holds.
+        let goal = match verdict {
+            Verdict::Inconsistent { .. } => pool.bool(false),
+            _ => obligation.condition,
+        };
+        if let Some(text) = smt_obligation(pool, facts, goal, verdict.status()) {
+            emit(&text);
+        }
+    }
+
+    /// Decides a condition that doubles have a part in for sizes that tensors can have: where a dimension has no declared maximum,
+    /// doubles begin to round at sizes that no memory holds.
+    fn prove_realistic(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation) -> Option<Proof> {
+        let limit = Int::from(LARGEST_SIZE);
+        let mut capped = up_to(pool, facts, &limit);
+        let answer = decide(pool, &mut capped, obligation.condition, &self.budget);
+        let Verdict::Implied { because } = answer.verdict else { return None };
+        let because = because.iter().map(|p| self.premise(pool, &capped, p)).collect();
+        let proof = Proof::new(GuardVerdict::Implied, answer.decided_by.name());
+        Some(Proof { because, limit: Some(limit), ..proof })
+    }
+
+    /// A refutation counts only when the inputs at the witness are refused, or come out in another form than recorded.
+    pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
+        if !self.assumptions.admits(&witness) {
+            return Proof::unknown(by, "the program has more guards than are reasoned with");
+        }
+        let Some(shapes) = self.shapes_at(&witness) else {
+            return Proof::unknown(by, "the counterexample involves sizes that only data decides");
+        };
+        match self.replay(&shapes) {
+            Ok(consequence) => Proof {
+                witness: Some(witness),
+                shapes: Some(shapes),
+                consequence: Some(consequence),
+                ..Proof::new(GuardVerdict::Violated, by)
+            },
+            Err(reason) if obligation.branch => Proof {
+                witness: Some(witness),
+                ..Proof::unknown(by, format!("another path is taken there ({reason})"))
+            },
+            Err(reason) => Proof { witness: Some(witness), ..Proof::unknown(by, reason) },
+        }
+    }
+
+    /// The input shapes at a witness.
+    pub fn shapes_at(&self, witness: &Witness) -> Option<Shapes> {
+        let shapes: Shapes = self.assumptions.shapes_at(witness)?.into_iter().collect();
+        let sizes_exist = shapes.values().all(|shape| match shape {
+            Shape::Tensor(sizes) => sizes.iter().all(|s| !s.is_negative()),
+            Shape::Scalar(_) | Shape::Text(_) | Shape::None => true,
+        });
+        sizes_exist.then_some(shapes)
+    }
+
+    /// What goes wrong with these inputs; an error says that nothing does.
+    pub fn replay(&self, shapes: &Shapes) -> Result<String, String> {
+        match self.evaluator.evaluate(shapes) {
+            Err(Refused { malformed: true, message, .. }) => {
+                Err(format!("the counterexample cannot be replayed: {message}"))
+            }
+            Err(refused) => Ok(match &refused.node {
+                Some(node) => format!("{node} fails: {}", refused.message),
+                None => refused.message,
+            }),
+            Ok(evaluation) => {
+                let pool = &evaluation.env.pool;
+                for (got, recorded) in evaluation.outputs.iter().zip(&evaluation.recorded) {
+                    let (Some(got), Some(recorded)) = (got, recorded) else { continue };
+                    let concrete = |e: &Expr| pool.as_int(*e).is_some();
+                    if got.iter().chain(recorded).all(concrete) && got != recorded {
+                        let show = |sizes: &[Expr]| {
+                            let shown: Vec<String> =
+                                sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
+                            format!("[{}]", shown.join(", "))
+                        };
+                        return Ok(format!(
+                            "an output has the shape {}, recorded as {}",
+                            show(got),
+                            show(recorded)
+                        ));
+                    }
+                }
+                Err("the program takes the inputs of the counterexample".to_string())
+            }
+        }
+    }
+
+    fn premise(&self, pool: &mut Pool, facts: &Facts, premise: &Premise) -> String {
+        let name = |s: Symbol| match self.assumptions.names.get(&s) {
+            Some(name) => name.clone(),
+            None => pool.symbol_name(s).to_string(),
+        };
+        let bounds = |s: Symbol| facts.ranges().find(|(symbol, ..)| *symbol == s);
+        match premise {
+            Premise::Fact(id) => match facts.conditions().get(id.0 as usize) {
+                Some(&e) => text::print::python(pool, e, &name),
+                None => String::new(),
+            },
+            Premise::Lower(s) => match bounds(*s).and_then(|(_, lower, _)| lower.cloned()) {
+                Some(lower) => format!("{} >= {lower}", name(*s)),
+                None => name(*s),
+            },
+            Premise::Upper(s) => match bounds(*s).and_then(|(.., upper)| upper.cloned()) {
+                Some(upper) => format!("{} <= {upper}", name(*s)),
+                None => name(*s),
+            },
+            Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
+        }
+    }
+}
+
+/// Shapes as JSON, by placeholder.
+pub(super) fn shapes_json(shapes: &Shapes) -> IndexMap<String, Json> {
+    let number = |v: &Number| match v {
+        Number::Int(v) => int_json(v),
+        Number::Float(v) => Json::from(*v),
+        Number::Bool(b) => Json::from(*b),
+        Number::Ratio(v) => Json::from(v.to_string()),
+    };
+    shapes
+        .iter()
+        .map(|(name, shape)| {
+            let json = match shape {
+                Shape::Tensor(sizes) => sizes.iter().map(int_json).collect(),
+                Shape::Scalar(value) => number(value),
+                Shape::Text(text) => Json::from(&**text),
+                Shape::None => Json::Null,
+            };
+            (name.to_string(), json)
+        })
+        .collect()
+}
+
+/// An integer as JSON, whatever its size.
+pub(super) fn int_json(value: &sizewise_expr::Int) -> Json {
+    match value.to_i64() {
+        Some(v) => v.into(),
+        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
+    }
+}

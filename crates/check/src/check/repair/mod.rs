@@ -1,0 +1,116 @@
+//! Repairing a spec: changes of named dimensions after which it implies what it did not.
+//!
+//! A sub-spec of a spec implies all that the spec implies, so only the violated conditions count. Equations among dimensions are solved
+//! first (`a == k*b + c` makes one dimension derived from the other). What is left is a set of conditions that the traced example
+//! satisfies: a box around the example, with a stride in each dimension, is grown as far as the conditions are *proved* in all of it. Which
+//! dimension grows first is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a repair
+//! works is for a check of the changed spec to say.
+mod equations;
+mod growth;
+
+use crate::spec::{Change, Spec};
+use indexmap::IndexMap;
+use sizewise_expr::{Expr, Int, Pool, Symbol};
+use sizewise_solve::Facts;
+
+/// The most repairs that are proposed.
+const MAX_ALTERNATIVES: usize = 3;
+
+/// A named dimension as the violated conditions see it.
+#[derive(Clone, Debug)]
+struct Named {
+    symbol: Symbol,
+    name: String,
+    min: i64,
+    max: Option<i64>,
+    example: i64,
+}
+
+/// Changes by the name of the dimension.
+pub(super) type Changes = IndexMap<String, Change>;
+
+/// The repairs that violated conditions call for. Conditions on other symbols than those in `dims` are left alone.
+pub(super) fn propose(
+    pool: &mut Pool,
+    facts: &Facts,
+    dims: &IndexMap<Symbol, (String, Int)>,
+    violated: &[Expr],
+) -> Vec<Changes> {
+    let mut named: Vec<Named> = Vec::new();
+    for (symbol, (name, example)) in dims {
+        let range = facts.ranges().find(|(s, ..)| s == symbol);
+        let min = range.and_then(|(_, min, _)| min.and_then(Int::to_i64)).unwrap_or(0);
+        let max = range.and_then(|(.., max)| max.and_then(Int::to_i64));
+        if let Some(example) = example.to_i64() {
+            named.push(Named { symbol: *symbol, name: name.clone(), min, max, example });
+        }
+    }
+    let conditions: Vec<Expr> = violated
+        .iter()
+        .copied()
+        .filter(|&c| {
+            let symbols = pool.free_symbols(&[c]);
+            !symbols.is_empty() && symbols.iter().all(|s| named.iter().any(|d| d.symbol == *s))
+        })
+        .collect();
+    if conditions.is_empty() {
+        return Vec::new();
+    }
+    let mut alternatives: Vec<Changes> = Vec::new();
+    for turn in 0..named.len().clamp(1, MAX_ALTERNATIVES) {
+        let mut order = named.clone();
+        order.rotate_left(turn);
+        for all in [false, true] {
+            let mut system = equations::System::new(&order, &conditions);
+            system.solve(pool, all);
+            let changes = growth::grow(pool, system);
+            if !changes.is_empty() && !alternatives.contains(&changes) {
+                alternatives.push(changes);
+            }
+        }
+    }
+    // Those that leave more dimensions dynamic go first.
+    alternatives.sort_by_key(|changes| changes.values().filter(|c| matches!(c, Change::Size(_))).count());
+    alternatives.truncate(MAX_ALTERNATIVES);
+    alternatives
+}
+
+/// The changed spec and the changes as Python.
+pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, String) {
+    let changes = resolved(changes);
+    let mut changed = spec.clone();
+    let mut lines = Vec::new();
+    // Dimensions that others are computed from come first, in Python as in the spec.
+    let is_derived = |change: &Change| matches!(change, Change::Derived { .. });
+    for derived in [false, true] {
+        for (name, change) in changes.iter().filter(|(_, change)| is_derived(change) == derived) {
+            changed = changed.with_change(name, change);
+            for line in change.python(name).lines() {
+                if !lines.iter().any(|known| known == line) {
+                    lines.push(line.to_string());
+                }
+            }
+        }
+    }
+    (changed, lines.join("\n"))
+}
+
+/// The changes with those of dimensions that are computed from changed ones put in terms of what these become.
+fn resolved(changes: &Changes) -> Changes {
+    let mut resolved = changes.clone();
+    for _ in 0..changes.len() {
+        let before = resolved.clone();
+        for change in resolved.values_mut() {
+            if let Change::Derived { root, factor, offset } = change
+                && let Some(of_root) = before.get(root)
+                && let Some(composed) = of_root.composed(root, *factor, *offset)
+            {
+                *change = composed;
+            }
+        }
+        if resolved == before {
+            break;
+        }
+    }
+    resolved
+}

@@ -1,0 +1,216 @@
+//! What only data decides: is there, for every admitted input shape, some data that passes?
+use super::examine::Examination;
+use super::obligation::Obligation;
+use super::prove::Proof;
+use super::run::Run;
+use crate::report::{ConditionKind, GuardVerdict};
+use crate::spec::Assumptions;
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::{RuntimeAssert, ShapeEnv};
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_solve::{Budget, Feasibility, Rung, feasible, simplify};
+
+/// The most conditions on sizes of inputs that one group is found to need.
+const MAX_NEEDED: usize = 4;
+
+/// Bounds from this magnitude on only say that a number has 64 bits.
+const WIDTH: i64 = i64::MAX - 1;
+
+/// The clause of conditions without which no data can pass.
+pub(super) const SOME_DATA: &str = "some data passes";
+
+/// Groups of more sizes than this are not looked into.
+const MAX_SYMBOLS: usize = 64;
+/// Groups of more conditions than this are not looked into.
+const MAX_CONDITIONS: usize = 400;
+
+/// Sizes that data decides, and what is required of them together.
+#[derive(Default)]
+struct Group {
+    symbols: Vec<Symbol>,
+    conditions: Vec<Expr>,
+    /// For each condition the runtime assertion that it is; none for what the operators say that make the sizes.
+    asserts: Vec<Option<RuntimeAssert>>,
+}
+
+impl Group {
+    /// Adds the ranges of the sizes, which operators give them. That a number has 64 bits is none of its conditions: an overflow is another
+    /// matter.
+    fn add_ranges(&mut self, run: &Run, base: &mut ShapeEnv) {
+        for &symbol in &self.symbols {
+            let Some(range) = run.env.known_facts().range(symbol).cloned() else { continue };
+            let e = base.pool.symbol_expr(symbol);
+            let narrow = |bound: &Int| bound.abs() < Int::from(WIDTH);
+            if let Some(lower) = range.lower().filter(narrow) {
+                let lower = base.pool.int(lower);
+                self.conditions.push(base.pool.ge(e, lower));
+            }
+            if let Some(upper) = range.upper().filter(narrow) {
+                let upper = base.pool.int(upper);
+                self.conditions.push(base.pool.le(e, upper));
+            }
+        }
+        self.asserts.resize(self.conditions.len(), None);
+    }
+
+    /// The conditions that hold on every way through the program. Data decides whether the others are evaluated.
+    fn certain(&self) -> Group {
+        let certain = |assert: &Option<RuntimeAssert>| assert.as_ref().is_none_or(|a| a.certain);
+        let kept = self.conditions.iter().zip(&self.asserts).filter(|(_, assert)| certain(assert));
+        let (conditions, asserts) = kept.map(|(&c, a)| (c, a.clone())).unzip();
+        Group { symbols: self.symbols.clone(), conditions, asserts }
+    }
+}
+
+impl Examination<'_, '_> {
+    /// Decides whether, for every admitted input shape, some data passes the conditions on sizes that data decides.
+    pub fn run_time(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        for mut group in groups(run, base) {
+            group.add_ranges(run, base);
+            let assert = group.asserts.iter().flatten().last().cloned();
+            let Some(assert) = assert else { continue };
+            if group.symbols.len() > MAX_SYMBOLS || group.conditions.len() > MAX_CONDITIONS {
+                let reason = format!("{} sizes that data decides depend on each other", group.symbols.len());
+                self.undecided_data(run, base, &assert, reason);
+                continue;
+            }
+            let mut found = self.feasible(base, &group);
+            let certain = group.certain();
+            if found != Feasibility::Always && certain.conditions.len() < group.conditions.len() {
+                found = match self.feasible(base, &certain) {
+                    never @ Feasibility::Never { .. } => never,
+                    _ => Feasibility::Open("data decides which of the assertions are reached".to_string()),
+                };
+            }
+            match found {
+                Feasibility::Always => {}
+                Feasibility::Open(reason) => self.undecided_data(run, base, &assert, reason),
+                Feasibility::Never { witness, condition, of } => {
+                    let group =
+                        if certain.conditions.len() < group.conditions.len() { certain } else { group };
+                    let assert = group.asserts.get(of).cloned().flatten().unwrap_or(assert);
+                    let (pool, facts) = base.facts();
+                    // It is made of the terms that were tried: for people, as simple as it gets.
+                    let condition = simplify(pool, &mut facts.clone(), condition, &Budget::small());
+                    let obligation = obligation(condition, &assert);
+                    let proof = self.prover().refuted(&obligation, witness, Rung::Search.name());
+                    self.write(run, base, &obligation, proof);
+                }
+            }
+        }
+    }
+
+    fn feasible(&self, base: &mut ShapeEnv, group: &Group) -> Feasibility {
+        let (pool, facts) = base.facts();
+        let budget = self.prover().budget;
+        let cheap = feasible(pool, facts, &group.symbols, &group.conditions, &Budget::small());
+        match cheap {
+            Feasibility::Open(_) => feasible(pool, facts, &group.symbols, &group.conditions, &budget),
+            decided => decided,
+        }
+    }
+
+    fn undecided_data(&mut self, run: &Run, base: &ShapeEnv, assert: &RuntimeAssert, reason: String) {
+        let obligation = obligation(assert.condition, assert);
+        let mut proof = Proof::new(GuardVerdict::Unknown, Rung::Search.name());
+        proof.reason = Some(format!("whether some data can pass: {reason}"));
+        self.write(run, base, &obligation, proof);
+    }
+}
+
+/// Conditions on sizes of inputs without which no data can pass, beside those that hold already.
+pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -> Vec<Expr> {
+    let mut base = assumptions.env.clone();
+    std::mem::swap(&mut base.pool, &mut run.env.pool);
+    known.iter().for_each(|&condition| base.assume(condition));
+    let mut needed = Vec::new();
+    for mut group in groups(run, &base) {
+        group.add_ranges(run, &mut base);
+        let group = group.certain();
+        for _ in 0..MAX_NEEDED {
+            let (pool, facts) = base.facts();
+            let found = feasible(pool, facts, &group.symbols, &group.conditions, &Budget::small());
+            let Feasibility::Never { condition, .. } = found else { break };
+            needed.push(condition);
+            base.assume(condition);
+        }
+    }
+    std::mem::swap(&mut base.pool, &mut run.env.pool);
+    needed
+}
+
+fn obligation(condition: Expr, assert: &RuntimeAssert) -> Obligation {
+    Obligation {
+        condition,
+        kind: ConditionKind::Runtime,
+        origin: Some(assert.origin),
+        clause: Some(SOME_DATA),
+        branch: false,
+    }
+}
+
+/// The sizes that data decides in groups that share no condition, as far as something is asserted of them. Sizes of `base` are not among them.
+fn groups(run: &Run, base: &ShapeEnv) -> Vec<Group> {
+    if run.asserts.is_empty() {
+        return Vec::new();
+    }
+    let pool = &base.pool;
+    let unbacked = |e: Expr| -> Vec<Symbol> {
+        pool.free_symbols(&[e]).into_iter().filter(|&s| base.symbol(s).is_none()).collect()
+    };
+    let mut conditions: Vec<(Expr, Option<RuntimeAssert>, Vec<Symbol>)> = Vec::new();
+    let mut seen: FxHashSet<Expr> = FxHashSet::default();
+    for assert in &run.asserts {
+        if seen.insert(assert.condition) {
+            conditions.push((assert.condition, Some(assert.clone()), unbacked(assert.condition)));
+        }
+    }
+    for &condition in run.env.known_facts().conditions().iter().chain(run.env.left_out()) {
+        let symbols = unbacked(condition);
+        if !symbols.is_empty() && seen.insert(condition) {
+            conditions.push((condition, None, symbols));
+        }
+    }
+    let mut classes = Classes::default();
+    conditions.iter().for_each(|(.., symbols)| classes.join(symbols));
+    let mut groups: indexmap::IndexMap<Option<Symbol>, Group> = indexmap::IndexMap::new();
+    for (condition, assert, symbols) in conditions {
+        let group = groups.entry(symbols.first().map(|&s| classes.root(s))).or_default();
+        for symbol in symbols {
+            if !group.symbols.contains(&symbol) {
+                group.symbols.push(symbol);
+            }
+        }
+        group.conditions.push(condition);
+        group.asserts.push(assert);
+    }
+    let mut groups: Vec<Group> =
+        groups.into_values().filter(|group| group.asserts.iter().any(Option::is_some)).collect();
+    for group in &mut groups {
+        group.symbols.sort_unstable();
+    }
+    groups
+}
+
+/// Symbols that conditions connect.
+#[derive(Default)]
+struct Classes(FxHashMap<Symbol, Symbol>);
+
+impl Classes {
+    fn root(&self, symbol: Symbol) -> Symbol {
+        let mut root = symbol;
+        while let Some(&next) = self.0.get(&root) {
+            root = next;
+        }
+        root
+    }
+
+    fn join(&mut self, symbols: &[Symbol]) {
+        for pair in symbols.windows(2) {
+            let (a, b) = (self.root(pair[0]), self.root(pair[1]));
+            if a != b {
+                self.0.insert(a, b);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Checking one program under spec after spec: the program is propagated once, and a spec pays for what it says.
+//!
+//! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all that the program
+//! needs, whatever the spec. Each spec then only decides them, the program's symbols standing for what the spec makes of them.
+use super::evaluate::Evaluator;
+use super::pipeline::{CheckError, Checker, Examined, Task, uncancelled};
+use super::run::Run;
+use crate::report::{Outcome, Report};
+use crate::spec::{Contract, Spec};
+use sizewise_kernels::Operators;
+use sizewise_solve::Budget;
+
+/// A program prepared for many specs.
+pub struct Session<'c> {
+    checker: &'c Checker,
+    /// Its contract's pool knows the expressions of the trace.
+    evaluator: Evaluator<'c>,
+    /// The trace; none where data decides sizes, as what becomes of those depends on what is assumed of the inputs.
+    trace: Option<Run<'c>>,
+}
+
+impl<'c> Session<'c> {
+    /// Propagates the program once.
+    pub(super) fn new(checker: &'c Checker, operators: &'c Operators) -> Result<Session<'c>, CheckError> {
+        let mut evaluator = checker.evaluator(operators)?;
+        let assumptions = evaluator.contract().unconstrained();
+        checker.tell("propagating shapes", 0, 0);
+        let mut run = checker.propagate(&assumptions, operators)?;
+        let trace = run.is_closed().then(|| {
+            std::mem::swap(&mut evaluator.contract_mut().env.pool, &mut run.env.pool);
+            run
+        });
+        Ok(Session { checker, evaluator, trace })
+    }
+
+    pub(super) fn checker(&self) -> &'c Checker {
+        self.checker
+    }
+
+    pub(super) fn evaluator(&self) -> &Evaluator<'c> {
+        &self.evaluator
+    }
+
+    pub(super) fn trace(&self) -> Option<&Run<'c>> {
+        self.trace.as_ref()
+    }
+
+    pub(super) fn contract(&self) -> &Contract<'c> {
+        self.evaluator.contract()
+    }
+
+    /// Checks the program under a spec, or under its own contract.
+    ///
+    /// The report says the same as that of [`Checker::check`], but may list conditions that the spec settles at once.
+    ///
+    /// # Errors
+    /// When the program's records cannot be read. A spec that does not fit is a report with the verdict `invalid`.
+    pub fn check(&self, spec: Option<&Spec>, budget: &Budget) -> Result<Report, CheckError> {
+        uncancelled(|| {
+            let mut examined = self.examine(spec, budget, true)?;
+            if let (Some(spec), false) = (spec, examined.violated.is_empty()) {
+                let fixes = self.fixes(spec, &mut examined, budget)?;
+                examined.report.fixes.extend(fixes);
+            }
+            Ok(examined.report)
+        })
+    }
+
+    /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for again and again.
+    ///
+    /// # Errors
+    /// As [`Session::check`].
+    pub fn recheck(&self, spec: Option<&Spec>, budget: &Budget) -> Result<Report, CheckError> {
+        uncancelled(|| Ok(self.examine(spec, budget, false)?.report))
+    }
+
+    pub(super) fn examine(
+        &self,
+        spec: Option<&Spec>,
+        budget: &Budget,
+        detailed: bool,
+    ) -> Result<Examined<'c>, CheckError> {
+        let whole = Task { detailed, ..Task::whole(spec, budget) };
+        if let Some(trace) = &self.trace {
+            let traced = Task { trace: Some(trace), ..whole };
+            let examined = self.checker.examine(&self.evaluator, &traced)?;
+            // Where the trace took a branch that the spec leaves open, the spec's own facts may decide it otherwise.
+            if examined.report.verdict != Outcome::Unknown {
+                return Ok(examined);
+            }
+        }
+        self.checker.examine(&self.evaluator, &whole)
+    }
+}

@@ -1,0 +1,169 @@
+//! Sizes of 0 and 1, one case after the other.
+//!
+//! A dimension of one element has a stride that nothing looks at, and operators lay out what they make in another way where there is one. So a
+//! choice of strides that holds for all larger sizes may not hold there, and the program is propagated anew with that size in place of its
+//! symbol: then the views are judged by the strides that they really meet. What is proved in each case holds for all sizes.
+use super::needs_strides_of;
+use crate::check::evaluate::Evaluator;
+use crate::check::obligation::{Obligation, step_obligations};
+use crate::check::prove::{Proof, Prover};
+use crate::check::run::propagate;
+use crate::report::{ConditionKind, GuardVerdict};
+use crate::spec::Assumptions;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_solve::{Budget, Verdict, decide};
+
+/// The most cases for which the program is propagated anew.
+const MAX_PROPAGATIONS: u32 = 24;
+/// Sizes up to this one are cases of their own.
+const LARGEST_CASE: i64 = 1;
+
+/// What came of all cases.
+pub(in crate::check) enum Settled {
+    /// The program serves every admitted input, or what is not served is no matter of strides.
+    Proved,
+    /// In one case a condition is violated.
+    Broken(Box<Proof>),
+    /// A case stays open.
+    Open,
+}
+
+/// Looks at cases until the propagations are used up.
+pub(in crate::check) struct Cases<'a, 'p> {
+    pub evaluator: &'a Evaluator<'p>,
+    pub budget: Budget,
+    left: u32,
+}
+
+impl<'a, 'p> Cases<'a, 'p> {
+    pub fn new(evaluator: &'a Evaluator<'p>, budget: Budget) -> Cases<'a, 'p> {
+        Cases { evaluator, budget, left: MAX_PROPAGATIONS }
+    }
+
+    /// Settles what a propagation has left open, `open` being conditions under which it speaks for a size. Where they do not hold, sizes of 0
+    /// and 1 are put in place of a symbol.
+    pub fn settle(&mut self, case: &Assumptions<'p>, open: &[Expr]) -> Settled {
+        let mut rest = case.clone();
+        loop {
+            let left_open: Vec<Expr> =
+                open.iter().copied().filter(|&condition| !self.holds(&mut rest, condition)).collect();
+            let Some(symbol) = smallest(&mut rest, &left_open) else {
+                return if left_open.is_empty() { Settled::Proved } else { Settled::Open };
+            };
+            let (name, least) = symbol;
+            if least <= LARGEST_CASE.into() {
+                match self.prove(&rest.with(name, least.clone())) {
+                    Settled::Proved => {}
+                    other => return other,
+                }
+            }
+            let above = ValueRange::at_least(&least + &Int::ONE);
+            if !rest.env.narrow(name, above) {
+                return Settled::Proved;
+            }
+        }
+    }
+
+    /// Whether everything is proved with a value in place of a symbol; not so if the symbol cannot have the value.
+    pub fn proves(&mut self, root: &Assumptions<'p>, symbol: Symbol, value: &Int) -> bool {
+        let is_possible = root.env.known_facts().range(symbol).is_none_or(|range| range.contains(value));
+        is_possible && matches!(self.prove(&root.with(symbol, value.clone())), Settled::Proved)
+    }
+
+    fn holds(&self, case: &mut Assumptions<'p>, condition: Expr) -> bool {
+        let (pool, facts) = case.env.facts();
+        matches!(
+            decide(pool, facts, condition, &self.budget).verdict,
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. }
+        )
+    }
+
+    /// Propagates the program in a case and proves what it needs there.
+    fn prove(&mut self, case: &Assumptions<'p>) -> Settled {
+        let Some(left) = self.left.checked_sub(1) else { return Settled::Open };
+        self.left = left;
+        let program = self.evaluator.contract().program;
+        let Ok(mut run) = propagate(program, case, self.evaluator.operators()) else { return Settled::Open };
+        let sound = run.failures.is_empty() && run.mismatches.is_empty() && run.unreadable.is_empty();
+        if !sound {
+            return self.example(case);
+        }
+        let mut base = case.env.clone();
+        std::mem::swap(&mut base.pool, &mut run.env.pool);
+        let prover =
+            Prover { assumptions: case, evaluator: self.evaluator, budget: self.budget.clone(), emit: None };
+        let mut open: Vec<Expr> = Vec::new();
+        for obligation in step_obligations(&run) {
+            let proof = prover.decide(&mut base, &mut run.env, &obligation);
+            match proof.verdict {
+                GuardVerdict::Implied => {}
+                GuardVerdict::Violated => return Settled::Broken(Box::new(proof)),
+                GuardVerdict::Unknown => open.push(obligation.condition),
+            }
+        }
+        for (origin, condition) in run.layout_choices.clone() {
+            if needs_strides_of(&run, origin).is_none() {
+                continue;
+            }
+            let obligation = choice(condition, Some(origin));
+            if prover.decide(&mut base, &mut run.env, &obligation).verdict != GuardVerdict::Implied {
+                open.push(condition);
+            }
+        }
+        if open.is_empty() {
+            return Settled::Proved;
+        }
+        // The expressions of this case's propagation are known to the environment that further cases start from.
+        let mut within = case.clone();
+        within.env.pool = base.pool;
+        self.settle(&within, &open)
+    }
+
+    /// A step of a case fails: if its smallest sizes are refused, they are a counterexample.
+    fn example(&self, case: &Assumptions<'p>) -> Settled {
+        let mut env = case.env.clone();
+        let (pool, facts) = env.facts();
+        let never = pool.bool(false);
+        let Verdict::Refuted { witness } = decide(pool, facts, never, &self.budget).verdict else {
+            return Settled::Open;
+        };
+        let prover =
+            Prover { assumptions: case, evaluator: self.evaluator, budget: self.budget.clone(), emit: None };
+        let proof = prover.refuted(&choice(never, None), witness, "search");
+        match proof.verdict {
+            GuardVerdict::Violated => Settled::Broken(Box::new(proof)),
+            _ => Settled::Open,
+        }
+    }
+}
+
+/// A choice of strides as something to be proved.
+pub(in crate::check) fn choice(condition: Expr, origin: Option<sizewise_env::Origin>) -> Obligation {
+    Obligation {
+        condition,
+        kind: ConditionKind::Guard,
+        origin,
+        clause: Some(super::LAYOUT_CHOICE),
+        branch: true,
+    }
+}
+
+/// The symbol in conditions with the least possible value, if that is small enough to be a case.
+fn smallest(case: &mut Assumptions, conditions: &[Expr]) -> Option<(Symbol, Int)> {
+    let symbols = case.env.pool.free_symbols(conditions);
+    let mut least: Option<(Symbol, Int)> = None;
+    for symbol in symbols {
+        let e = case.env.pool.symbol_expr(symbol);
+        let (Some(lower), upper) = case.env.bounds(e) else { continue };
+        let is_point = upper.is_some_and(|upper| upper == lower);
+        if case.env.symbol(symbol).is_none() || is_point || lower > LARGEST_CASE.into() || lower.is_negative()
+        {
+            continue;
+        }
+        if least.as_ref().is_none_or(|(_, other)| lower < *other) {
+            least = Some((symbol, lower));
+        }
+    }
+    least
+}

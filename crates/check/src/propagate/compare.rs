@@ -1,0 +1,315 @@
+//! Comparing what is derived with what the program records.
+use super::interpreter::{Interpreter, Mode};
+use super::recorded;
+use super::results::distribute;
+use super::step::{Comparison, Derived, Mismatch, Named};
+use crate::records::Records;
+use rustc_hash::FxHashMap;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Symbol};
+use sizewise_ir::{Graph, Meta, Node, ValueId};
+use sizewise_kernels::{Sizes, Tensor, Value};
+use std::sync::Arc;
+
+/// How much what steps make is compared with the record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Comparing {
+    /// Nobody looks at the record.
+    Nothing,
+    /// What is word for word as recorded needs no second look.
+    Differences,
+    /// All that is made.
+    Everything,
+}
+
+/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
+/// records, so that there is nothing to compare. Where the answer is no, both may still be found to be equal.
+pub(super) fn is_as_recorded(
+    comparing: Comparing,
+    (records, env): (&mut Records, &mut ShapeEnv),
+    graph: &Graph,
+    node: &Node,
+    results: &[Value],
+) -> bool {
+    match comparing {
+        Comparing::Nothing => return true,
+        Comparing::Everything => return false,
+        Comparing::Differences => {}
+    }
+    distribute(node, results).all(|(id, value)| match (value, graph.meta(id)) {
+        (Value::Tensor(made), Meta::Tensor(recorded)) => {
+            made.dtype == recorded.dtype
+                && made.rank() == recorded.sizes.len()
+                && made.sizes.iter().zip(&recorded.sizes).all(|(&e, &size)| records.is(env, size, e))
+                && recorded.strides.iter().all(|&stride| records.reads(env, stride))
+                && records.reads(env, recorded.storage_offset)
+        }
+        (Value::Int(made), Meta::SymInt(recorded)) => records.is(env, *recorded, *made),
+        _ => false,
+    })
+}
+
+impl Interpreter<'_> {
+    /// How much what steps make is compared with the record.
+    pub(super) fn comparing(&self) -> Comparing {
+        match self.mode {
+            _ if self.derived.is_some() => Comparing::Everything,
+            Mode::Evaluate => Comparing::Nothing,
+            Mode::Verify => Comparing::Differences,
+        }
+    }
+
+    /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
+    ///
+    /// Unbacked symbols that the step made are renamed to what the program calls them. Sizes that agree go on as
+    /// recorded, so that the program's own guards speak of them; those of other values go on as recorded too, after the
+    /// difference was noted.
+    pub(super) fn reconcile(
+        &mut self,
+        graph: &Graph,
+        fresh: &[Symbol],
+        made: Vec<(ValueId, Value)>,
+    ) -> Vec<(ValueId, Value)> {
+        let mut renamed: FxHashMap<Expr, Expr> = FxHashMap::default();
+        let bindings = self.records.bindings();
+        let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
+        for (id, derived) in made {
+            let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
+                Ok(value) => value,
+                Err(error) => {
+                    self.unreadable.push(error.to_string());
+                    derived.clone()
+                }
+            };
+            pairs.push((id, derived, record));
+        }
+        for (_, derived, recorded) in &pairs {
+            for (d, r) in parallel(derived, recorded) {
+                self.name_fresh(fresh, &mut renamed, d, r);
+            }
+        }
+        let mut values = Vec::with_capacity(pairs.len());
+        for (id, derived, record) in pairs {
+            // Names given just now may have changed what the record means.
+            let (derived, record) = if renamed.is_empty() && self.records.bindings() == bindings {
+                (derived, record)
+            } else {
+                let derived = rename(&mut self.env, derived, &renamed);
+                let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                    .unwrap_or_else(|_| derived.clone());
+                (derived, record)
+            };
+            self.note_derived(id, &derived, &record);
+            let before = (self.mismatches.len(), self.comparisons.len());
+            let value = self.agree(graph.name(id), graph.meta(id), derived, record);
+            if before != (self.mismatches.len(), self.comparisons.len()) {
+                self.excuse(graph, id, before);
+            }
+            values.push((id, value));
+        }
+        values
+    }
+
+    /// Differences from the record, those after the counts given, that say nothing against the program: of a value that nothing
+    /// uses, and those that what an unsupported operator hides may explain.
+    fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
+        if !self.uses.is_used(graph, id) {
+            self.unused_mismatches.extend(self.mismatches.drain(mismatches..));
+            for comparison in self.comparisons.drain(comparisons..) {
+                self.compared.remove(&comparison.condition);
+            }
+        } else if self.hidden {
+            for mismatch in self.mismatches.drain(mismatches..) {
+                let reason = format!(
+                    "an operand comes from a node that is not looked into: `{}` is recorded as {} and comes out as {}",
+                    mismatch.value, mismatch.recorded, mismatch.derived
+                );
+                self.unsupported.push((mismatch.origin, reason));
+            }
+        }
+    }
+
+    fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
+        if let Some(list) = &mut self.derived {
+            let (found, recorded) = (derived.clone(), recorded.clone());
+            list.push(Derived { scope: self.scope.name().to_string(), value, found, recorded });
+        }
+    }
+
+    /// Identifies a symbol made by this step, or one that only the record names, with the other side.
+    fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
+        let r = self.records.translate(&mut self.env, r);
+        let new = self.records.undeclared(&self.env, r);
+        let made: Vec<Symbol> = if fresh.is_empty() {
+            Vec::new()
+        } else {
+            let free = self.env.pool.free_symbols(&[d]);
+            free.into_iter().filter(|s| fresh.contains(s)).collect()
+        };
+        let made: Vec<Expr> = made.into_iter().map(|s| self.env.pool.symbol_expr(s)).collect();
+        let unnamed = |e: &Expr| !renamed.contains_key(e);
+        if made.as_slice() == [d] && unnamed(&d) {
+            for &symbol in &new {
+                self.records.declare_made(&mut self.env, symbol);
+            }
+            if new.is_empty() {
+                self.env.equate(d, r);
+            } else {
+                let range = self.env.carry_facts(d, r);
+                let symbol = self.env.pool.as_symbol(r);
+                self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+            }
+            renamed.insert(d, r);
+        } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
+            let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
+            self.records.bind(*symbol, d);
+            self.named.push(Named { symbol: *symbol, derived: d, range: None });
+        } else if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
+            && unnamed(m)
+        {
+            self.records.declare_made(&mut self.env, symbol);
+            let n = self.env.pool.symbol_expr(symbol);
+            let range = self.env.carry_facts(*m, n);
+            self.named.push(Named { symbol, derived: n, range });
+            renamed.insert(*m, n);
+        } else {
+            for &symbol in &new {
+                self.records.declare_unbacked(&mut self.env, symbol);
+            }
+        }
+    }
+
+    fn agree(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
+        match (derived, recorded) {
+            (Value::Tensor(d), Value::Tensor(r)) => {
+                let kept = self.agree_tensor(name, &d, &r);
+                Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
+            }
+            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_number(name, d, r)),
+            (Value::Bool(d), Value::Bool(r)) => {
+                if d != r {
+                    let same = self.env.pool.eq(d, r);
+                    self.compare(name, same, d, r);
+                }
+                Value::Bool(r)
+            }
+            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.env.pool.truth(d)),
+            (Value::Bool(d), Value::Int(r)) => {
+                let d = self.env.pool.as_integer(d);
+                Value::Int(self.agree_number(name, d, r))
+            }
+            // Doubles are compared by eye only: their expressions are not canonical.
+            (Value::Float(d), Value::Float(_)) => Value::Float(d),
+            (derived, Value::Opaque) => derived,
+            (Value::Opaque, recorded) => recorded,
+            (derived, recorded) => {
+                let message = derived.kind().to_string();
+                self.mismatch(name, meta.kind_name().to_string(), message);
+                recorded
+            }
+        }
+    }
+
+    fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
+        if derived.rank() != recorded.rank() || derived.dtype != recorded.dtype {
+            let (r, d) = (self.describe(recorded), self.describe(derived));
+            self.mismatch(name, r, d);
+            return recorded.clone();
+        }
+        let mut sizes = Sizes::new();
+        let mut agreed = true;
+        for (&d, &r) in derived.sizes.iter().zip(&recorded.sizes) {
+            let size = self.agree_size(name, d, r);
+            agreed &= size.is_some();
+            sizes.push(size.unwrap_or(r));
+        }
+        if !agreed {
+            let (r, d) = (self.describe(recorded), self.describe(derived));
+            self.mismatch(name, r, d);
+            return recorded.clone();
+        }
+        Tensor { sizes, dtype: recorded.dtype, ..derived.clone() }
+    }
+
+    /// The size to go on with, or `None` when both differ at the hints or for sure.
+    fn agree_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
+        if derived == recorded {
+            return Some(derived);
+        }
+        let same = self.env.pool.eq(derived, recorded);
+        match self.env.statically(same) {
+            Some(true) => return Some(recorded),
+            Some(false) => return None,
+            None => {}
+        }
+        if self.env.follows_example() && self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+            return None;
+        }
+        self.compare(name, same, derived, recorded);
+        Some(recorded)
+    }
+
+    /// The number to go on with; a recorded one that is surely another one is a mismatch.
+    fn agree_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
+        if let Some(agreed) = self.agree_size(name, derived, recorded) {
+            return agreed;
+        }
+        let text = |e: Expr| sizewise_expr::text::print::expression(&self.env.pool, e);
+        self.mismatch(name, text(recorded), text(derived));
+        recorded
+    }
+
+    fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
+        let condition = self.env.on_path(condition);
+        if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
+            return;
+        }
+        let origin = self.origin;
+        self.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
+    }
+
+    fn mismatch(&mut self, name: &Arc<str>, recorded: String, derived: String) {
+        self.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
+    }
+
+    /// A tensor as reports write it: `float32[s0, 3]`.
+    pub(super) fn describe(&self, tensor: &Tensor) -> String {
+        let sizes: Vec<String> =
+            tensor.sizes.iter().map(|&e| sizewise_expr::text::print::expression(&self.env.pool, e)).collect();
+        format!("{}[{}]", tensor.dtype.short_name(), sizes.join(", "))
+    }
+}
+
+/// The sizes and numbers that two values of one form have in the same places.
+fn parallel(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
+    match (a, b) {
+        (Value::Tensor(x), Value::Tensor(y)) if x.rank() == y.rank() => {
+            x.sizes.iter().copied().zip(y.sizes.iter().copied()).collect()
+        }
+        (Value::Int(x) | Value::Bool(x), Value::Int(y) | Value::Bool(y))
+        | (Value::Float(x), Value::Float(y)) => {
+            vec![(*x, *y)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The value with expressions replaced.
+fn rename(env: &mut ShapeEnv, value: Value, renamed: &FxHashMap<Expr, Expr>) -> Value {
+    if renamed.is_empty() {
+        return value;
+    }
+    let mut replace = |e: Expr| env.pool.substitute(e, |part| renamed.get(&part).copied());
+    match value {
+        Value::Tensor(t) => {
+            let sizes = t.sizes.iter().map(|&e| replace(e)).collect();
+            let strides = t.strides.iter().map(|&e| replace(e)).collect();
+            let offset = replace(t.offset);
+            Tensor { sizes, strides, offset, ..(*t).clone() }.into()
+        }
+        Value::Int(e) => Value::Int(replace(e)),
+        Value::Float(e) => Value::Float(replace(e)),
+        Value::Bool(e) => Value::Bool(replace(e)),
+        other => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! The calls that `torch.vmap` leaves in a graph: inside, the mapped dimension is hidden.
+use super::super::interpreter::{CallError, Frame, Interpreter};
+use rustc_hash::FxHashSet;
+use sizewise_expr::Expr;
+use sizewise_ir::schema::{SchemaTable, Tags};
+use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
+use sizewise_kernels::{Cx, Sizes, Value};
+
+impl<'p> Interpreter<'p> {
+    /// A call of `torch._functorch.predispatch`; `None` when `function` is none that is known.
+    pub(in super::super) fn call_vmap(
+        &mut self,
+        frame: &Frame,
+        function: &str,
+        args: &[Value],
+    ) -> Option<Result<Vec<Value>, CallError>> {
+        Some(match (function, args) {
+            ("lazy_load_decompositions" | "_vmap_increment_nesting" | "_vmap_decrement_nesting", _) => {
+                Ok(vec![Value::None])
+            }
+            // _add_batch_dim(x, dim, level)
+            ("_add_batch_dim", [Value::Tensor(x), Value::Int(dim), ..]) => {
+                let at = Cx::new(&mut self.env).dim(*dim, x.rank(), "vmap.C1");
+                self.returned(at).and_then(|at| {
+                    if at >= x.rank() {
+                        return Err(CallError::Unsupported("vmap over a 0-dimensional tensor".into()));
+                    }
+                    self.maps_something(x.sizes[at], over_nothing(frame.graph, frame.at))?;
+                    let (mut sizes, mut strides) = (x.sizes.clone(), x.strides.clone());
+                    sizes.remove(at);
+                    strides.remove(at);
+                    Ok(vec![x.viewed(sizes, strides).into()])
+                })
+            }
+            // _remove_batch_dim(x, level, batch_size, out_dim)
+            ("_remove_batch_dim", [Value::Tensor(x), _, Value::Int(size), Value::Int(dim)]) => {
+                let at = Cx::new(&mut self.env).dim(*dim, x.rank() + 1, "vmap.C2");
+                self.returned(at).map(|at| {
+                    let mut sizes: Sizes = x.sizes.clone();
+                    sizes.insert(at, *size);
+                    let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+                    vec![x.viewed(sizes, strides).into()]
+                })
+            }
+            _ => return None,
+        })
+    }
+
+    /// Sees to it that a mapped dimension is not empty where the calls may not run then.
+    fn maps_something(&mut self, size: Expr, over_nothing: OverNothing) -> Result<(), CallError> {
+        let some = self.env.pool.ge(size, 1.into());
+        match over_nothing {
+            OverNothing::Runs => return Ok(()),
+            // Of a size that is open there has to be something; what takes nothing even so is no counterexample.
+            OverNothing::Open(call) if self.env.statically(some) == Some(false) => {
+                let reason = format!("whether {call} runs where there is nothing to map over is not known");
+                return Err(CallError::Unsupported(reason));
+            }
+            _ => {}
+        }
+        let result =
+            Cx::new(&mut self.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
+        self.returned(result)
+    }
+}
+
+/// The most calls that are looked at for what they do with an empty dimension.
+const MAX_MAPPED: usize = 256;
+
+/// What calls do whose mapped dimension is empty.
+enum OverNothing {
+    Runs,
+    Fails,
+    /// It is not known of this one.
+    Open(String),
+}
+
+/// What the calls mapped from a node on do where the mapped dimension is empty. `vmap` itself runs, and so do most element-wise operators. Of
+/// the others, some run as well, some give shapes of their own, and those without a batching rule fail.
+fn over_nothing(graph: &Graph, from: usize) -> OverNothing {
+    let (mut depth, mut open) = (0_usize, None);
+    let mut mapped = Mapped::before(graph, from);
+    for node in graph.nodes().iter().skip(from + 1).take(MAX_MAPPED) {
+        mapped.follow(node);
+        let found = match node.target.kind() {
+            TargetKind::Python { function, .. } => {
+                match &**function {
+                    "_vmap_increment_nesting" => depth += 1,
+                    "_vmap_decrement_nesting" if depth == 0 => {
+                        return open.map_or(OverNothing::Runs, OverNothing::Open);
+                    }
+                    "_vmap_decrement_nesting" => depth -= 1,
+                    _ => {}
+                }
+                OverNothing::Runs
+            }
+            TargetKind::Op { op, .. } => mapped.over_nothing(graph, node, op, depth > 0),
+            TargetKind::HigherOrder(_) | TargetKind::Extension { .. } => {
+                OverNothing::Open(node.target.to_string())
+            }
+        };
+        match found {
+            OverNothing::Runs => {}
+            OverNothing::Fails => return OverNothing::Fails,
+            OverNothing::Open(call) => open = open.or(Some(call)),
+        }
+    }
+    OverNothing::Open(open.unwrap_or_else(|| "every call".to_string()))
+}
+
+/// The values that have a hidden dimension.
+struct Mapped(FxHashSet<ValueId>);
+
+impl Mapped {
+    /// Those that a node and the nodes before it give.
+    fn before(graph: &Graph, at: usize) -> Mapped {
+        let mut mapped = Mapped(FxHashSet::default());
+        let nodes = graph.nodes().iter().take(at + 1);
+        nodes.skip(at.saturating_sub(MAX_MAPPED)).for_each(|node| mapped.follow(node));
+        mapped
+    }
+
+    fn follow(&mut self, node: &Node) {
+        let adds = match node.target.kind() {
+            TargetKind::Python { function, .. } if &**function == "_add_batch_dim" => true,
+            TargetKind::Python { function, .. } if &**function == "_remove_batch_dim" => false,
+            _ => {
+                let mut takes = false;
+                for input in &node.inputs {
+                    input.arg.for_each_value(&mut |id| takes |= self.0.contains(&id));
+                }
+                takes
+            }
+        };
+        if adds {
+            self.0.extend(node.output_values());
+        }
+    }
+
+    /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it compares them, asks for the type of a
+    /// slice where one of them alone is mapped over and has no other dimension: of nothing there is none.
+    fn over_nothing(&self, graph: &Graph, node: &Node, op: &str, nested: bool) -> OverNothing {
+        let open = || OverNothing::Open(node.target.to_string());
+        let overload = SchemaTable::global().find(&node.target.to_string());
+        let is_pointwise = overload.is_some_and(|o| o.tags().contains(Tags::POINTWISE));
+        if !is_pointwise || op.starts_with("special_") || WITHOUT_RULE.contains(&op) {
+            return open();
+        }
+        // For each tensor whether it has no dimensions that are not hidden, and whether one is hidden.
+        let mut tensors: Vec<(bool, bool)> = Vec::new();
+        for input in &node.inputs {
+            input.arg.for_each_value(&mut |id| {
+                if let Meta::Tensor(meta) = graph.meta(id) {
+                    tensors.push((meta.sizes.is_empty(), self.0.contains(&id)));
+                }
+            });
+        }
+        let mapped_scalars = tensors.iter().filter(|&&tensor| tensor == (true, true)).count();
+        if mapped_scalars == 0 || mapped_scalars == tensors.len() || COMPARISONS.contains(&op) {
+            return OverNothing::Runs;
+        }
+        // A scalar of which nothing is known to be hidden may still be mapped over.
+        let meets_others = tensors.iter().any(|(scalar, _)| !scalar);
+        if tensors.len() == 2 && meets_others && !nested { OverNothing::Fails } else { open() }
+    }
+}
+
+/// Element-wise operators that `vmap` has no rule for.
+const WITHOUT_RULE: &[&str] = &["_conj_physical", "equal", "native_dropout_backward"];
+
+/// Element-wise operators that compare, which take operands as they are.
+const COMPARISONS: &[&str] =
+    &["eq", "ge", "gt", "le", "logical_and", "logical_or", "logical_xor", "lt", "ne"];

@@ -1,0 +1,50 @@
+//! Recorded values as values of fake kernels.
+use super::interpreter::constant_value;
+use crate::records::{RecordedError, Records};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_ir::{GraphInput, Meta, Program, TensorMeta};
+use sizewise_kernels::{Sizes, Tensor, Value};
+
+/// A recorded tensor.
+///
+/// # Errors
+/// When a size cannot be read.
+pub fn tensor(records: &mut Records, env: &mut ShapeEnv, meta: &TensorMeta) -> Result<Tensor, RecordedError> {
+    let sizes: Sizes = meta.sizes.iter().map(|&s| records.size(env, s)).collect::<Result<_, _>>()?;
+    let mut strides: Sizes = meta.strides.iter().map(|&s| records.size(env, s)).collect::<Result<_, _>>()?;
+    strides.resize(sizes.len(), Expr::ONE);
+    let offset = records.size(env, meta.storage_offset)?;
+    let (dtype, device, layout) = (meta.dtype, meta.device.clone(), meta.layout);
+    Ok(Tensor { sizes, strides, offset, dtype, device, layout, wrapped: false })
+}
+
+/// A recorded value; `Opaque` for what has no shape.
+///
+/// # Errors
+/// When an expression cannot be read.
+pub fn value(records: &mut Records, env: &mut ShapeEnv, meta: &Meta) -> Result<Value, RecordedError> {
+    Ok(match meta {
+        Meta::Tensor(meta) => tensor(records, env, meta)?.into(),
+        Meta::SymInt(size) => Value::Int(records.size(env, *size)?),
+        Meta::SymFloat(v) => Value::Float(records.float(env, *v)?),
+        Meta::SymBool(v) => Value::Bool(records.truth(env, *v)?),
+        Meta::CustomObj(_) | Meta::Token | Meta::Unknown => Value::Opaque,
+    })
+}
+
+/// Values for the inputs of a program's graph, as it records them.
+///
+/// # Errors
+/// When an expression cannot be read.
+pub fn inputs(
+    program: &Program,
+    records: &mut Records,
+    env: &mut ShapeEnv,
+) -> Result<Vec<Value>, RecordedError> {
+    let of = |input: &GraphInput| match input {
+        GraphInput::Constant(constant) => Ok(constant_value(env, constant)),
+        GraphInput::Value(id) => value(records, env, program.graph.meta(*id)),
+    };
+    program.graph.inputs().iter().map(of).collect()
+}

@@ -1,0 +1,165 @@
+//! What a run records.
+use sizewise_env::Origin;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Symbol};
+use sizewise_ir::{Node, ValueId};
+use sizewise_kernels::Value;
+use std::sync::Arc;
+
+/// A step of the run: a node as it was reached. What reports say of it is put into words when they ask.
+#[derive(Clone, Debug)]
+pub struct Step<'p> {
+    reached: &'p Node,
+    scope: Scope,
+    called: Option<Arc<str>>,
+}
+
+impl<'p> Step<'p> {
+    pub(super) fn new(reached: &'p Node, scope: Scope) -> Step<'p> {
+        Step { reached, scope, called: None }
+    }
+
+    /// Says that the node calls `op` through the operator that it names.
+    pub(super) fn calls_through(&mut self, op: &str) {
+        self.called = Some(op.into());
+    }
+
+    /// The node, in its graph.
+    pub fn reached(&self) -> &'p Node {
+        self.reached
+    }
+
+    /// Whether the node is in a graph that another node calls.
+    pub fn is_nested(&self) -> bool {
+        self.scope.depth > 0
+    }
+
+    /// The node's name, with the names of the graphs around it: `true_graph_0.add`.
+    pub fn node(&self) -> String {
+        match &self.scope.names {
+            None => self.reached.name.to_string(),
+            Some(around) => format!("{around}.{}", self.reached.name),
+        }
+    }
+
+    /// The operator: `aten.add.Tensor`.
+    pub fn op(&self) -> String {
+        match &self.called {
+            None => self.reached.target.to_string(),
+            Some(op) => op.to_string(),
+        }
+    }
+
+    /// The line of the user's code, `model.py:8`, if recorded.
+    pub fn location(&self) -> Option<String> {
+        self.reached.provenance.location().map(|location| location.to_string())
+    }
+
+    /// That line's text, if recorded.
+    pub fn code(&self) -> Option<String> {
+        let location = self.reached.provenance.location()?;
+        (!location.code.is_empty()).then(|| location.code.to_string())
+    }
+}
+
+/// The graphs around a step, by the names under which they were called.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Scope {
+    names: Option<Arc<str>>,
+    /// How many they are.
+    pub depth: usize,
+}
+
+impl Scope {
+    /// That of a graph called from here.
+    pub fn inner(&self, name: &str) -> Scope {
+        let names = match &self.names {
+            None => name.into(),
+            Some(around) => format!("{around}.{name}").into(),
+        };
+        Scope { names: Some(names), depth: self.depth + 1 }
+    }
+
+    /// The names joined by points; empty for the program's own graph.
+    pub fn name(&self) -> &str {
+        self.names.as_deref().unwrap_or("")
+    }
+}
+
+/// A size that is derived in one way and recorded in another; they are to be equal.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The step that makes the value.
+    pub origin: Origin,
+    /// The value's name.
+    pub value: Arc<str>,
+    /// The condition that both agree.
+    pub condition: Expr,
+    /// What is derived.
+    pub derived: Expr,
+    /// What is recorded.
+    pub recorded: Expr,
+}
+
+/// A symbol of the program that only the record names.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// What was derived for it: itself, where the step's own symbol took its name.
+    pub derived: Expr,
+    /// The range of the step's own symbol.
+    pub range: Option<ValueRange>,
+}
+
+/// What is derived of a value.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// The graph, by the names of the graphs on the way: `true_graph_0.false_graph_0`; empty for the program's own.
+    pub scope: String,
+    /// The value.
+    pub value: ValueId,
+    /// What is derived, unbacked symbols being named as recorded.
+    pub found: Value,
+    /// What is recorded.
+    pub recorded: Value,
+}
+
+/// A value whose recorded form is wrong wherever the program runs: another rank, dtype or size.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// The step that makes the value.
+    pub origin: Origin,
+    /// The value's name.
+    pub value: Arc<str>,
+    /// The recorded form: `f32[s0, 3]`.
+    pub recorded: String,
+    /// The derived form.
+    pub derived: String,
+}
+
+/// A step that gives no result.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The step.
+    pub origin: Origin,
+    /// Why.
+    pub kind: FailureKind,
+    /// What is wrong, with the values at hand.
+    pub message: String,
+    /// The clause of the operator that is violated, if any.
+    pub clause: Option<&'static str>,
+    /// The condition that does not hold, if it is one on sizes.
+    pub condition: Option<Expr>,
+}
+
+/// Why a step gives no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailureKind {
+    /// The operator rejects its operands.
+    Invalid,
+    /// A condition on unbacked symbols is open.
+    DataDependent,
+    /// The arguments do not fit the operator's schema.
+    Malformed,
+}

@@ -1,0 +1,49 @@
+//! The least and the greatest value of an expression under ranges and assumptions.
+use super::premises::Premises;
+use super::refusal::only;
+use super::{Fields, Refusal};
+use serde_json::Value;
+use sizewise_expr::{Expr, Int, Pool};
+use sizewise_solve::{self as decide, Budget, Trace};
+
+/// Answers one request.
+///
+/// # Errors
+/// When the request cannot be understood.
+pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "given", "expr"])?;
+    let mut pool = Pool::new();
+    let mut premises = Premises::read(&mut pool, request, "given")?;
+    let e = premises.expression(&mut pool, request, "expr")?;
+    premises.finish(&mut pool, true);
+    Ok(under(&mut pool, &mut premises, e, budget, trace))
+}
+
+/// The fields of the answer for an expression under premises.
+pub(super) fn under(
+    pool: &mut Pool,
+    premises: &mut Premises,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Fields {
+    let found = decide::bounds_traced(pool, &mut premises.facts, e, budget, trace);
+    let number = |v: &Option<Int>| match v {
+        Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
+        None => Value::Null,
+    };
+    let assignment = |w: &Option<decide::Witness>| match w {
+        Some(w) => premises.assignment(pool, w),
+        None => Value::Null,
+    };
+    let mut reply = Fields::new();
+    reply.insert("min".into(), number(&found.min));
+    reply.insert("max".into(), number(&found.max));
+    reply.insert("min_at".into(), assignment(&found.min_at));
+    reply.insert("max_at".into(), assignment(&found.max_at));
+    reply.insert("exact".into(), found.exact.into());
+    if let Some(attempts) = trace.attempts() {
+        reply.insert("explain".into(), super::attempts(attempts));
+    }
+    reply
+}

@@ -1,0 +1,140 @@
+//! Do ranges and assumptions imply a goal?
+use super::premises::Premises;
+use super::refusal::only;
+use super::{Fields, Refusal};
+use serde_json::{Value, json};
+use sizewise_expr::{Expr, Pool, print};
+use sizewise_solve::{self as decide, Answer, Budget, Premise, Rung, Verdict};
+use std::time::Instant;
+
+/// A question that has been read.
+pub struct Question {
+    /// Where its expressions live.
+    pub pool: Pool,
+    /// What is assumed.
+    pub premises: Premises,
+    /// What is asked.
+    pub goal: Expr,
+}
+
+/// What became of a question, and how long that took.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settled {
+    /// The answer; premises are narrowed down to those needed.
+    pub answer: Answer,
+    /// Nanoseconds of deciding.
+    pub time_ns: u64,
+    /// Nanoseconds of making the facts ready.
+    pub setup_ns: u64,
+}
+
+impl Question {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// When it cannot be understood.
+    pub fn read(request: &Fields) -> Result<Question, Refusal> {
+        only(request, &["id", "symbols", "given", "goal"])?;
+        let mut pool = Pool::new();
+        let mut premises = Premises::read(&mut pool, request, "given")?;
+        let goal = premises.expression(&mut pool, request, "goal")?;
+        Ok(Question { pool, premises, goal })
+    }
+
+    /// Turns what was read into facts; to be called once, before any of the following.
+    pub fn assume(&mut self) {
+        self.premises.finish(&mut self.pool, true);
+    }
+
+    /// Decides.
+    pub fn decide(&mut self, budget: &Budget) -> Settled {
+        let setup = Instant::now();
+        self.assume();
+        decide::prepare(&mut self.pool, &mut self.premises.facts, budget);
+        let start = Instant::now();
+        let mut settled = decided(&mut self.pool, &mut self.premises, self.goal, budget, start);
+        settled.setup_ns = u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX);
+        settled
+    }
+
+    /// The fields of the reply.
+    pub fn reply(&self, settled: &Settled) -> Fields {
+        let mut reply = fields(&self.pool, &self.premises, settled);
+        reply.insert("setup_ns".into(), settled.setup_ns.into());
+        reply
+    }
+
+    /// The steps of a proof; null where there is nothing to prove.
+    pub fn proof(&mut self, settled: &Settled) -> Value {
+        let (goal, because) = match &settled.answer.verdict {
+            Verdict::Implied { because } => (Some(self.goal), because),
+            Verdict::Inconsistent { because } => (None, because),
+            _ => return Value::Null,
+        };
+        let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
+        let rung = settled.answer.decided_by;
+        if steps.is_empty() {
+            let premises = because.iter().map(|p| self.premises.premise(&self.pool, *p));
+            let mut shown: Vec<Value> =
+                premises.map(|says| json!({"rule": "premise", "says": says})).collect();
+            let negated = goal.map(|goal| self.pool.not(goal));
+            shown.extend(
+                negated
+                    .and_then(|e| print::try_expression(&self.pool, e).ok())
+                    .map(|says| json!({"rule": "negated-goal", "says": says})),
+            );
+            let says = match rung {
+                Rung::Smt => "Z3 finds that these cannot all hold",
+                Rung::EGraph => "the rewrite rules find that these cannot all hold",
+                _ => "every assignment was tried: these never all hold",
+            };
+            shown.push(json!({"rule": rung.name(), "says": says}));
+            return shown.into();
+        }
+        steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
+    }
+
+    /// What each rung of the ladder came to.
+    pub fn explanation(settled: &Settled) -> Value {
+        super::attempts(&settled.answer.trace)
+    }
+}
+
+/// Decides under facts that have been made ready, and narrows the premises down.
+pub(super) fn decided(
+    pool: &mut Pool,
+    premises: &mut Premises,
+    goal: Expr,
+    budget: &Budget,
+    start: Instant,
+) -> Settled {
+    let mut answer = decide::decide(pool, &mut premises.facts, goal, budget);
+    let time_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    if let Verdict::Implied { because } = &mut answer.verdict {
+        *because = decide::narrow(pool, &premises.facts, Some(goal), because);
+    } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
+        *because = decide::minimal_clash(pool, &premises.facts, because, budget);
+    }
+    Settled { answer, time_ns, setup_ns: 0 }
+}
+
+/// The fields of a reply without `setup_ns`.
+pub(super) fn fields(pool: &Pool, premises: &Premises, settled: &Settled) -> Fields {
+    let answer = &settled.answer;
+    let mut reply = Fields::new();
+    let (verdict, witness, because): (_, _, &[Premise]) = match &answer.verdict {
+        Verdict::Implied { because } => ("implied", Value::Null, because),
+        Verdict::Refuted { witness } => ("refuted", premises.assignment(pool, witness), &[]),
+        Verdict::Inconsistent { because } => ("inconsistent", Value::Null, because),
+        Verdict::Unknown { .. } => ("unknown", Value::Null, &[]),
+    };
+    reply.insert("verdict".into(), verdict.into());
+    reply.insert("witness".into(), witness);
+    reply.insert("decided_by".into(), answer.decided_by.name().into());
+    reply.insert("because".into(), because.iter().map(|p| premises.premise(pool, *p)).collect());
+    reply.insert("time_ns".into(), settled.time_ns.into());
+    if let Verdict::Unknown { reason } = &answer.verdict {
+        reply.insert("reason".into(), reason.as_str().into());
+    }
+    reply
+}

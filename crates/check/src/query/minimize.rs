@@ -1,0 +1,54 @@
+//! An equivalent set of guards without redundant members.
+use super::premises::Premises;
+use super::refusal::only;
+use super::simplify::Written;
+use super::{Fields, Refusal};
+use serde_json::{Value, json};
+use sizewise_expr::{Expr, Pool, print};
+use sizewise_solve::egraph::Reading;
+use sizewise_solve::{self as decide, Budget, Premise, Trace};
+
+/// Answers one request.
+///
+/// # Errors
+/// When the request cannot be understood.
+pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "guards"])?;
+    let mut pool = Pool::new();
+    let premises = Premises::read(&mut pool, request, "guards")?;
+    let guards = premises.defined(&mut pool);
+    let smaller = match premises.ranges() {
+        Some(ranges) => decide::minimize_traced(&mut pool, &ranges, &guards, budget, trace),
+        // No value is in an empty range: every set of guards is equivalent to the one that never holds.
+        None => decide::Minimized { kept: vec![pool.bool(false)], ..decide::Minimized::default() },
+    };
+    let mut reading = Reading::new();
+    // A guard that stays as it was given may be shorter as it was written.
+    let mut text = |&guard: &Expr| {
+        let given = guards.iter().position(|&g| g == guard).and_then(|i| premises.texts.get(i));
+        Written { expr: guard, text: given.map(String::as_str) }.shortest(&mut pool, &mut reading)
+    };
+    let kept: Vec<Value> = smaller.kept.iter().map(|g| text(g).into()).collect();
+    let dropped: Vec<Value> = smaller
+        .dropped
+        .iter()
+        .map(|(i, because)| {
+            let text = |p: &Premise| match p {
+                Premise::Fact(f) if f.0 as usize >= guards.len() => {
+                    let equation = smaller.equations.get(f.0 as usize - guards.len());
+                    equation.map_or(Value::Null, |&e| print::expression(&pool, e).into())
+                }
+                p => premises.premise(&pool, *p),
+            };
+            let because: Vec<Value> = because.iter().map(text).collect();
+            json!({"guard": premises.texts.get(*i), "because": because})
+        })
+        .collect();
+    let mut reply = Fields::new();
+    reply.insert("guards".into(), kept.into());
+    reply.insert("dropped".into(), dropped.into());
+    if let Some(attempts) = trace.attempts() {
+        reply.insert("explain".into(), super::attempts(attempts));
+    }
+    Ok(reply)
+}

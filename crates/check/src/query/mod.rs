@@ -1,0 +1,25 @@
+//! Layer 9: questions as JSON objects and their answers, the same for the command line and the service.
+//!
+//! A request is one object; its answer has the request's `id` and the fields of the answer, or `error`.
+pub mod argument;
+pub mod bounds;
+pub mod entail;
+pub mod eval;
+pub mod infer;
+pub mod minimize;
+mod premises;
+mod refusal;
+pub mod simplify;
+mod standing;
+
+pub use premises::Premises;
+pub use refusal::{Refusal, parse_line, reply};
+pub use standing::{Ask, Room, Standing};
+
+/// What was tried, as JSON: the rung of the ladder and what came of it.
+pub fn attempts(attempts: &[sizewise_solve::Attempt]) -> serde_json::Value {
+    attempts.iter().map(|a| serde_json::json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
+}
+
+/// The fields of a request or an answer.
+pub type Fields = serde_json::Map<String, serde_json::Value>;

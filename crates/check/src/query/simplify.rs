@@ -1,0 +1,58 @@
+//! The smallest expression equal to another one under ranges and assumptions.
+use super::premises::Premises;
+use super::refusal::only;
+use super::{Fields, Refusal};
+use serde_json::Value;
+use sizewise_expr::text::size;
+use sizewise_expr::{Expr, Pool};
+use sizewise_solve::egraph::Reading;
+use sizewise_solve::{self as decide, Budget, Trace};
+
+/// Answers one request.
+///
+/// # Errors
+/// When the request cannot be understood.
+pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
+    only(request, &["id", "symbols", "given", "expr"])?;
+    let mut pool = Pool::new();
+    let mut premises = Premises::read(&mut pool, request, "given")?;
+    let e = premises.expression(&mut pool, request, "expr")?;
+    premises.finish(&mut pool, true);
+    let asked = Written { expr: e, text: request.get("expr").and_then(Value::as_str) };
+    Ok(under(&mut pool, &mut premises, asked, budget, trace))
+}
+
+/// An expression and the text that it was read from.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub expr: Expr,
+    pub text: Option<&'a str>,
+}
+
+impl Written<'_> {
+    /// The shortest text found for the expression, or that which it comes with, if that has fewer operators: sums that reading multiplies
+    /// out are not always found again.
+    pub fn shortest(self, pool: &mut Pool, reading: &mut Reading) -> String {
+        let fewest = reading.operators(pool, self.expr);
+        let written = self.text.filter(|text| size::operators(text).is_some_and(|n| n < fewest));
+        written.map_or_else(|| reading.text(pool, self.expr), |text| text.trim().to_string())
+    }
+}
+
+/// The fields of the answer for an expression under premises.
+pub(super) fn under(
+    pool: &mut Pool,
+    premises: &mut Premises,
+    asked: Written<'_>,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Fields {
+    let simple = decide::simplify_traced(pool, &mut premises.facts, asked.expr, budget, trace);
+    let mut reply = Fields::new();
+    let simple = Written { expr: simple, ..asked };
+    reply.insert("expr".into(), simple.shortest(pool, &mut Reading::new()).into());
+    if let Some(attempts) = trace.attempts() {
+        reply.insert("explain".into(), super::attempts(attempts));
+    }
+    reply
+}

@@ -1,0 +1,131 @@
+//! Why a dimension is what it is.
+use super::model::Cause;
+use super::style::Style;
+use serde::Serialize;
+use sizewise_expr::escape::{coloured_lines, lines, visible};
+use std::fmt::Write;
+
+/// What was found out about one dimension.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The dimension: `x.shape[0]`.
+    pub dim: String,
+    /// What the program records of it: an integer if it is static, else an expression of its symbols.
+    pub recorded: String,
+    /// Whether it is static.
+    pub is_static: bool,
+    /// Why an input that is no tensor was burned in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialized: Option<String>,
+    /// Sets of conditions each of which alone makes the dimension what is recorded. All have to go before it can vary.
+    pub reasons: Vec<Vec<Condition>>,
+    /// Other conditions on the dimension.
+    pub restrictions: Vec<Condition>,
+    /// A size that every operator takes although the program does not, if the graph does not force the recorded one.
+    pub also_taken: Option<String>,
+    /// The node that the search came to, if an operator there stopped it.
+    pub stopped_at: Option<String>,
+}
+
+/// A condition with what needs it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Condition {
+    /// The condition in the user's names.
+    pub shown: String,
+    /// The first node that needs it; none for guards and ranges that the program records.
+    pub node: Option<String>,
+    /// That node's operator.
+    pub op: Option<String>,
+    /// How many more nodes need it.
+    pub more_nodes: usize,
+    /// The clause of the operator.
+    pub clause: Option<String>,
+    /// The user's line.
+    pub location: Option<String>,
+    /// The text of that line.
+    pub code: Option<String>,
+    /// What gives rise to it.
+    pub cause: Cause,
+    /// Which sizes it costs, of the first few.
+    pub excludes: Option<String>,
+}
+
+impl Explanation {
+    /// The explanation as text for people.
+    pub fn to_text(&self, style: Style) -> String {
+        let mut out = String::new();
+        let kind = if self.is_static { "static" } else { "dynamic" };
+        let _ = writeln!(out, "{} is {kind}: {}", style.strong(&visible(&self.dim)), visible(&self.recorded));
+        match self.reasons.as_slice() {
+            _ if self.specialized.is_some() => {
+                let why = self.specialized.as_deref().unwrap_or_default();
+                let _ = writeln!(out, "  {}", visible(why));
+            }
+            [] => self.nothing_forces_it(&mut out),
+            [only] => {
+                let _ = writeln!(out, "  because");
+                conditions(&mut out, only, style, "    ");
+            }
+            several => {
+                let _ = writeln!(out, "  for {} reasons, each enough by itself:", several.len());
+                for (i, reason) in several.iter().enumerate() {
+                    let _ = writeln!(out, "  {}.", i + 1);
+                    conditions(&mut out, reason, style, "    ");
+                }
+            }
+        }
+        if !self.restrictions.is_empty() {
+            let _ = writeln!(out, "  it has to satisfy");
+            conditions(&mut out, &self.restrictions, style, "    ");
+        }
+        if let Some(node) = &self.stopped_at {
+            let _ = writeln!(out, "  nothing is known of what comes after {}", visible(node));
+        }
+        if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
+    }
+
+    fn nothing_forces_it(&self, out: &mut String) {
+        if !self.is_static && self.also_taken.is_none() {
+            return;
+        }
+        let _ = writeln!(out, "  nothing in the graph forces that");
+        if let Some(size) = &self.also_taken {
+            let _ = writeln!(out, "  every operator takes {} as well", visible(size));
+        }
+        if self.is_static {
+            let _ = writeln!(
+                out,
+                "  so the spec left it static, or Python read it as a number while the program was traced (int(), range(), a \
+                 comparison, a list of that length)"
+            );
+        }
+    }
+}
+
+fn conditions(out: &mut String, list: &[Condition], style: Style, indent: &str) {
+    for condition in list {
+        let _ = writeln!(out, "{indent}{}", style.strong(&visible(&condition.shown)));
+        match (condition.location.as_deref().map(visible), condition.code.as_deref().map(visible)) {
+            (Some(location), Some(code)) => drop(writeln!(out, "{indent}  {location}   {code}")),
+            (Some(location), None) => drop(writeln!(out, "{indent}  {location}")),
+            _ => {}
+        }
+        match (&condition.node, &condition.op) {
+            (Some(node), Some(op)) => {
+                let clause =
+                    condition.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
+                let more = match condition.more_nodes {
+                    0 => String::new(),
+                    1 => ", and one more node".to_string(),
+                    n => format!(", and {n} more nodes"),
+                };
+                let _ =
+                    writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
+            }
+            _ => drop(writeln!(out, "{indent}  recorded by the program: {}", condition.cause.text())),
+        }
+        if let Some(excludes) = &condition.excludes {
+            let _ = writeln!(out, "{indent}  {}", style.faint(&format!("excludes {}", visible(excludes))));
+        }
+    }
+}

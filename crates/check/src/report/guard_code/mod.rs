@@ -1,0 +1,143 @@
+//! Guards as code: a self-contained checker of input shapes, in Python, Rust, C or JSON.
+//!
+//! The checker determines the program's symbols from the sizes that are plain symbols (or linear in one), compares the other sizes, and
+//! then evaluates the conditions. It accepts what it can show to be served and refuses everything else, with a reason.
+mod c;
+mod formula;
+mod json;
+mod python;
+mod rust;
+
+pub use formula::NotExpressible;
+use sizewise_expr::{Expr, Int, Pool, Symbol, text};
+use sizewise_ir::Constant;
+
+/// What an input is to a checker.
+#[derive(Clone, Debug)]
+pub enum GuardedInput {
+    /// A tensor with these sizes, in the program's symbols.
+    Tensor {
+        /// The placeholder's name.
+        name: String,
+        /// The sizes.
+        sizes: Vec<Expr>,
+    },
+    /// An integer.
+    Number {
+        /// The placeholder's name.
+        name: String,
+        /// Its value, in the program's symbols.
+        value: Expr,
+    },
+    /// An input that was burned in, and may have this value only; what is passed in the place of `None` is not looked at.
+    Constant {
+        /// The placeholder's name.
+        name: String,
+        /// The value.
+        value: Constant,
+    },
+}
+
+impl GuardedInput {
+    /// The placeholder's name.
+    pub fn name(&self) -> &str {
+        match self {
+            GuardedInput::Tensor { name, .. }
+            | GuardedInput::Number { name, .. }
+            | GuardedInput::Constant { name, .. } => name,
+        }
+    }
+}
+
+/// A symbol as a checker determines it: `(size - offset) // factor`.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// The position of the input among [`GuardSet::inputs`].
+    pub input: usize,
+    /// The dimension; none for a number.
+    pub dim: Option<usize>,
+    /// What the symbol is multiplied with in that size.
+    pub factor: Int,
+    /// What is added to it.
+    pub offset: Int,
+}
+
+/// Everything that a checker of input shapes checks.
+#[derive(Clone)]
+pub struct GuardSet {
+    /// The program's name.
+    pub program: String,
+    /// The expressions.
+    pub pool: Pool,
+    /// The inputs that have a shape or are numbers.
+    pub inputs: Vec<GuardedInput>,
+    /// The symbols.
+    pub variables: Vec<Variable>,
+    /// Sizes that do not determine a symbol: input, dimension (none for a number), and what it has to be.
+    pub fixed: Vec<(usize, Option<usize>, Expr)>,
+    /// The conditions, as few as was found.
+    pub conditions: Vec<Expr>,
+    /// What is left to the running program, as it depends on data; in words.
+    pub left_open: Vec<String>,
+}
+
+/// The languages of checkers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// A Python module without imports beyond the standard library.
+    Python,
+    /// A Rust module without dependencies.
+    Rust,
+    /// A C99 source file.
+    C,
+    /// The conditions as data.
+    Json,
+}
+
+impl GuardSet {
+    /// The checker's source.
+    ///
+    /// # Errors
+    /// When a condition has no counterpart in the language.
+    pub fn emit(&self, language: Language) -> Result<String, NotExpressible> {
+        match language {
+            Language::Python => python::emit(self),
+            Language::Rust => rust::emit(self),
+            Language::C => c::emit(self),
+            Language::Json => Ok(json::emit(self)),
+        }
+    }
+
+    /// A size as messages name it: `x.shape[0]`, or `n`.
+    fn place(&self, input: usize, dim: Option<usize>) -> String {
+        let name = self.inputs.get(input).map_or("", GuardedInput::name);
+        match dim {
+            Some(dim) => format!("{name}.shape[{dim}]"),
+            None => name.to_string(),
+        }
+    }
+
+    /// An expression in terms of sizes, as messages show it.
+    fn shown(&self, e: Expr) -> String {
+        let name = |symbol: Symbol| match self.variables.iter().find(|v| v.symbol == symbol) {
+            Some(v) if v.factor.is_one() && v.offset.is_zero() => self.place(v.input, v.dim),
+            _ => self.pool.symbol_name(symbol).to_string(),
+        };
+        text::print::python(&self.pool, e, &name)
+    }
+
+    /// What the head of a checker says.
+    fn headline(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("Checks input shapes of {}.", self.program),
+            format!("Written by sizewise {}; do not edit.", env!("CARGO_PKG_VERSION")),
+        ];
+        if !self.left_open.is_empty() {
+            lines.push("Left to the running program, as data decides it:".to_string());
+            lines.extend(self.left_open.iter().map(|text| format!("  {text}")));
+        }
+        lines
+    }
+}

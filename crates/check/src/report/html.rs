@@ -1,0 +1,37 @@
+//! The report as a page, all in one file; the service's page shows the same view.
+use super::graph::GraphView;
+use super::model::Report;
+use serde::Serialize;
+use sizewise_expr::escape::{html, page_json};
+
+/// The style of pages.
+pub const PAGE_STYLE: &str = include_str!("page/view.css");
+/// The script that draws the view of a report: `sizewise.show(element, {report, graph})`.
+pub const PAGE_SCRIPT: &str = include_str!("page/view.js");
+
+#[derive(Serialize)]
+struct View<'r> {
+    report: &'r Report,
+    graph: &'r GraphView,
+}
+
+/// The report and the graph as JSON for a page: what cannot be seen in texts is written as escapes that can, and within a script nothing
+/// looks like its end.
+pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
+    let mut text = page_json(&serde_json::to_string(&View { report, graph }).unwrap_or_default());
+    text.push('\n');
+    text
+}
+
+/// The report as one file that asks for nothing else.
+pub fn to_html(report: &Report, graph: &GraphView) -> String {
+    let data = to_view_json(report, graph);
+    // Braces would be taken for a place of the page.
+    let title = html(&format!("{} - sizewise", report.program.path)).replace('{', "&#123;");
+    include_str!("page/report.html")
+        .replace("{{title}}", &title)
+        .replace("{{style}}", PAGE_STYLE)
+        .replace("{{script}}", PAGE_SCRIPT)
+        // The data comes last: nothing in it is replaced.
+        .replace("{{data}}", &data)
+}

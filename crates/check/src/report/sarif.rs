@@ -1,0 +1,110 @@
+//! The report as SARIF 2.1.0 (OASIS standard), which code scanning reads.
+use super::findings::{Finding, RULES, findings};
+use super::model::{Outcome, Report};
+use serde_json::{Value as Json, json};
+use sizewise_expr::escape::{json_text, visible};
+
+/// The report as SARIF, ending in a line break.
+pub fn to_sarif(report: &Report) -> String {
+    let rules: Vec<Json> = RULES
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.id,
+                "shortDescription": {"text": rule.meaning},
+                "defaultConfiguration": {"level": rule.level},
+            })
+        })
+        .collect();
+    let program = uri(&report.program.path);
+    let results: Vec<Json> = findings(report).iter().map(|finding| result(finding, &program)).collect();
+    let log = json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": report.tool.name,
+                "version": report.tool.version,
+                "semanticVersion": report.tool.version,
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "artifacts": [{
+                "location": {"uri": program},
+                "hashes": {"sha-256": report.program.sha256},
+            }],
+            "invocations": [{"executionSuccessful": report.verdict != Outcome::Invalid}],
+            "results": results,
+        }],
+    });
+    let mut text = json_text(serde_json::to_string_pretty(&log).unwrap_or_default());
+    text.push('\n');
+    text
+}
+
+fn result(finding: &Finding, program: &str) -> Json {
+    let index = RULES.iter().position(|rule| *rule == finding.rule);
+    let physical = match &finding.location {
+        Some((file, line)) => {
+            json!({"artifactLocation": {"uri": uri(file)}, "region": {"startLine": line}})
+        }
+        None => json!({"artifactLocation": {"uri": program, "index": 0}}),
+    };
+    let mut location = json!({"physicalLocation": physical});
+    if let Some(node) = &finding.node {
+        location["logicalLocations"] = json!([{"name": node, "kind": "member"}]);
+    }
+    json!({
+        "ruleId": finding.rule.id,
+        "ruleIndex": index,
+        "level": finding.rule.level,
+        "message": {"text": plain(&finding.message)},
+        "locations": [location],
+    })
+}
+
+/// A message without links, which SARIF writes as `[text](target)`.
+fn plain(message: &str) -> String {
+    visible(message).replace("](", "] (")
+}
+
+/// A path as a URI reference (RFC 3986): what may not stand in one is percent-encoded.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    // A first segment with a colon would be read as a scheme.
+    if !path.starts_with('/') && path.split('/').next().is_some_and(|first| first.contains(':')) {
+        out.push_str("./");
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
+                out.push(char::from(byte));
+            }
+            b'\\' => out.push('/'),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain, uri};
+
+    #[test]
+    fn messages_hold_no_links() {
+        assert_eq!(plain("[click](http://x) [2, 3]\n"), "[click] (http://x) [2, 3]\\n");
+    }
+
+    #[test]
+    fn paths_become_uri_references() {
+        for (path, expected) in [
+            ("model.py", "model.py"),
+            ("a b/ü.py", "a%20b/%C3%BC.py"),
+            ("c:\\x.py", "./c:/x.py"),
+            ("/tmp/x#1?.pt2", "/tmp/x%231%3F.pt2"),
+        ] {
+            assert_eq!(uri(path), expected);
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Laying a spec over a program: which symbols stand for which dimensions, what is assumed of them, and what is demanded.
+use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
+use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
+use super::dim::{DimSpec, Entry, Hint};
+use super::inputs::InputKind;
+use super::locate::{Place, places};
+use super::parse::{Spec, SpecError};
+use crate::records::{Records, range};
+use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::read;
+use sizewise_expr::{Expr, Int, Symbol, Value as Number};
+use sizewise_ir::Bounds;
+
+/// Lays a spec over a program's contract.
+///
+/// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC` dimensions the
+/// program's own ranges, and the guards that concern such dimensions alone, are assumed. Everything else that the program
+/// records of its inputs becomes a demand.
+///
+/// # Errors
+/// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges for one name, an example
+/// that the spec excludes.
+pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>, SpecError> {
+    let spec = &spec.resolved(contract)?;
+    let places = places(contract, spec)?;
+    let mut binder = Binder {
+        contract,
+        env: contract.env.clone(),
+        records: contract.records.clone(),
+        dims: IndexMap::new(),
+        bound: FxHashSet::default(),
+        assumed: Vec::new(),
+        demands: Vec::new(),
+        dim_names: FxHashMap::default(),
+    };
+    binder.collect_dims(&places)?;
+    binder.claim_symbols(&places);
+    let mut admitted = Vec::with_capacity(places.len());
+    for place in &places {
+        admitted.push(binder.admitted(place)?);
+    }
+    binder.bind_symbols(&places, &admitted);
+    binder.declare_free();
+    binder.demand_sizes(&places, &admitted);
+    binder.demand_contract();
+    Ok(binder.finish(&places, &admitted))
+}
+
+/// A named dimension of the spec.
+struct Named {
+    spec: DimSpec,
+    /// Its size at the example, once an input or a derived dimension tells.
+    example: Option<Int>,
+    /// The symbol that stands for it, once there is one.
+    variable: Option<Expr>,
+    /// The first size that is it: `x.shape[0]`.
+    path: Option<String>,
+}
+
+struct Binder<'c, 'p> {
+    contract: &'c Contract<'p>,
+    env: ShapeEnv,
+    records: Records<'p>,
+    dims: IndexMap<String, Named>,
+    /// Program symbols that the spec determines.
+    bound: FxHashSet<Symbol>,
+    assumed: Vec<Expr>,
+    demands: Vec<Demand>,
+    dim_names: FxHashMap<Symbol, String>,
+}
+
+impl<'p> Binder<'_, 'p> {
+    /// Gathers the named dimensions, their ranges and their sizes at the example.
+    fn collect_dims(&mut self, places: &[Place]) -> Result<(), SpecError> {
+        for place in places {
+            match &place.entry {
+                Entry::Dim(dim) => {
+                    self.add_dim(dim, &place.path)?;
+                    if let Some(named) = self.dims.get_mut(&dim.name) {
+                        named.path.get_or_insert_with(|| place.path.clone());
+                    }
+                    self.set_example(&dim.name, place.example.clone(), &place.path)?;
+                }
+                Entry::Derived { root, .. } => self.add_dim(root, &place.path)?,
+                Entry::Inferred { min, max, .. } => {
+                    let Some(example) = &place.example else { continue };
+                    if min.as_ref().is_some_and(|min| example < min)
+                        || max.as_ref().is_some_and(|max| example > max)
+                    {
+                        let message =
+                            format!("the traced example has {example}, outside the range of the hint");
+                        return Err(SpecError::new(&place.path, message));
+                    }
+                }
+                Entry::Size(size) if place.example.as_ref().is_some_and(|e| e != size) => {
+                    let example = place.example.clone().unwrap_or_default();
+                    let message = format!("the spec says {size}, the program was traced with {example}");
+                    return Err(SpecError::new(&place.path, message));
+                }
+                _ => {}
+            }
+        }
+        for place in places {
+            if let Entry::Derived { expression, root } = &place.entry {
+                let e = self.derived(expression, root, &place.path)?;
+                let Some(example) = &place.example else { continue };
+                let symbol = self.env.pool.free_symbols(&[e]).into_iter().next();
+                let (Some((_, value)), Some(_)) = (solve_linear(&self.env, e, example, |_| false), symbol)
+                else {
+                    let message = format!("no {} makes {expression} the traced size {example}", root.name);
+                    return Err(SpecError::new(&place.path, message));
+                };
+                self.set_example(&root.name, Some(value), &place.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_dim(&mut self, dim: &DimSpec, path: &str) -> Result<(), SpecError> {
+        match self.dims.get(&dim.name) {
+            None => {
+                let named = Named { spec: dim.clone(), example: None, variable: None, path: None };
+                self.dims.insert(dim.name.clone(), named);
+                Ok(())
+            }
+            Some(known) if known.spec == *dim => Ok(()),
+            Some(known) => {
+                let show = |d: &DimSpec| {
+                    format!(
+                        "{}..{}",
+                        d.min,
+                        d.max.as_ref().map_or("unbounded".to_string(), ToString::to_string)
+                    )
+                };
+                let message =
+                    format!("{} has the range {} here and {} before", dim.name, show(dim), show(&known.spec));
+                Err(SpecError::new(path, message))
+            }
+        }
+    }
+
+    fn set_example(&mut self, name: &str, example: Option<Int>, path: &str) -> Result<(), SpecError> {
+        let (Some(named), Some(example)) = (self.dims.get_mut(name), example) else { return Ok(()) };
+        if let Some(known) = &named.example
+            && *known != example
+        {
+            let message = format!("{name} is {example} in the traced example here and {known} before");
+            return Err(SpecError::new(path, message));
+        }
+        if example < named.spec.min || named.spec.max.as_ref().is_some_and(|max| example > *max) {
+            let message = format!("the traced example has {name} = {example}, outside the range of {name}");
+            return Err(SpecError::new(path, message));
+        }
+        named.example = Some(example);
+        Ok(())
+    }
+
+    /// A derived dimension's expression over a stand-in symbol that carries the root's own name.
+    fn derived(&mut self, expression: &str, root: &DimSpec, path: &str) -> Result<Expr, SpecError> {
+        let read = read::closed(&mut self.env.pool, expression)
+            .map_err(|error| SpecError::new(path, format!("in `{expression}`: {error}")))?;
+        for symbol in self.env.pool.free_symbols(&[read.expr]) {
+            let name = self.env.pool.symbol_name(symbol);
+            if name != root.name {
+                let message =
+                    format!("`{expression}` may speak of its root {} only, not of {name}", root.name);
+                return Err(SpecError::new(path, message));
+            }
+        }
+        let poly = self.env.pool.poly(read.expr);
+        let linear = matches!(poly.terms.as_slice(),
+            [(root, factor)] if self.env.pool.as_symbol(*root).is_some() && factor.is_positive());
+        if !linear {
+            let name = &root.name;
+            let message =
+                format!("`{expression}` is not of the form k*{name} + c with integers k and c, k at least 1");
+            return Err(SpecError::new(path, message));
+        }
+        Ok(read.expr)
+    }
+
+    /// Lets a program's symbol stand for a named dimension where it is recorded as the size of that dimension.
+    fn claim_symbols(&mut self, places: &[Place]) {
+        for place in places {
+            let (name, symbol) = match &place.entry {
+                Entry::Dim(dim) => (dim.name.clone(), self.env.pool.as_symbol(place.recorded)),
+                // A phantom root: `2*_b` recorded as `2*s0` makes s0 the root.
+                Entry::Derived { expression, root } => {
+                    let Ok(e) = self.derived(expression, root, &place.path) else { continue };
+                    let (ours, theirs) = (self.env.pool.poly(e), self.env.pool.poly(place.recorded));
+                    let matching = match (ours.terms.as_slice(), theirs.terms.as_slice()) {
+                        ([(_, a)], [(s, b)]) if a == b && ours.constant == theirs.constant => {
+                            self.env.pool.as_symbol(*s)
+                        }
+                        _ => None,
+                    };
+                    (root.name.clone(), matching)
+                }
+                _ => continue,
+            };
+            let Some(symbol) = symbol.filter(|s| !self.bound.contains(s)) else { continue };
+            if let Some(named) = self.dims.get_mut(&name)
+                && named.variable.is_none()
+            {
+                named.variable = Some(self.env.pool.symbol_expr(symbol));
+                self.bound.insert(symbol);
+            }
+        }
+        let names: Vec<String> = self.dims.keys().cloned().collect();
+        for name in names {
+            let variable = match self.dims[&name].variable {
+                Some(variable) => variable,
+                None => self.fresh(&name),
+            };
+            self.declare_dim(&name, variable);
+        }
+    }
+
+    /// A symbol of a name that the program does not use.
+    fn fresh(&mut self, name: &str) -> Expr {
+        let mut free = name.to_string();
+        while self.env.pool.find_symbol(&free).is_some_and(|s| self.bound.contains(&s) || self.is_programs(s))
+        {
+            free.push('_');
+        }
+        self.env.pool.symbol(&free)
+    }
+
+    fn is_programs(&self, symbol: Symbol) -> bool {
+        self.contract.env.pool.find_symbol(self.env.pool.symbol_name(symbol)).is_some()
+    }
+
+    fn declare_dim(&mut self, name: &str, variable: Expr) {
+        let Some(named) = self.dims.get_mut(name) else { return };
+        named.variable = Some(variable);
+        let range = ValueRange::between_options(Some(named.spec.min.clone()), named.spec.max.clone());
+        let hint = named.example.clone().map(Number::Int);
+        let path = named.path.clone();
+        let Some(symbol) = self.env.pool.as_symbol(variable) else { return };
+        let symbol_name = self.env.pool.symbol_name(symbol).to_string();
+        let info = SymbolInfo { hint, source: self.contract.source(symbol).or_else(|| path.map(Into::into)) };
+        self.env.declare(&symbol_name, range.unwrap_or_else(ValueRange::all), info);
+        self.dim_names.insert(symbol, name.to_string());
+    }
+
+    /// The size that the spec admits for a place.
+    fn admitted(&mut self, place: &Place) -> Result<Expr, SpecError> {
+        let recorded_is_static = self.env.pool.is_constant(place.recorded);
+        Ok(match &place.entry {
+            Entry::Static | Entry::Size(_) => match &place.example {
+                Some(example) => self.env.pool.int(example.clone()),
+                None => place.recorded,
+            },
+            Entry::Dim(dim) => self.dims.get(&dim.name).and_then(|d| d.variable).unwrap_or(place.recorded),
+            Entry::Derived { expression, root } => {
+                let e = self.derived(expression, root, &place.path)?;
+                let variable = self.dims.get(&root.name).and_then(|d| d.variable).unwrap_or(e);
+                self.env.pool.substitute_symbols(e, |_| Some(variable))
+            }
+            // The program made it static although the spec forbids that: any size is admitted.
+            Entry::Inferred { hint: Hint::Dynamic, min, max }
+                if recorded_is_static || self.leaves_one_size(place.recorded, min.as_ref(), max.as_ref()) =>
+            {
+                let name = place.symbol_name();
+                let variable = self.fresh(&name);
+                let is_size = matches!(self.contract.inputs[place.input].kind, InputKind::Tensor { .. });
+                let least = min.clone().or_else(|| is_size.then_some(Int::ZERO));
+                let range = ValueRange::between_options(least, max.clone());
+                let name =
+                    self.env.pool.as_symbol(variable).map(|s| self.env.pool.symbol_name(s).to_string());
+                let info = SymbolInfo { hint: place.example.clone().map(Number::Int), source: None };
+                self.env.declare(&name.unwrap_or_default(), range.unwrap_or_else(ValueRange::all), info);
+                variable
+            }
+            Entry::Inferred { min, max, .. } => {
+                if let Some(min) = min.clone() {
+                    let min = self.env.pool.int(min);
+                    self.assumed.push(self.env.pool.ge(place.recorded, min));
+                }
+                if let Some(max) = max.clone() {
+                    let max = self.env.pool.int(max);
+                    self.assumed.push(self.env.pool.le(place.recorded, max));
+                }
+                place.recorded
+            }
+        })
+    }
+
+    /// Whether the program's own range of a symbol and the bounds that the spec gives have one size in common.
+    fn leaves_one_size(&self, recorded: Expr, min: Option<&Int>, max: Option<&Int>) -> bool {
+        let Some(symbol) = self.env.pool.as_symbol(recorded) else { return false };
+        let own = range(self.contract.bounds(symbol));
+        let given = ValueRange::between_options(min.cloned(), max.cloned());
+        given.and_then(|given| given.meet(&own)).is_some_and(|both| both.as_point().is_some())
+    }
+
+    /// Binds program symbols to what the spec makes of the sizes that determine them.
+    fn bind_symbols(&mut self, places: &[Place], admitted: &[Expr]) {
+        // Plain symbols first, then those to be solved for.
+        for plain in [true, false] {
+            for (place, &size) in places.iter().zip(admitted) {
+                if size == place.recorded {
+                    continue;
+                }
+                let poly = self.env.pool.poly(place.recorded);
+                let [(monomial, coefficient)] = poly.terms.as_slice() else { continue };
+                let Some(symbol) = self.env.pool.as_symbol(*monomial) else { continue };
+                let is_plain = place.recorded == *monomial;
+                if is_plain != plain || self.bound.contains(&symbol) {
+                    continue;
+                }
+                let constant = self.env.pool.int(poly.constant.clone());
+                let factor = self.env.pool.int(coefficient.clone());
+                let rest = self.env.pool.sub(size, constant);
+                let solved = self.env.pool.floor_div(rest, factor);
+                self.records.bind(symbol, solved);
+                self.bound.insert(symbol);
+            }
+        }
+    }
+
+    /// Declares the program's symbols that the spec leaves to the program, as it records them.
+    fn declare_free(&mut self) {
+        for symbol in self.contract.input_symbols() {
+            if self.bound.contains(&symbol) {
+                continue;
+            }
+            let name = self.env.pool.symbol_name(symbol).to_string();
+            let info = SymbolInfo {
+                hint: self.contract.hints.get(&symbol).cloned(),
+                source: self.contract.source(symbol),
+            };
+            if self.env.is_float(symbol) {
+                self.env.declare_float(&name, info);
+            } else {
+                self.env.declare(&name, range(self.contract.bounds(symbol)), info);
+            }
+        }
+        for condition in std::mem::take(&mut self.assumed) {
+            let condition = self.records.translate(&mut self.env, condition);
+            self.env.assume(condition);
+        }
+    }
+
+    /// Demands that each recorded size is the admitted one.
+    fn demand_sizes(&mut self, places: &[Place], admitted: &[Expr]) {
+        for (place, &size) in places.iter().zip(admitted) {
+            let recorded = self.records.translate(&mut self.env, place.recorded);
+            let condition = self.env.pool.eq(recorded, size);
+            let text = sizewise_expr::text::print::expression(&self.contract.env.pool, place.recorded);
+            self.demand(condition, DemandKind::Contract, format!("{} == {text}", place.path));
+        }
+    }
+
+    /// Demands the program's ranges and guards, or assumes those that concern free symbols alone.
+    fn demand_contract(&mut self) {
+        let of_inputs = self.contract.input_symbols();
+        for (e, bounds) in &self.contract.ranges {
+            let symbols = self.env.pool.free_symbols(&[*e]);
+            // Unbacked symbols are met on the way, not at the inputs.
+            if symbols.is_empty() || !symbols.iter().all(|s| of_inputs.contains(s)) {
+                continue;
+            }
+            let free = symbols.iter().all(|s| !self.bound.contains(s));
+            let checked =
+                Bounds { min: bounds.min.filter(|&min| free || min > UNCHECKED_MINIMUM), ..*bounds };
+            for condition in bound_conditions(&mut self.env, *e, checked) {
+                let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
+                let condition = self.records.translate(&mut self.env, condition);
+                if free {
+                    self.env.assume(condition);
+                } else {
+                    self.demand(condition, DemandKind::Contract, text);
+                }
+            }
+        }
+        for guard in &self.contract.guards {
+            let parts: Vec<Expr> = guard.requirements.iter().copied().chain([guard.condition]).collect();
+            let free = self.env.pool.free_symbols(&parts).iter().all(|s| !self.bound.contains(s));
+            let condition = self.records.translate(&mut self.env, guard.condition);
+            if free {
+                self.env.assume(condition);
+                continue;
+            }
+            for &requirement in &guard.requirements {
+                let requirement = self.records.translate(&mut self.env, requirement);
+                self.demand(requirement, DemandKind::Guard, guard.text.clone());
+            }
+            self.demand(condition, DemandKind::Guard, guard.text.clone());
+        }
+    }
+
+    fn demand(&mut self, condition: Expr, kind: DemandKind, text: String) {
+        if self.env.pool.as_bool(condition) != Some(true)
+            && !self.demands.iter().any(|d| d.condition == condition)
+        {
+            self.demands.push(Demand { condition, kind, text });
+        }
+    }
+
+    fn finish(self, places: &[Place], admitted: &[Expr]) -> Assumptions<'p> {
+        let mut sizes = places.iter().zip(admitted).peekable();
+        let mut inputs = Vec::with_capacity(self.contract.inputs.len());
+        for (at, input) in self.contract.inputs.iter().enumerate() {
+            let mut mine = Vec::new();
+            while let Some((_, &size)) = sizes.next_if(|(place, _)| place.input == at) {
+                mine.push(size);
+            }
+            // A number that was burned in has a value to be chosen only where the spec frees it.
+            let scalar = match input.kind {
+                InputKind::Scalar(_) => mine.first().copied(),
+                InputKind::Constant(_) => mine.first().copied().filter(|&e| !self.env.pool.is_constant(e)),
+                _ => None,
+            };
+            inputs.push(InputSizes {
+                placeholder: input.input.placeholder.clone(),
+                index: input.input.index,
+                path: input.path(),
+                admitted: matches!(input.kind, InputKind::Tensor { .. }).then_some(mine),
+                scalar,
+            });
+        }
+        let mut assumptions = Assumptions::new(self.env, self.records, inputs);
+        assumptions.demands = self.demands;
+        assumptions.dims = self.dim_names;
+        assumptions.name_sources();
+        assumptions
+    }
+}

@@ -1,0 +1,314 @@
+//! Reading specs from JSON.
+use super::dim::{DimSpec, Entry, Hint};
+use serde_json::{Map, Value as Json};
+use sizewise_expr::Int;
+use sizewise_ir::keys::{self, unrepeated};
+
+/// A spec that cannot be used, and the place in it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct SpecError {
+    /// Where in the spec, such as `x[0].min`.
+    pub path: String,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl SpecError {
+    pub(super) fn new(path: &str, message: impl Into<String>) -> SpecError {
+        let path = if path.is_empty() { "the spec" } else { path };
+        SpecError { path: path.to_string(), message: message.into() }
+    }
+
+    /// The error of a part at a path of the whole.
+    pub(super) fn within(self, path: &str) -> SpecError {
+        SpecError { path: format!("{path}.{}", self.path), message: self.message }
+    }
+}
+
+/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is laid over a program.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub(super) tree: Json,
+    /// Named dimensions declared apart, in the form that torch writes.
+    dims: Map<String, Json>,
+    /// Whether the spec has the form that torch writes.
+    torch_form: bool,
+    /// Additional example inputs, which take the place of a tree.
+    pub(super) examples: Option<Vec<Json>>,
+}
+
+/// Containers nested deeper than this are refused.
+const MAX_DEPTH: usize = 64;
+
+impl Spec {
+    /// Reads a spec: a list (one entry an argument) or an object by parameter name, torch's own form
+    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3, 8]}, …]}` (see
+    /// [`Spec::of_examples`]).
+    ///
+    /// # Errors
+    /// When the text is no JSON or neither a list nor an object.
+    pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(SpecError::new("", "the file is empty: expected a JSON object or list"));
+        }
+        unrepeated(text).map_err(|message| SpecError::new("", message))?;
+        let tree: Json =
+            serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
+        if depth(&tree) > MAX_DEPTH {
+            return Err(SpecError::new("", format!("nested more than {MAX_DEPTH} deep")));
+        }
+        match tree {
+            Json::Object(mut fields) if is_torch_form(&fields) => {
+                only(&fields, TORCH_FIELDS, "")?;
+                let dims = match fields.remove("dims") {
+                    None | Some(Json::Null) => Map::new(),
+                    Some(Json::Object(dims)) => dims,
+                    Some(_) => return Err(SpecError::new("dims", "expected an object of named dimensions")),
+                };
+                let tree = fields.remove("dynamic_shapes").unwrap_or(Json::Null);
+                Ok(Spec { tree, dims, torch_form: true, examples: None })
+            }
+            Json::Object(mut fields) if fields.len() == 1 && fields.contains_key("additional_inputs") => {
+                let examples = match fields.remove("additional_inputs") {
+                    Some(Json::Array(examples)) if examples.iter().all(|e| e.is_object() || e.is_array()) => {
+                        examples
+                    }
+                    _ => {
+                        let message = "expected a list of examples, each with a list of sizes for a tensor: [{\"x\": [3, 8]}]";
+                        return Err(SpecError::new("additional_inputs", message));
+                    }
+                };
+                let tree = Json::Object(Map::new());
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: Some(examples) })
+            }
+            Json::Object(_) | Json::Array(_) => {
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: None })
+            }
+            Json::Null => Ok(Spec {
+                tree: Json::Object(Map::new()),
+                dims: Map::new(),
+                torch_form: true,
+                examples: None,
+            }),
+            _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
+        }
+    }
+
+    pub(super) fn of_tree(tree: Json) -> Spec {
+        Spec { tree, dims: Map::new(), torch_form: false, examples: None }
+    }
+
+    /// The same spec with dimensions that were declared apart written where they are used.
+    #[must_use]
+    pub fn inlined(&self) -> Spec {
+        let mut tree = self.tree.clone();
+        if !self.dims.is_empty() {
+            self.inline(&mut tree);
+        }
+        Spec { tree, dims: Map::new(), torch_form: false, examples: self.examples.clone() }
+    }
+
+    fn inline(&self, json: &mut Json) {
+        let dim = |d: &DimSpec| {
+            let number = |v: &Int| v.to_i64().map_or(Json::Null, Json::from);
+            serde_json::json!({"dim": d.name, "min": number(&d.min), "max": d.max.as_ref().map(number)})
+        };
+        match json {
+            Json::String(word) => match self.word(word, "") {
+                Ok(Entry::Dim(d)) => *json = dim(&d),
+                Ok(Entry::Derived { expression, root }) => {
+                    *json = serde_json::json!({"derived": expression, "root": dim(&root)});
+                }
+                _ => {}
+            },
+            Json::Array(items) => items.iter_mut().for_each(|item| self.inline(item)),
+            Json::Object(fields) if !fields.contains_key("hint") => {
+                fields.values_mut().for_each(|item| self.inline(item));
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the entry of one dimension or scalar.
+    pub(super) fn entry(&self, json: &Json, path: &str) -> Result<Entry, SpecError> {
+        match json {
+            Json::Null => Ok(Entry::Static),
+            Json::Number(n) => {
+                let size: Int = n
+                    .to_string()
+                    .parse()
+                    .map_err(|_| SpecError::new(path, format!("expected an integer size, not {n}")))?;
+                if size.is_negative() {
+                    return Err(SpecError::new(path, format!("a size is at least 0, not {size}")));
+                }
+                Ok(Entry::Size(size))
+            }
+            Json::String(word) => self.word(word, path),
+            Json::Object(fields) => self.object(fields, path),
+            other => Err(SpecError::new(
+                path,
+                format!(
+                    "expected null, an integer, \"AUTO\", \"DYNAMIC\", \"STATIC\" or an object, not {other}"
+                ),
+            )),
+        }
+    }
+
+    fn word(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
+        let free = |hint| Entry::Inferred { hint, min: None, max: None };
+        match word.strip_prefix("_DimHint.").unwrap_or(word) {
+            "AUTO" => Ok(free(Hint::Auto)),
+            "DYNAMIC" => Ok(free(Hint::Dynamic)),
+            "STATIC" => Ok(Entry::Static),
+            _ if self.torch_form => self.declared(word, path),
+            _ => Err(SpecError::new(
+                path,
+                format!(
+                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written {{\"dim\": \"{word}\"}}"
+                ),
+            )),
+        }
+    }
+
+    /// A named or derived dimension in the form that torch writes, where ranges stand apart.
+    fn declared(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
+        let root = |name: &str| -> Result<Option<DimSpec>, SpecError> {
+            match self.dims.get(name) {
+                Some(Json::Object(fields)) => {
+                    let path = format!("dims.{name}");
+                    only(fields, DECLARED_FIELDS, &path)?;
+                    dim_spec(name, fields, &path).map(Some)
+                }
+                Some(_) => {
+                    Err(SpecError::new(&format!("dims.{name}"), "expected an object with `min` and `max`"))
+                }
+                None => Ok(None),
+            }
+        };
+        if let Some(dim) = root(word)? {
+            return Ok(Entry::Dim(dim));
+        }
+        for name in self.dims.keys() {
+            if names_in(word).any(|n| n == name)
+                && let Some(root) = root(name)?
+            {
+                return Ok(Entry::Derived { expression: word.to_string(), root });
+            }
+        }
+        Err(SpecError::new(path, format!("\"{word}\" is no dimension declared in `dims`")))
+    }
+
+    fn object(&self, fields: &Map<String, Json>, path: &str) -> Result<Entry, SpecError> {
+        let kinds = [("dim", DIM_FIELDS), ("derived", DERIVED_FIELDS), ("hint", HINT_FIELDS)];
+        if let Some((_, known)) = kinds.into_iter().find(|(kind, _)| fields.contains_key(*kind)) {
+            only(fields, known, path)?;
+        }
+        if let Some(name) = fields.get("dim") {
+            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` is to be a name"))?;
+            return Ok(Entry::Dim(dim_spec(name, fields, path)?));
+        }
+        if let Some(expression) = fields.get("derived") {
+            let expression = expression
+                .as_str()
+                .ok_or_else(|| SpecError::new(path, "`derived` is to be an expression's text"))?;
+            let place = format!("{path}.root");
+            let root = match fields.get("root") {
+                Some(Json::Object(root)) => root,
+                _ => return Err(SpecError::new(&place, "expected the object of a named dimension")),
+            };
+            let name = root.get("dim").and_then(Json::as_str);
+            let name = name.ok_or_else(|| SpecError::new(&place, "expected `dim`, the root's name"))?;
+            only(root, DIM_FIELDS, &place)?;
+            return Ok(Entry::Derived {
+                expression: expression.to_string(),
+                root: dim_spec(name, root, &place)?,
+            });
+        }
+        if let Some(hint) = fields.get("hint") {
+            let (min, max) = (bound(fields, "min", path)?, bound(fields, "max", path)?);
+            if let (Some(min), Some(max)) = (&min, &max)
+                && max < min
+            {
+                return Err(SpecError::new(path, format!("the range is empty: from {min} to {max}")));
+            }
+            return match hint.as_str().map(|h| h.strip_prefix("_DimHint.").unwrap_or(h)) {
+                Some("AUTO") => Ok(Entry::Inferred { hint: Hint::Auto, min, max }),
+                Some("DYNAMIC") => Ok(Entry::Inferred { hint: Hint::Dynamic, min, max }),
+                Some("STATIC") => Ok(Entry::Static),
+                _ => Err(SpecError::new(path, "`hint` is to be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
+            };
+        }
+        let kinds = ["dim", "derived", "hint"];
+        match fields.keys().find(|field| !["min", "max", "root"].contains(&field.as_str())) {
+            Some(field) => Err(SpecError::new(path, keys::unknown(field, &kinds))),
+            None => Err(SpecError::new(path, "expected an object with `dim`, `derived` or `hint`")),
+        }
+    }
+}
+
+/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists what is computed of it.
+const TORCH_FIELDS: &[&str] = &["dynamic_shapes", "dims"];
+const DECLARED_FIELDS: &[&str] = &["min", "max", "derived"];
+
+/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its entry is that of an input beside
+/// others.
+fn is_torch_form(fields: &Map<String, Json>) -> bool {
+    fields.contains_key("dynamic_shapes") && (fields.len() <= 2 || fields.contains_key("dims"))
+}
+
+/// The fields of a named dimension, a derived one and a hint.
+const DIM_FIELDS: &[&str] = &["dim", "min", "max"];
+const DERIVED_FIELDS: &[&str] = &["derived", "root"];
+const HINT_FIELDS: &[&str] = &["hint", "min", "max"];
+
+/// Refuses fields that mean nothing.
+fn only(fields: &Map<String, Json>, known: &[&str], path: &str) -> Result<(), SpecError> {
+    match fields.keys().find(|field| !known.contains(&field.as_str())) {
+        None => Ok(()),
+        Some(field) => Err(SpecError::new(path, keys::unknown(field, known))),
+    }
+}
+
+fn bound(fields: &Map<String, Json>, name: &str, path: &str) -> Result<Option<Int>, SpecError> {
+    match fields.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Number(n)) if n.to_string().parse::<Int>().is_ok() => Ok(n.to_string().parse().ok()),
+        Some(other) => Err(SpecError::new(
+            &format!("{path}.{name}"),
+            format!("expected an integer or null, not {other}"),
+        )),
+    }
+}
+
+fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpec, SpecError> {
+    let mut letters = name.chars();
+    let starts_well = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
+    if !starts_well || !letters.all(|c| c == '_' || c.is_alphanumeric()) {
+        return Err(SpecError::new(path, format!("\"{name}\" is no identifier")));
+    }
+    let min = bound(fields, "min", path)?.unwrap_or(Int::ZERO);
+    let max = bound(fields, "max", path)?;
+    if min.is_negative() {
+        return Err(SpecError::new(&format!("{path}.min"), format!("a size is at least 0, not {min}")));
+    }
+    if max.as_ref().is_some_and(|max| *max < min) {
+        let max = max.unwrap_or_default();
+        return Err(SpecError::new(path, format!("the range of {name} is empty: from {min} to {max}")));
+    }
+    Ok(DimSpec { name: name.to_string(), min, max })
+}
+
+/// The identifiers in an expression's text.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn depth(json: &Json) -> usize {
+    // serde_json bounds the nesting of what it reads, so this recursion is bounded too.
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}

@@ -1,0 +1,86 @@
+//! Facts that contradict each other: the smallest set that does.
+use super::ShapeEnv;
+use sizewise_expr::{Expr, Pool};
+use sizewise_solve::{self as decide, Budget, FactId, Facts, Premise};
+use std::fmt;
+
+/// Conditions that no sizes satisfy together, and that some sizes do as soon as any one is left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clash {
+    /// The condition that was to hold, if the others are what was known before it.
+    pub condition: Option<String>,
+    /// The other conditions, in the order in which they became known; bounds of declared ranges come last.
+    pub facts: Vec<String>,
+}
+
+impl Clash {
+    /// What a condition clashes with.
+    pub(super) fn with(env: &mut ShapeEnv, condition: Expr) -> Clash {
+        let mut facts = env.facts.clone();
+        let id = facts.assume(&mut env.pool, condition);
+        let clash = decide::clash(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
+        let others = clash.iter().filter(|p| **p != Premise::Fact(id));
+        let facts = others.filter_map(|p| text(env, &facts, p)).collect();
+        Clash { condition: Some(env.text(condition)), facts }
+    }
+}
+
+impl fmt::Display for Clash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.condition {
+            Some(condition) if self.facts.is_empty() => write!(f, "`{condition}` is false"),
+            Some(condition) => {
+                write!(f, "`{condition}` contradicts what is known: {}", self.facts.join(", "))
+            }
+            None => write!(f, "no sizes satisfy all of {}", self.facts.join(", ")),
+        }
+    }
+}
+
+impl ShapeEnv {
+    /// The smallest set of facts that contradict each other, if they do.
+    ///
+    /// ```
+    /// use sizewise_expr::range::ValueRange;
+    /// use sizewise_env::ShapeEnv;
+    /// let mut env = ShapeEnv::new();
+    /// let (u, v) = (env.fresh_unbacked(ValueRange::all()), env.fresh_unbacked(ValueRange::all()));
+    /// let two = env.pool.int(2);
+    /// let rest = env.pool.modulo(u, two);
+    /// let (even, odd) = (env.pool.eq(rest, 0.into()), env.pool.eq(rest, 1.into()));
+    /// let less = env.pool.lt(u, v);
+    /// for fact in [even, less, odd] {
+    ///     env.assume(fact);
+    /// }
+    /// let clash = env.clash().map(|clash| clash.facts);
+    /// assert_eq!(clash, Some(vec!["u0 % 2 == 0".to_string(), "u0 % 2 == 1".to_string()]));
+    /// ```
+    pub fn clash(&mut self) -> Option<Clash> {
+        let premises = decide::clash(&mut self.pool, &mut self.facts, &Budget::default())?;
+        let facts = self.facts.clone();
+        let facts = premises.iter().filter_map(|p| text(self, &facts, p)).collect();
+        Some(Clash { condition: None, facts })
+    }
+}
+
+fn text(env: &mut ShapeEnv, facts: &Facts, premise: &Premise) -> Option<String> {
+    let condition = condition(&mut env.pool, facts, premise)?;
+    Some(env.text(condition))
+}
+
+/// A premise as a condition.
+fn condition(pool: &mut Pool, facts: &Facts, premise: &Premise) -> Option<Expr> {
+    let bounds = |symbol| facts.ranges().find(|(s, ..)| *s == symbol);
+    match *premise {
+        Premise::Fact(FactId(i)) => facts.conditions().get(i as usize).copied(),
+        Premise::Lower(symbol) => {
+            let (e, low) = (pool.symbol_expr(symbol), pool.int(bounds(symbol)?.1?.clone()));
+            Some(pool.ge(e, low))
+        }
+        Premise::Upper(symbol) => {
+            let (e, high) = (pool.symbol_expr(symbol), pool.int(bounds(symbol)?.2?.clone()));
+            Some(pool.le(e, high))
+        }
+        Premise::Nonzero(e) => Some(pool.ne(e, Expr::ZERO)),
+    }
+}

@@ -1,0 +1,42 @@
+//! Layer 0: symbolic integers, floats and booleans.
+//!
+//! An [`Expr`] is a small copyable handle into a [`Pool`], which stores every distinct expression once. Construction is
+//! canonical: integer expressions are polynomials over *atoms* (symbols, floor divisions, minima, ...) with sorted
+//! terms, and an integer comparison is a polynomial compared with zero. So expressions that are equal as polynomials are the same
+//! handle; whether two *different* expressions mean the same is a question for `decide`, never for `==`.
+//!
+//! Integers are exact ([`Int`]); `//` and `%` floor, as in Python; floats are IEEE doubles.
+mod build;
+mod build_bool;
+mod build_div;
+mod build_float;
+mod cancel;
+mod divisor;
+pub mod escape;
+mod eval;
+mod int;
+mod meter;
+mod node;
+mod poly;
+mod pool;
+pub mod range;
+mod subst;
+pub mod text;
+
+#[cfg(test)]
+mod build_tests;
+#[cfg(test)]
+mod eval_tests;
+
+pub use cancel::{CancelToken, is_cancelled};
+pub use divisor::Divisor;
+pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
+pub use int::Int;
+pub use meter::WorkLimit;
+pub use node::{Args, F64, Func, Node, Sort};
+pub use poly::{Monomial, Poly};
+pub use pool::{Expr, Pool, Symbol};
+pub use text::{print, read};
+
+/// The stack, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only what is used of it takes memory.
+pub const STACK_BYTES: usize = 256 << 20;

@@ -1,0 +1,176 @@
+//! Writing expressions.
+//!
+//! [`expression`] writes what torch and sympy write (`Eq(Mod(s0, 8), 0)`), [`python`] what a user writes in a program
+//! (`x.shape[0] % 8 == 0`). Terms are ordered by degree and name, never by handle, and comparisons are written with positive terms
+//! on both sides and the constant on the right.
+use super::print_parts::{Binding, Style};
+use crate::node::{Func, Node};
+use crate::{Expr, Pool, Symbol};
+use smallvec::SmallVec;
+use std::fmt;
+use std::ops::Range;
+
+/// The texts of all subexpressions of one expression together take at most this many bytes.
+const MAX_BYTES: usize = 1 << 24;
+/// Room for the texts of a small expression and its subexpressions.
+const FIRST_BYTES: usize = 64;
+
+/// The text of an expression would be too long, as shared subexpressions are written each time they occur.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("an expression of {nodes} nodes is too large to write down")]
+pub struct TooLong {
+    /// The number of different subexpressions.
+    pub nodes: usize,
+}
+
+/// The text of `e` in sympy's manner; of an expression too large for that, a remark in angle brackets that says so.
+///
+/// [`super::read::expression`] reads the text back to the same handle, unless `e` is a product too large to be
+/// multiplied out.
+pub fn expression(pool: &Pool, e: Expr) -> String {
+    try_expression(pool, e).unwrap_or_else(|error| format!("<{error}>"))
+}
+
+/// As [`expression`], with an error for what is too large.
+pub fn try_expression(pool: &Pool, e: Expr) -> Result<String, TooLong> {
+    render(pool, e, Style::Sympy, &|symbol| pool.symbol_name(symbol))
+}
+
+/// The text of `e` as Python code, with symbols named by `names`: a name is an identifier or something that binds as
+/// tightly (`x.shape[0]`). Of an expression too large for that, a remark in angle brackets.
+pub fn python<N: AsRef<str>>(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> N) -> String {
+    render(pool, e, Style::Python, names).unwrap_or_else(|error| format!("<{error}>"))
+}
+
+/// As [`expression`], with symbols named by `names`.
+pub fn renamed<N: AsRef<str>>(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> N) -> String {
+    render(pool, e, Style::Sympy, names).unwrap_or_else(|error| format!("<{error}>"))
+}
+
+/// Shows an expression in sympy's manner.
+pub struct Shown<'a>(pub &'a Pool, pub Expr);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&expression(self.0, self.1))
+    }
+}
+
+fn render<N: AsRef<str>>(
+    pool: &Pool,
+    e: Expr,
+    style: Style,
+    names: &dyn Fn(Symbol) -> N,
+) -> Result<String, TooLong> {
+    let write_name = |symbol: Symbol, text: &mut String| text.push_str(names(symbol).as_ref());
+    Printer {
+        pool,
+        style,
+        names: &write_name,
+        text: String::with_capacity(FIRST_BYTES),
+        written: SmallVec::new(),
+    }
+    .print(e)
+}
+
+/// A text that has been written, and how tightly its loosest operator binds: what is to be known to put it into another.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    start: usize,
+    end: usize,
+    pub(super) binding: Binding,
+}
+
+impl Piece {
+    pub(super) fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The state of writing one expression: texts of subexpressions, one behind the other, and at the end that which is being put together
+/// of them.
+pub(super) struct Printer<'a> {
+    pub(super) pool: &'a Pool,
+    pub(super) style: Style,
+    pub(super) names: &'a dyn Fn(Symbol, &mut String),
+    pub(super) text: String,
+    /// Where the texts of subexpressions are, in the order of handles.
+    written: SmallVec<[(Expr, Piece); 8]>,
+}
+
+impl Printer<'_> {
+    fn print(mut self, e: Expr) -> Result<String, TooLong> {
+        // Children before parents: no recursion, and a shared subexpression is written once.
+        let parts = self.pool.closure(&[e], |part, visit| for_each_operand(self.pool, part, visit));
+        let mut bytes = 0;
+        for &part in &parts {
+            let piece = self.node(part);
+            bytes += piece.range().len();
+            if bytes > MAX_BYTES {
+                return Err(TooLong { nodes: self.pool.reachable(&[e]).len() });
+            }
+            self.written.push((part, piece));
+        }
+        let all = self.piece(e).range();
+        self.text.truncate(all.end);
+        Ok(if all.start == 0 { self.text } else { self.text.split_off(all.start) })
+    }
+
+    /// The text of a subexpression that has been written already; that of an integer is written now.
+    pub(super) fn piece(&mut self, e: Expr) -> Piece {
+        match self.written.binary_search_by_key(&e, |(part, _)| *part) {
+            Ok(found) => self.written[found].1,
+            Err(_) => self.piece_of(|printer| match e.as_inline() {
+                Some(value) => printer.number(value),
+                None => printer.atom("?"),
+            }),
+        }
+    }
+
+    /// What `write` appends.
+    pub(super) fn piece_of(&mut self, write: impl FnOnce(&mut Self) -> Binding) -> Piece {
+        let start = self.text.len();
+        let binding = write(self);
+        Piece { start, end: self.text.len(), binding }
+    }
+
+    /// The characters of a text that has been written.
+    pub(super) fn shown(&self, piece: Piece) -> &str {
+        &self.text[piece.range()]
+    }
+
+    /// Appends a text that has been written.
+    pub(super) fn push(&mut self, piece: Piece) {
+        self.text.extend_from_within(piece.range());
+    }
+
+    /// Appends a text that has been written, in brackets unless it binds at least as tightly as `least`.
+    pub(super) fn push_at_least(&mut self, least: Binding, piece: Piece) {
+        self.push_bare(piece.binding >= least, piece);
+    }
+
+    /// Appends a text that has been written, in brackets unless it may stand `bare`.
+    pub(super) fn push_bare(&mut self, bare: bool, piece: Piece) {
+        if bare {
+            self.push(piece);
+        } else {
+            self.text.push('(');
+            self.push(piece);
+            self.text.push(')');
+        }
+    }
+}
+
+/// Calls `visit` with each expression of whose text that of `e` is made. A polynomial that is compared with zero is not one of them: its terms
+/// are written on two sides.
+fn for_each_operand(pool: &Pool, e: Expr, visit: &mut dyn FnMut(Expr)) {
+    match pool.as_call(e) {
+        Some((Func::IsZero | Func::NotPositive, &[p])) if matches!(pool.node(p), Some(Node::Sum { .. })) => {
+            pool.for_each_child(p, visit);
+        }
+        Some((Func::Not, &[a])) if pool.as_func(a, Func::IsZero).is_some() => {
+            for_each_operand(pool, a, visit)
+        }
+        _ => pool.for_each_child(e, visit),
+    }
+}

@@ -1,0 +1,40 @@
+//! The Export IR: graphs, nodes, values and signatures of an exported program, readers for it, and the
+//! schemas of the operators it calls.
+
+pub mod argument;
+pub mod dtype;
+pub mod error;
+pub mod flatten;
+pub mod functions;
+pub mod graph;
+pub mod hints;
+pub mod input;
+pub mod keys;
+pub mod meta;
+pub mod node;
+pub mod outline;
+pub mod program;
+pub mod provenance;
+pub mod pt2;
+pub mod pytree;
+pub mod schema;
+pub mod signature;
+pub mod source;
+pub mod text;
+mod tree_key;
+
+pub use argument::{Argument, Operand, Subgraph};
+pub use dtype::{Device, Dtype, Layout, MemoryFormat};
+pub use error::{Place, ReadError, ReadErrorKind, ReadResult};
+pub use flatten::{StructureError, Tree};
+pub use functions::{Function, Functions};
+pub use graph::{Graph, GraphBuilder, GraphInput, Origin, Value, ValueId};
+pub use hints::{SymbolHints, symbol_hints};
+pub use input::UserInput;
+pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
+pub use node::{Constant, Input, Node, Output, PassedAs, Target, TargetKind};
+pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
+pub use provenance::{ModuleFrame, Provenance, SourceLocation};
+pub use pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
+pub use signature::{InputSpec, OutputSpec, Signature};
+pub use source::{SourceTable, SourceValue};

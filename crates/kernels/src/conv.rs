@@ -1,0 +1,229 @@
+//! Convolutions: conditions, shape and memory format.
+use super::context::Cx;
+use super::domain::Domain;
+use super::error::KernelError;
+use super::tensor::{Sizes, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::{Dtype, MemoryFormat};
+
+/// How a convolution is taken; one entry for each spatial dimension.
+#[derive(Clone, Debug)]
+pub struct Conv {
+    /// Steps between windows.
+    pub stride: Vec<Expr>,
+    /// What is added on both sides.
+    pub padding: Vec<Expr>,
+    /// Steps within a window.
+    pub dilation: Vec<Expr>,
+    /// Whether input and output change places.
+    pub transposed: bool,
+    /// What a transposed convolution adds at the end.
+    pub output_padding: Vec<Expr>,
+    /// Into how many groups channels are divided.
+    pub groups: Expr,
+}
+
+/// A condition on each spatial dimension at once.
+fn each(cx: &mut Cx, items: &[Expr], condition: fn(&mut Cx, Expr) -> Expr) -> Expr {
+    let conditions: Vec<Expr> = items.iter().map(|&e| condition(cx, e)).collect();
+    cx.all(&conditions)
+}
+
+/// The number of windows along a dimension: `(n + before + after - dilation * (kernel - 1) - 1) // stride + 1`.
+pub fn windows(cx: &mut Cx, padded: Expr, kernel: Expr, stride: Expr, dilation: Expr) -> Expr {
+    let reach = cx.sub(kernel, 1);
+    let reach = cx.mul(dilation, reach);
+    let room = cx.sub(padded, reach);
+    let room = cx.sub(room, 1);
+    let steps = cx.floor_div(room, stride);
+    cx.add(steps, 1)
+}
+
+/// Whether there is nothing to convolve: no image, or no channel.
+pub fn idle(cx: &mut Cx, x: &Tensor) -> Expr {
+    let conditions: Vec<Expr> = x.sizes.iter().take(2).map(|&size| cx.eq(size, 0)).collect();
+    cx.any(&conditions)
+}
+
+impl Conv {
+    /// One entry for each of `rank` spatial dimensions, a lone entry standing for all.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] for any other number of entries.
+    pub fn spread(list: &[Expr], rank: usize, what: &str) -> Result<Vec<Expr>, KernelError> {
+        match list {
+            [one] => Ok(vec![*one; rank]),
+            list if list.len() == rank => Ok(list.to_vec()),
+            list => Err(KernelError::invalid(
+                "convolution.C1",
+                format!("{what} is to have 1 or {rank} entries, not {}", list.len()),
+            )),
+        }
+    }
+
+    /// The shape of the result for an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`, transposed `[c, out / groups, kernel..]`:
+    /// along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
+    ///
+    /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are positive, padding is not
+    /// negative; dilation is positive, unless the input has no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The weight's first size is a positive multiple of groups. (C4) The
+    /// channels fit. (C5) The bias has one element for each channel of the result. (C6) The kernel has elements, and does not exceed the padded
+    /// input. (C7) Output padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has no negative size. (C8) Only batch and channels may be empty. (C9) The
+    /// dtypes agree and have a kernel.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when a condition does not hold.
+    pub fn sizes(
+        &self,
+        cx: &mut Cx,
+        x: &Tensor,
+        w: &Tensor,
+        bias: Option<&[Expr]>,
+    ) -> Result<Sizes, KernelError> {
+        let idle = idle(cx, x);
+        cx.check(w.rank() >= 3 && x.rank() == w.rank(), "convolution.C1", |_| {
+            format!("an input of {} dimensions does not go with a weight of {}", x.rank(), w.rank())
+        })?;
+        self.signs(cx, x, w, idle)?;
+        let out = w.size(0);
+        let (enough, rest) = (cx.ge(out, self.groups), cx.modulo(out, self.groups));
+        cx.require(enough, "convolution.C3", |cx| {
+            format!("{} groups need as many rows of the weight, not {}", cx.show(self.groups), cx.show(out))
+        })?;
+        cx.require_eq(
+            rest,
+            Expr::ZERO,
+            "convolution.C3",
+            "the groups do not divide the weight's first size",
+        )?;
+        let inner = cx.mul(w.size(1), self.groups);
+        let (channels, features) = if self.transposed { (out, inner) } else { (inner, out) };
+        cx.require_eq(x.size(1), channels, "convolution.C4", "the input's channels do not fit the weight")?;
+        if let Some(bias) = bias {
+            cx.check(bias.len() == 1, "convolution.C5", |cx| {
+                format!("a bias of 1 dimension is expected, its shape is {}", cx.show_all(bias))
+            })?;
+            cx.require_eq(bias[0], features, "convolution.C5", "the bias does not fit the channels")?;
+        }
+        let mut sizes = Sizes::from_slice(&[x.size(0), features]);
+        for i in 0..self.stride.len() {
+            let (n, kernel) = (x.sizes[i + 2], w.sizes[i + 2]);
+            let size = self.extent(cx, i, n, kernel)?;
+            let mut needed = vec![(n, "convolution.C8"), (kernel, "convolution.C6")];
+            if self.transposed {
+                needed.extend([(size, "convolution.C7"), (features, "convolution.C7")]);
+                // Also where nothing is computed: no tensor has a negative size.
+                let natural = cx.ge(size, 0);
+                cx.require(natural, "convolution.C7", |cx| {
+                    format!("the padding leaves a size of {}", cx.show(size))
+                })?;
+            }
+            for (size, clause) in needed {
+                let some = cx.gt(size, 0);
+                let fine = cx.any(&[some, idle]);
+                cx.require(fine, clause, |cx| {
+                    format!("a size of {} leaves nothing to compute", cx.show(size))
+                })?;
+            }
+            sizes.push(size);
+        }
+        Ok(sizes)
+    }
+
+    /// (C2) of [`Conv::sizes`].
+    fn signs(&self, cx: &mut Cx, x: &Tensor, w: &Tensor, idle: Expr) -> Result<(), KernelError> {
+        let positive: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.gt(e, 0);
+        let natural: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.ge(e, 0);
+        let conditions = [
+            (each(cx, &self.stride, positive), "the stride is to be positive"),
+            (each(cx, &[self.groups], positive), "the number of groups is to be positive"),
+            (each(cx, &self.padding, natural), "the padding is not to be negative"),
+            (each(cx, &self.output_padding, natural), "the output padding is not to be negative"),
+        ];
+        for (condition, what) in conditions {
+            cx.require(condition, "convolution.C2", |_| what.into())?;
+        }
+        let mut dilated = each(cx, &self.dilation, positive);
+        let maybe_none = self.dilation.iter().any(|d| d.as_inline().is_none_or(|d| d == 0));
+        if self.transposed && maybe_none && x.rank() < 5 && x.dtype != Dtype::Float16 {
+            let mut unasked = vec![self.by_one_dnn(cx, x, w)];
+            for (&dilation, &kernel) in self.dilation.iter().zip(&w.sizes[2..]) {
+                let (steps, none, single) = (cx.gt(dilation, 0), cx.eq(dilation, 0), cx.eq(kernel, 1));
+                let none = cx.all(&[none, single]);
+                unasked.push(cx.any(&[steps, none]));
+            }
+            let unasked = cx.all(&unasked);
+            dilated = cx.any(&[dilated, unasked]);
+        }
+        let dilated = cx.any(&[dilated, idle]);
+        cx.require(dilated, "convolution.C2", |_| "the dilation is to be positive".into())
+    }
+
+    /// The size of the result along a spatial dimension, with (C6) as to the padded input and (C7) as to output padding.
+    fn extent(&self, cx: &mut Cx, i: usize, n: Expr, kernel: Expr) -> Result<Expr, KernelError> {
+        let (stride, dilation) = (self.stride[i], self.dilation[i]);
+        let reach = cx.sub(kernel, 1);
+        let reach = cx.mul(dilation, reach);
+        let both = cx.mul(self.padding[i], 2);
+        if !self.transposed {
+            let padded = cx.add(n, both);
+            let window = cx.add(reach, 1);
+            let fits = cx.ge(padded, window);
+            cx.require(fits, "convolution.C6", |cx| {
+                format!("a window of {} exceeds the padded input's size {}", cx.show(window), cx.show(padded))
+            })?;
+            return Ok(windows(cx, padded, kernel, stride, dilation));
+        }
+        let extra = self.output_padding[i];
+        let (below, within) = (cx.lt(extra, stride), cx.lt(extra, dilation));
+        let small = cx.any(&[below, within]);
+        cx.require(small, "convolution.C7", |cx| {
+            format!("an output padding of {} is not below stride or dilation", cx.show(extra))
+        })?;
+        let steps = cx.sub(n, 1);
+        let steps = cx.mul(steps, stride);
+        let size = cx.sub(steps, both);
+        let size = cx.sum([size, reach, extra]);
+        Ok(cx.add(size, 1))
+    }
+
+    /// The memory format that the CPU gives the result: channels last where the input or the weight has it, in 3 spatial dimensions only where
+    /// oneDNN computes.
+    pub fn memory_format(&self, cx: &mut Cx, x: &Tensor, w: &Tensor) -> MemoryFormat {
+        let format = match x.rank() {
+            4 => MemoryFormat::ChannelsLast,
+            5 if x.dtype != Dtype::Float64 => MemoryFormat::ChannelsLast3d,
+            _ => return MemoryFormat::Contiguous,
+        };
+        if cx.env.hint(x.size(0)).is_none() {
+            return MemoryFormat::Contiguous;
+        }
+        if cx.suggested_format(x) != format && cx.suggested_format(w) != format {
+            return MemoryFormat::Contiguous;
+        }
+        if x.rank() == 5 {
+            let one_dnn = self.by_one_dnn(cx, x, w);
+            if !cx.layout_choice(one_dnn) {
+                return MemoryFormat::Contiguous;
+            }
+        }
+        format
+    }
+
+    /// Whether oneDNN computes the convolution rather than the kernels of torch: any in 16-bit floats; in `float32` those with groups, more than one
+    /// image, a large input or a kernel above 3.
+    pub fn by_one_dnn(&self, cx: &mut Cx, x: &Tensor, w: &Tensor) -> Expr {
+        if Domain::HALVES.contains(x.dtype) {
+            return cx.eq(Expr::ONE, 1);
+        }
+        if x.dtype != Dtype::Float32 {
+            return cx.eq(Expr::ONE, 0);
+        }
+        let grouped = cx.gt(self.groups, 1);
+        let (high, wide) = (cx.gt(w.size(-1), 3), cx.gt(w.size(-2), 3));
+        let large_kernel = cx.all(&[high, wide]);
+        let several = cx.gt(x.size(0), 1);
+        let elements = cx.product(x.sizes.iter().take(4).copied());
+        let large = cx.gt(elements, 20480);
+        cx.any(&[grouped, large_kernel, several, large])
+    }
+}

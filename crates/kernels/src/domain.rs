@@ -1,0 +1,161 @@
+//! Sets of dtypes: which ones an operator's CPU kernel is compiled for.
+use super::context::Cx;
+use super::error::KernelError;
+use super::tensor::Tensor;
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::{Device, Dtype};
+
+/// A set of dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain(u16);
+
+impl Domain {
+    /// `bool`.
+    pub const BOOL: Domain = Domain(1);
+    /// `uint8`, `int8`, `int16`, `int32`, `int64`.
+    pub const INT: Domain = Domain(1 << 1);
+    /// `uint16`, `uint32`, `uint64`, which few kernels know.
+    pub const WIDE_UNSIGNED: Domain = Domain(1 << 2);
+    /// `float16`.
+    pub const HALF: Domain = Domain(1 << 3);
+    /// `bfloat16`.
+    pub const BFLOAT: Domain = Domain(1 << 4);
+    /// `float32` and `float64`.
+    pub const SINGLE_DOUBLE: Domain = Domain(1 << 5);
+    /// `complex32`.
+    pub const COMPLEX_HALF: Domain = Domain(1 << 6);
+    /// `complex64` and `complex128`.
+    pub const COMPLEX: Domain = Domain(1 << 7);
+    /// The 8-bit floats.
+    pub const FLOAT8: Domain = Domain(1 << 8);
+    /// `bcomplex32`.
+    pub const COMPLEX_BFLOAT: Domain = Domain(1 << 9);
+    const REST: Domain = Domain(1 << 15);
+
+    /// The floating point dtypes of 16 bits and more.
+    pub const FLOAT: Domain = Self::SINGLE_DOUBLE.with(Self::HALF).with(Self::BFLOAT);
+    /// The floating point dtypes of 16 bits.
+    pub const HALVES: Domain = Self::HALF.with(Self::BFLOAT);
+    /// [`Domain::FLOAT`] and [`Domain::COMPLEX`].
+    pub const FLOAT_COMPLEX: Domain = Self::FLOAT.with(Self::COMPLEX);
+    /// What LAPACK computes in.
+    pub const LAPACK: Domain = Self::SINGLE_DOUBLE.with(Self::COMPLEX);
+    /// Integers and floats.
+    pub const REAL: Domain = Self::INT.with(Self::FLOAT);
+    /// Integers, floats and `bool`.
+    pub const REAL_BOOL: Domain = Self::REAL.with(Self::BOOL);
+    /// Integers, floats and complex numbers.
+    pub const NUMBER: Domain = Self::REAL.with(Self::COMPLEX);
+    /// Integers and `bool`.
+    pub const INT_BOOL: Domain = Self::INT.with(Self::BOOL);
+    /// All that ordinary kernels know.
+    pub const ORDINARY: Domain = Self::NUMBER.with(Self::BOOL);
+    /// Everything.
+    pub const ANY: Domain = Domain(u16::MAX);
+
+    /// The union of two sets.
+    #[must_use]
+    pub const fn with(self, other: Domain) -> Domain {
+        Domain(self.0 | other.0)
+    }
+
+    /// The set without the members of another.
+    #[must_use]
+    pub const fn without(self, other: Domain) -> Domain {
+        Domain(self.0 & !other.0)
+    }
+
+    const fn class(dtype: Dtype) -> Domain {
+        use Dtype::*;
+        match dtype {
+            Bool => Self::BOOL,
+            Uint8 | Int8 | Int16 | Int32 | Int64 => Self::INT,
+            Uint16 | Uint32 | Uint64 => Self::WIDE_UNSIGNED,
+            Float16 => Self::HALF,
+            Bfloat16 => Self::BFLOAT,
+            Float32 | Float64 => Self::SINGLE_DOUBLE,
+            Complex32 => Self::COMPLEX_HALF,
+            Bcomplex32 => Self::COMPLEX_BFLOAT,
+            Complex64 | Complex128 => Self::COMPLEX,
+            Float8E4m3fn | Float8E5m2 | Float8E4m3fnuz | Float8E5m2fnuz | Float8E8m0fnu => Self::FLOAT8,
+            _ => Self::REST,
+        }
+    }
+
+    /// Whether the dtype is a member.
+    pub const fn contains(self, dtype: Dtype) -> bool {
+        self.0 & Self::class(dtype).0 != 0
+    }
+
+    /// Whether the dtype is one that few kernels know although they know its better-known relatives, so that its
+    /// absence from a set proves nothing.
+    const fn is_doubtful(self, dtype: Dtype) -> bool {
+        let relative = match Self::class(dtype) {
+            Self::WIDE_UNSIGNED => Self::INT,
+            Self::COMPLEX_HALF => Self::COMPLEX,
+            Self::FLOAT8 => Self::SINGLE_DOUBLE,
+            Self::REST => return true,
+            _ => return false,
+        };
+        self.0 & relative.0 != 0
+    }
+}
+
+impl Cx<'_> {
+    /// As [`Cx::require_dtype`] for a tensor's own dtype and device.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when the set does not have the dtype.
+    pub fn require_kind(
+        &mut self,
+        tensor: &Tensor,
+        domain: Domain,
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        self.require_dtype(tensor.dtype, domain, &tensor.device, clause)
+    }
+
+    /// As [`Cx::require_kind`], but nothing is required of a result without elements, for which no kernel is called.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when the set does not have the dtype and the sizes have elements.
+    pub fn require_kind_where_filled(
+        &mut self,
+        tensor: &Tensor,
+        domain: Domain,
+        sizes: &[Expr],
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        if domain.contains(tensor.dtype) || &*tensor.device.kind != "cpu" {
+            return Ok(());
+        }
+        let numel = self.product(sizes.iter().copied());
+        let empty = self.eq(numel, 0);
+        if self.known(empty) == Some(false) {
+            return self.require_kind(tensor, domain, clause);
+        }
+        self.require(empty, clause, |_| format!("the operator does not compute in {}", tensor.dtype))
+    }
+
+    /// Requires that a CPU kernel computes in `dtype`; on other devices nothing is known and nothing required.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when it does not, [`KernelError::Unsupported`] for rare dtypes where that is not known.
+    pub fn require_dtype(
+        &mut self,
+        dtype: Dtype,
+        domain: Domain,
+        device: &Device,
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        if domain.contains(dtype) || &*device.kind != "cpu" {
+            return Ok(());
+        }
+        if domain.is_doubtful(dtype) {
+            return Err(KernelError::Unsupported(format!(
+                "{clause}: it is not known whether {dtype} is accepted"
+            )));
+        }
+        Err(KernelError::invalid(clause, format!("the operator does not compute in {dtype}")))
+    }
+}

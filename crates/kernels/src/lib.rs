@@ -1,0 +1,50 @@
+//! Layer 5: fake kernels, which compute what an operator returns from what its arguments look like.
+//!
+//! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order. It sees its
+//! arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a [`Cx`], which
+//! does the three-valued work: proved conditions cost nothing, refuted ones are errors, open ones become guards or runtime
+//! assertions. The same kernels serve symbolic and concrete sizes.
+mod args;
+pub mod autocast;
+mod bind;
+mod broadcast;
+mod c10;
+mod compose;
+mod context;
+mod conv;
+mod coverage;
+mod custom;
+mod demand;
+mod domain;
+mod elementwise;
+mod error;
+mod fourier;
+mod inplace;
+mod invoke;
+mod matrix;
+mod norm;
+mod operators;
+pub mod ops;
+mod pool;
+mod product;
+mod promote;
+mod reduce;
+mod registry;
+mod scalar;
+mod stride;
+mod tensor;
+mod value;
+mod view;
+
+pub use args::Args;
+pub use bind::{BindError, bind};
+pub use context::Cx;
+pub use coverage::{Coverage, Served, coverage};
+pub use custom::{DeclarationError, Library, libraries};
+pub use error::{KernelError, KernelResult};
+pub use operators::{FakeKernel, Operators};
+pub use promote::{Category, ResultType, default_dtype_for, to_float};
+pub use registry::{Kernel, Registry};
+pub use scalar::python_function;
+pub use tensor::{Sizes, Tensor};
+pub use value::{Scalar, Value, Values};

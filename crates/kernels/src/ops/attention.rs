@@ -1,0 +1,279 @@
+//! Attention as programs ask for it, and by its formula.
+use crate::domain::Domain;
+use crate::error::one;
+use crate::registry::{Kernel, kernels};
+use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+use smallvec::smallvec;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    scaled_dot_product_attention => "aten.scaled_dot_product_attention.default";
+    by_formula => "aten._scaled_dot_product_attention_math.default";
+};
+
+/// The arguments of attention: `[.., l, e]`, `[.., s, e]` and `[.., s, v]`, and a mask of `[.., l, s]`.
+struct Attention<'a> {
+    query: &'a Tensor,
+    key: &'a Tensor,
+    value: &'a Tensor,
+    mask: Option<Sizes>,
+    dropout: Option<f64>,
+    grouped: bool,
+}
+
+impl Attention<'_> {
+    /// The shape of the result, and that of the scores, as the formula `softmax(query × keyᵀ + mask) × value` has them: leading sizes broadcast.
+    ///
+    /// (C3) Query and key have the same last size. (C4) Key and value have the same length, or `lenient` holds. (C5) The leading sizes broadcast; with
+    /// `enable_gqa` there are heads, and those of key and value divide those of the query. (C6) The mask broadcasts to the scores.
+    fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
+        let (q, k, v) = (self.query, self.key, self.value);
+        cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
+        let mut lengths = cx.eq(k.size(-2), v.size(-2));
+        if let Some(lenient) = lenient {
+            lengths = cx.any(&[lengths, lenient]);
+        }
+        cx.require(lengths, "sdpa.C4", |cx| {
+            let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
+            format!("the lengths of key and value differ: {key} != {value}")
+        })?;
+        let lead = |t: &Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
+        let (ql, mut kl, mut vl) = (lead(q), lead(k), lead(v));
+        if self.grouped {
+            for heads in [&mut kl, &mut vl] {
+                let (Some(own), Some(&all)) = (heads.last_mut(), ql.last()) else {
+                    return Err(KernelError::invalid("sdpa.C5", "grouped queries need a dimension of heads"));
+                };
+                let some = cx.gt(*own, 0);
+                cx.require(some, "sdpa.C5", |_| "key and value have no heads".into())?;
+                let rest = cx.modulo(all, *own);
+                cx.require_eq(
+                    rest,
+                    Expr::ZERO,
+                    "sdpa.C5",
+                    "the query's heads are no multiple of the others'",
+                )?;
+                *own = all;
+            }
+        }
+        let mut scores = cx.broadcast([ql.as_slice(), &kl], "sdpa.C5")?;
+        let mut sizes = cx.broadcast([scores.as_slice(), &vl], "sdpa.C5")?;
+        scores.extend([q.size(-2), k.size(-2)]);
+        sizes.extend([q.size(-2), v.size(-1)]);
+        if let Some(mask) = &self.mask {
+            cx.require_expandable(mask, &scores, "sdpa.C6")?;
+        }
+        Ok((sizes, scores))
+    }
+
+    /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It takes 4 dimensions, the last one
+    /// contiguous, without dropout, the same batch, heads and last size everywhere, no length of 0, and a mask that fits query and key.
+    fn fused(&self, cx: &mut Cx) -> Result<Option<Expr>, KernelError> {
+        let (q, k, v) = (self.query, self.key, self.value);
+        if [q, k, v].iter().any(|t| t.rank() != 4) || self.dropout.is_none_or(|p| p > 0.0) {
+            return Ok(None);
+        }
+        let mut conditions = Vec::new();
+        for other in [k, v] {
+            for dim in [0, 1] {
+                conditions.push(cx.eq(q.sizes[dim], other.sizes[dim]));
+            }
+        }
+        if let Some(mask) = &self.mask {
+            if mask.len() < 2 {
+                // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
+                let alike = cx.all(&conditions);
+                let other = cx.not(alike);
+                cx.require(other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
+                return Ok(None);
+            }
+            if !matches!(mask.len(), 2 | 4) {
+                return Ok(None);
+            }
+            let scores = [q.sizes[0], q.sizes[1], q.sizes[2], k.sizes[2]];
+            for (&size, &whole) in mask.iter().rev().zip(scores.iter().rev()) {
+                let (same, single) = (cx.eq(size, whole), cx.eq(size, 1));
+                conditions.push(cx.any(&[same, single]));
+            }
+        }
+        if [q, k, v].iter().any(|t| t.strides[3] != Expr::ONE) {
+            return Ok(None);
+        }
+        for other in [k, v] {
+            conditions.push(cx.eq(q.sizes[3], other.sizes[3]));
+        }
+        for length in [q.sizes[2], k.sizes[2]] {
+            conditions.push(cx.ne(length, 0));
+        }
+        Ok(Some(cx.all(&conditions)))
+    }
+
+    /// Whether the fused kernel takes key and value of different lengths: it does without a mask, and with one that broadcasts to the value's length as well.
+    fn takes_lengths(&self, cx: &mut Cx, eligible: Expr) -> Expr {
+        let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else { return eligible };
+        let (same, single) = (cx.eq(last, self.value.sizes[2]), cx.eq(last, 1));
+        let fits = cx.any(&[same, single]);
+        cx.all(&[eligible, fits])
+    }
+}
+
+/// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool
+/// is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s, v] → [.., l, v]`. The fused kernel
+/// lays the result out as the query.
+///
+/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given together with `is_causal` and is of `bool`,
+/// `float32` or the query's dtype. Where the query's length is 0 or the value is empty, nothing else is asked. (C3) to (C6) As
+/// [`Attention::formula`] has them; where the fused kernel runs (see [`Attention::fused`]), lengths may differ as [`Attention::takes_lengths`] has
+/// it. (C7) Where the fused kernel could run, dropout is not negative. (C9) Dropout is at most 1.
+fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
+    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
+        format!("at least 2 dimensions are expected, not {}, {} and {}", q.rank(), k.rank(), v.rank())
+    })?;
+    cx.check(q.dtype == k.dtype && q.dtype == v.dtype, "sdpa.C2", |_| {
+        format!("the dtypes differ: {}, {} and {}", q.dtype, k.dtype, v.dtype)
+    })?;
+    let mask = args.opt_tensor("attn_mask")?;
+    if let Some(mask) = mask {
+        let fits = mask.dtype.is_bool() || mask.dtype == Dtype::Float32 || mask.dtype == q.dtype;
+        cx.check(fits, "sdpa.C6", |_| {
+            format!("the mask is of {}, expected bool, float32 or {}", mask.dtype, q.dtype)
+        })?;
+        let causal = args.flag("is_causal")?;
+        cx.check(!causal, "sdpa.C6", |_| "a mask and is_causal exclude each other".into())?;
+    }
+    let values = cx.numel(v);
+    let (no_query, no_value) = (cx.eq(q.size(-2), 0), cx.eq(values, 0));
+    let nothing = cx.any(&[no_query, no_value]);
+    if cx.branch_or(nothing, false, "sdpa.nothing") {
+        let mut sizes = q.sizes.clone();
+        sizes[q.rank() - 1] = v.size(-1);
+        return one(cx.contiguous(sizes, q.dtype, &q.device));
+    }
+    cx.require_kind(q, Domain::FLOAT, "sdpa.C2")?;
+    // Without a batch, one is put in front.
+    let lift = q.rank() == 3 && k.rank() == 3 && v.rank() == 3;
+    let lifted = [q, k, v].map(|t| if lift { with_batch(cx, t) } else { (**t).clone() });
+    let attention = Attention {
+        query: &lifted[0],
+        key: &lifted[1],
+        value: &lifted[2],
+        mask: mask.map(|mask| if lift { padded(&mask.sizes) } else { mask.sizes.clone() }),
+        dropout: literal_dropout(cx, args)?,
+        grouped: args.flag("enable_gqa")?,
+    };
+    let (mut sizes, fused) = attend(cx, &attention)?;
+    if lift {
+        sizes.remove(0);
+    }
+    // What the fused kernel returns has the query's sizes.
+    let strides = if fused { cx.preserved_strides(q) } else { cx.contiguous_strides(&sizes) };
+    one(cx.strided(sizes, strides, q.dtype, &q.device))
+}
+
+/// The shape of the result, and whether the fused kernel makes it. That kernel asks what the formula asks and more, but for (C4): it takes key
+/// and value of different lengths.
+fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, bool), KernelError> {
+    let Some(eligible) = attention.fused(cx)? else {
+        cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
+        return Ok((attention.formula(cx, None)?.0, false));
+    };
+    if attention.dropout != Some(0.0) {
+        let formula = cx.not(eligible);
+        cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
+        return Ok((attention.formula(cx, None)?.0, false));
+    }
+    let lenient = attention.takes_lengths(cx, eligible);
+    let (sizes, _) = attention.formula(cx, Some(lenient))?;
+    Ok((sizes, cx.layout_choice(eligible)))
+}
+
+fn literal_dropout(cx: &mut Cx, args: &Args) -> Result<Option<f64>, KernelError> {
+    let dropout = args.float("dropout_p")?;
+    Ok(cx.pool().as_float(dropout))
+}
+
+/// The tensor with a first dimension of size 1.
+fn with_batch(cx: &mut Cx, t: &Tensor) -> Tensor {
+    let (mut sizes, mut strides) = (t.sizes.clone(), t.strides.clone());
+    sizes.insert(0, Expr::ONE);
+    let stride = cx.mul(t.sizes[0], t.strides[0]);
+    strides.insert(0, stride);
+    t.viewed(sizes, strides)
+}
+
+/// A shape with dimensions of size 1 in front up to 4.
+fn padded(sizes: &Sizes) -> Sizes {
+    let mut sizes = sizes.clone();
+    while sizes.len() < 4 {
+        sizes.insert(0, Expr::ONE);
+    }
+    sizes
+}
+
+/// `_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor?
+/// dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)`: the result and the scores `[.., l, s]`.
+///
+/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given together with `is_causal`, and is real. (C3) to
+/// (C6) As [`Attention::formula`] has them. (C9) Dropout is at most 1.
+fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
+    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
+        format!("at least 2 dimensions are expected, not {}, {} and {}", q.rank(), k.rank(), v.rank())
+    })?;
+    cx.same_dtype(&[q, k, v], "sdpa.C2")?;
+    cx.require_kind(q, Domain::FLOAT, "sdpa.C2")?;
+    let mask = args.opt_tensor("attn_mask")?;
+    if let Some(mask) = mask {
+        let causal = args.flag("is_causal")?;
+        cx.check(!causal && !mask.dtype.is_complex(), "sdpa.C6", |_| {
+            "a mask is real and goes without is_causal".into()
+        })?;
+    }
+    if args.opt_tensor("dropout_mask")?.is_some() {
+        return Err(KernelError::Unsupported("attention with a mask of dropout".into()));
+    }
+    let attention = Attention {
+        query: q,
+        key: k,
+        value: v,
+        mask: mask.map(|mask| mask.sizes.clone()),
+        dropout: literal_dropout(cx, args)?,
+        grouped: args.flag("enable_gqa")?,
+    };
+    cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
+    let (sizes, scores) = attention.formula(cx, None)?;
+    let results = [cx.contiguous(sizes, q.dtype, &q.device), cx.contiguous(scores, q.dtype, &q.device)];
+    Ok(results.into_iter().map(Value::from).collect())
+}
+
+/// The strides that a fused kernel gives a result of shape `sizes`: the query's order of dimensions, without gaps; a dimension of stride 0 comes last.
+pub fn matching_strides(cx: &mut Cx, query: &Tensor, sizes: &[Expr]) -> Sizes {
+    if query.sizes.as_slice() == sizes {
+        return cx.preserved_strides(query);
+    }
+    let mut order: smallvec::SmallVec<[usize; 5]> = smallvec![];
+    for dim in 0..query.rank() {
+        let stride = query.strides[dim];
+        let at = if stride == Expr::ZERO {
+            order.len()
+        } else {
+            let inside = |cx: &mut Cx, other: usize| {
+                let other = query.strides[other];
+                let less = cx.lt(stride, other);
+                other == Expr::ZERO || cx.layout_choice(less)
+            };
+            (0..order.len()).find(|&i| inside(cx, order[i])).unwrap_or(order.len())
+        };
+        order.insert(at, dim);
+    }
+    let mut strides: Sizes = smallvec![Expr::ONE; sizes.len()];
+    let mut stride = Expr::ONE;
+    for dim in order {
+        strides[dim] = stride;
+        stride = cx.mul(stride, sizes[dim]);
+    }
+    strides
+}

@@ -1,0 +1,102 @@
+//! Reductions to one of the elements: extrema, their places, medians and modes.
+use crate::domain::Domain;
+use crate::error::one;
+use crate::reduce::Reduction;
+use crate::registry::Kernel;
+use crate::{Args, Cx, KernelResult};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+use smallvec::smallvec;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.amax.default", extremum),
+    ("aten.amin.default", extremum),
+    ("aten.max.default", extremum),
+    ("aten.min.default", extremum),
+    ("aten.aminmax.default", extrema),
+    ("aten._aminmax.default", extrema),
+    ("aten._aminmax.dim", extrema),
+    ("aten.max.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.min.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.mode.default", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
+    ("aten.median.dim", |cx, args| placed(cx, args, Domain::REAL)),
+    ("aten.nanmedian.dim", |cx, args| placed(cx, args, Domain::REAL)),
+    ("aten.median.default", median),
+    ("aten.nanmedian.default", median),
+    ("aten.argmax.default", place),
+    ("aten.argmin.default", place),
+    ("aten.kthvalue.default", kthvalue),
+];
+
+/// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the dimensions in
+/// `dim` go.
+///
+/// (C1) The dimensions are distinct and in range. (C2) None of them is empty. (C3) The dtype is ordered.
+fn extremum(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction(args, x, "amax.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "amax.C3")?;
+    cx.require_reducible(x, &reduction, "amax.C2")?;
+    one(cx.reduced(x, &reduction, x.dtype))
+}
+
+/// `aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)`: [`extremum`] twice.
+fn extrema(cx: &mut Cx, args: &Args) -> KernelResult {
+    let mut results = extremum(cx, args)?;
+    results.push(results[0].clone());
+    Ok(results)
+}
+
+/// `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, and the like: `dim` goes.
+///
+/// (C1) `dim` is in range. (C2) It is not empty. (C3) The dtype is one of `kinds`.
+fn placed(cx: &mut Cx, args: &Args, kinds: Domain) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), "max.C1")?;
+    let reduction = Reduction::one(x.rank(), dim, args.flag("keepdim")?);
+    cx.require_dtype(x.dtype, kinds, &x.device, "max.C3")?;
+    cx.require_reducible(x, &reduction, "max.C2")?;
+    let values = cx.reduced(x, &reduction, x.dtype);
+    let indices = values.with_dtype(Dtype::Int64);
+    Ok(smallvec![values.into(), indices.into()])
+}
+
+/// `median(Tensor self) -> Tensor`: a scalar; of no elements it is not a number.
+///
+/// (C1) The dtype is ordered and not `bool`.
+fn median(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "median.C1")?;
+    one(cx.contiguous([].as_slice(), x.dtype, &x.device))
+}
+
+/// `argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`: `dim` goes, or all dimensions.
+///
+/// (C1) `dim` is in range. (C2) What is reduced is not empty. (C3) The dtype is ordered and not `bool`.
+fn place(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction(args, x, "argmax.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "argmax.C3")?;
+    cx.require_reducible(x, &reduction, "argmax.C2")?;
+    one(cx.reduced(x, &reduction, Dtype::Int64))
+}
+
+/// `kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`: `dim` goes.
+///
+/// (C1) `dim` is in range. (C2) `1 <= k <= self.size(dim)`. (C3) The dtype is ordered and not `bool`.
+fn kthvalue(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, k) = (args.tensor("self")?, args.int("k")?);
+    let dim = cx.dim(args.int("dim")?, x.rank(), "kthvalue.C1")?;
+    let size = x.sizes.get(dim).copied().unwrap_or(Expr::ONE);
+    let (least, most) = (cx.ge(k, 1), cx.le(k, size));
+    for bound in [least, most] {
+        cx.require(bound, "kthvalue.C2", |cx| {
+            format!("k = {} is not between 1 and the size {}", cx.show(k), cx.show(size))
+        })?;
+    }
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "kthvalue.C3")?;
+    let values = cx.reduced(x, &Reduction::one(x.rank(), dim, args.flag("keepdim")?), x.dtype);
+    let indices = values.with_dtype(Dtype::Int64);
+    Ok(smallvec![values.into(), indices.into()])
+}

@@ -1,0 +1,184 @@
+//! Indexing by tensors of positions and by masks.
+use crate::error::one;
+use crate::registry::Kernel;
+use crate::tensor::Sizes;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+use std::sync::Arc;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.index.Tensor", |cx, args| {
+        one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Allowed)?)
+    }),
+    ("aten._unsafe_index.Tensor", |cx, args| {
+        one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Refused)?)
+    }),
+    ("aten.index_put.default", |cx, args| index_put(cx, args, Masks::Allowed)),
+    ("aten._unsafe_index_put.default", |cx, args| index_put(cx, args, Masks::Allowed)),
+    ("aten._index_put_impl.default", |cx, args| index_put(cx, args, Masks::Allowed)),
+    ("aten._unsafe_masked_index.default", masked_index),
+    ("aten._unsafe_masked_index_put_accumulate.default", masked_index_put),
+];
+
+/// Whether masks may stand among the indices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Masks {
+    Allowed,
+    Refused,
+}
+
+/// One entry a dimension of the indexed tensor: the shape of the positions, or none where the dimension is kept.
+type Positions = Vec<Option<Sizes>>;
+
+/// The indices with each mask replaced by the positions of its true elements, one index a dimension of the mask.
+///
+/// (C1) There is an index. (C2) Each is of `int64` or `int32`, or a mask. (C3) A mask has the sizes of the dimensions that it stands
+/// for. (C4) There are no more indices than dimensions.
+fn positions(
+    cx: &mut Cx,
+    x: &Tensor,
+    indices: &[Option<Arc<Tensor>>],
+    masks: Masks,
+) -> Result<Positions, KernelError> {
+    cx.check(!indices.is_empty(), "index.C1", |_| "an index is expected".to_string())?;
+    let mut positions = Positions::new();
+    for (i, index) in indices.iter().enumerate() {
+        let Some(index) = index else {
+            positions.push(None);
+            continue;
+        };
+        match index.dtype {
+            Dtype::Int64 | Dtype::Int32 => positions.push(Some(index.sizes.clone())),
+            Dtype::Bool | Dtype::Uint8 if masks == Masks::Allowed => {
+                let first = positions.len();
+                let fits = first + index.rank() <= x.rank();
+                cx.check(fits, "index.C4", |_| format!("too many indices for {} dimensions", x.rank()))?;
+                for (j, &size) in index.sizes.iter().enumerate() {
+                    let what = "the sizes of a mask must be those of the dimensions that it indexes";
+                    cx.require_eq(size, x.sizes[first + j], "index.C3", what)?;
+                }
+                let count = nonzero_count(cx, index);
+                positions.extend(index.sizes.iter().map(|_| Some([count].as_slice().into())));
+            }
+            dtype => {
+                return Err(KernelError::invalid(
+                    "index.C2",
+                    format!("index {i} is of {dtype}; int64, int32 or a mask is expected"),
+                ));
+            }
+        }
+    }
+    cx.check(positions.len() <= x.rank(), "index.C4", |_| {
+        format!("{} indices for {} dimensions", positions.len(), x.rank())
+    })?;
+    Ok(positions)
+}
+
+/// The number of nonzero elements of a tensor: 0 if it is empty, else an unbacked size.
+pub(super) fn nonzero_count(cx: &mut Cx, x: &Tensor) -> Expr {
+    let numel = cx.numel(x);
+    if numel == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(numel)) }
+}
+
+/// The shape that indexing gives: the shape in which the positions broadcast takes the place of the indexed dimensions where they
+/// stand side by side, else it comes first.
+///
+/// (C5) The positions broadcast.
+struct Indexed {
+    /// The result's sizes.
+    sizes: Sizes,
+    /// The indexed tensor's strides along them, 0 along those of the positions.
+    strides: Sizes,
+}
+
+fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, KernelError> {
+    let given: Vec<usize> = (0..positions.len()).filter(|&i| positions[i].is_some()).collect();
+    let shapes = positions.iter().flatten().map(|shape| shape.as_slice());
+    let picked = cx.broadcast(shapes, "index.C5")?;
+    let (first, last) = match (given.first(), given.last()) {
+        (Some(&first), Some(&last)) => (first, last),
+        _ => return Ok(Indexed { sizes: x.sizes.clone(), strides: x.strides.clone() }),
+    };
+    let at = if last + 1 - first == given.len() { first } else { 0 };
+    let mut result = Indexed { sizes: Sizes::new(), strides: Sizes::new() };
+    for dim in (0..x.rank()).filter(|dim| !given.contains(dim)) {
+        result.sizes.push(x.sizes[dim]);
+        result.strides.push(x.strides[dim]);
+    }
+    let zeros: Sizes = std::iter::repeat_n(Expr::ZERO, picked.len()).collect();
+    result.sizes.insert_many(at, picked);
+    result.strides.insert_many(at, zeros);
+    Ok(result)
+}
+
+/// `aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`: the elements at positions; see above for the conditions. The result
+/// is laid out as an element-wise operator would on the indexed tensor.
+fn indexed(
+    cx: &mut Cx,
+    x: &Tensor,
+    indices: &[Option<Arc<Tensor>>],
+    masks: Masks,
+) -> Result<Tensor, KernelError> {
+    let positions = positions(cx, x, indices, masks)?;
+    let Indexed { sizes, strides } = shape_of(cx, x, &positions)?;
+    let source = x.viewed(sizes.clone(), strides);
+    let strides = cx.elementwise_strides(&sizes, &[&source]);
+    Ok(cx.strided(sizes, strides, x.dtype, &x.device))
+}
+
+/// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the elements at positions
+/// replaced.
+///
+/// (C1) to (C5) as above. (C6) The values broadcast to what the positions select. (C7) The dtypes agree.
+fn index_put(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
+    let (x, values) = (args.tensor("self")?, args.tensor("values")?);
+    let positions = positions(cx, x, args.opt_tensors("indices")?, masks)?;
+    let selected = shape_of(cx, x, &positions)?;
+    put(cx, x, values, &values.sizes, &selected.sizes)
+}
+
+/// (C6) and (C7) of [`index_put`], and the copy.
+fn put(cx: &mut Cx, x: &Tensor, values: &Tensor, given: &[Expr], selected: &[Expr]) -> KernelResult {
+    cx.check(x.dtype == values.dtype, "index.C7", |_| {
+        format!("the dtypes differ: {} and {}", x.dtype, values.dtype)
+    })?;
+    let mut given = given;
+    // Leading dimensions, which have to be of size 1, are dropped.
+    while given.len() > selected.len() {
+        cx.require_eq(
+            given[0],
+            Expr::ONE,
+            "index.C6",
+            "the values have more dimensions than what is selected",
+        )?;
+        given = &given[1..];
+    }
+    cx.require_expandable(given, selected, "index.C6")?;
+    let strides = cx.preserved_strides(x);
+    one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
+}
+
+/// `aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor`: the elements at positions where the
+/// mask is true, else `fill`.
+///
+/// (C1) to (C5) as above, without masks among the indices. (C8) The mask broadcasts with the result.
+fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
+    let selected = indexed(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;
+    let sizes = cx.broadcast([mask.sizes.as_slice(), selected.sizes.as_slice()], "index.C8")?;
+    one(cx.contiguous(sizes, x.dtype, &x.device))
+}
+
+/// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`: a copy of `self` with
+/// the values added at positions where the mask is true.
+///
+/// (C1) to (C7) as above. (C8) The mask broadcasts with the values.
+fn masked_index_put(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, mask, values) = (args.tensor("self")?, args.tensor("mask")?, args.tensor("values")?);
+    let positions = positions(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;
+    let selected = shape_of(cx, x, &positions)?;
+    let given = cx.broadcast([mask.sizes.as_slice(), values.sizes.as_slice()], "index.C8")?;
+    put(cx, x, values, &given, &selected.sizes)
+}

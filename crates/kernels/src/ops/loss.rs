@@ -1,0 +1,258 @@
+//! Losses that compare two tensors element by element.
+use crate::compose::can_cast;
+use crate::domain::Domain;
+use crate::error::one;
+use crate::promote;
+use crate::registry::Kernel;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.mse_loss.default", iterated_loss),
+    ("aten.smooth_l1_loss.default", iterated_loss),
+    ("aten.l1_loss.default", l1_loss),
+    ("aten.huber_loss.default", huber_loss),
+    ("aten.kl_div.default", kl_div),
+    ("aten.poisson_nll_loss.default", poisson_nll_loss),
+    ("aten.soft_margin_loss.default", soft_margin_loss),
+    ("aten.hinge_embedding_loss.default", hinge_embedding_loss),
+    ("aten.margin_ranking_loss.default", margin_ranking_loss),
+    ("aten.binary_cross_entropy.default", binary_cross_entropy),
+    ("aten.binary_cross_entropy_with_logits.default", binary_cross_entropy_with_logits),
+];
+
+/// What a loss does with its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reduce {
+    /// They are the result (0).
+    No,
+    /// Their mean (1).
+    Mean,
+    /// Their sum (2).
+    Sum,
+    /// A number that stands for none of them.
+    Other,
+}
+
+/// The argument `reduction`.
+pub(super) fn reduction(cx: &mut Cx, args: &Args) -> Result<Reduce, KernelError> {
+    Ok(match cx.literal(args.int("reduction")?, "loss.reduction")? {
+        0 => Reduce::No,
+        1 => Reduce::Mean,
+        2 => Reduce::Sum,
+        _ => Reduce::Other,
+    })
+}
+
+/// The elements of a loss reduced: a scalar for mean and sum, else the elements themselves.
+///
+/// (mean) The dtype is floating point or complex.
+pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<Tensor, KernelError> {
+    let dtype = match reduce {
+        Reduce::No | Reduce::Other => return Ok(elements),
+        Reduce::Mean => {
+            cx.require_dtype(elements.dtype, Domain::FLOAT_COMPLEX, &elements.device, "loss.mean")?;
+            elements.dtype
+        }
+        Reduce::Sum if elements.dtype.is_float() || elements.dtype.is_complex() => elements.dtype,
+        Reduce::Sum => Dtype::Int64,
+    };
+    Ok(cx.contiguous([].as_slice(), dtype, &elements.device))
+}
+
+/// `mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`, and `smooth_l1_loss`: the elements broadcast.
+///
+/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool`. (C3) The reduction is known.
+fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let elements = cx.combined(&[args.tensor("self")?, args.tensor("target")?], "mse_loss.C1")?;
+    cx.require_dtype(elements.dtype, Domain::REAL, &elements.device, "mse_loss.C2")?;
+    let reduce = reduction(cx, args)?;
+    cx.check(reduce != Reduce::Other, "mse_loss.C3", |_| "the reduction is none of 0, 1 and 2".into())?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: the magnitudes of the differences.
+///
+/// (C1) The operands subtract.
+fn l1_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let mut elements = cx.difference(args.tensor("self")?, args.tensor("target")?, "l1_loss.C1")?;
+    elements.dtype = promote::to_real(elements.dtype);
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor`: in the dtype of `self`.
+///
+/// (C1) The shapes broadcast. (C2) The dtypes promote to one of real floating point that casts to that of `self`. (C3) `delta` is
+/// positive.
+fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    let computed = cx.common_dtype(&[x, target], "huber_loss.C2")?;
+    let mut elements = cx.elementwise(&[x, target], x.dtype, "huber_loss.C1")?;
+    cx.require_dtype(computed, Domain::FLOAT, &x.device, "huber_loss.C2")?;
+    cx.check(can_cast(computed, x.dtype), "huber_loss.C2", |_| {
+        format!("a result of {computed} cannot be written as {}", x.dtype)
+    })?;
+    let delta = args.float("delta")?;
+    if let Some(delta) = cx.pool().as_float(delta) {
+        cx.check(delta > 0.0, "huber_loss.C3", |_| format!("delta is {delta}, not positive"))?;
+    }
+    if elements.sizes == x.sizes {
+        elements.strides = cx.preserved_strides(x);
+    }
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor`
+///
+/// (C1) The shapes broadcast. (C2) Both dtypes are of real floating point.
+fn kl_div(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "kl_div.C2")?;
+    cx.require_dtype(target.dtype, Domain::FLOAT, &target.device, "kl_div.C2")?;
+    // Both ways to compute it combine a function of the target with a function of both.
+    let product = cx.combined(&[target, x], "kl_div.C1")?;
+    let elements = cx.combined(&[target, &product], "kl_div.C1")?;
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor`
+///
+/// (C1) The shapes broadcast. (C2) With `full`, the target's shape broadcasts to the result's and its dtype is ordered.
+fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("input")?, args.tensor("target")?);
+    let curved = Tensor { dtype: promote::to_float(x.dtype), ..(**x).clone() };
+    let elements = if args.flag("log_input")? {
+        let product = cx.combined(&[target, x], "poisson_nll_loss.C1")?;
+        cx.combined(&[&curved, &product], "poisson_nll_loss.C1")?
+    } else {
+        let product = cx.combined(&[target, &curved], "poisson_nll_loss.C1")?;
+        cx.difference(x, &product, "poisson_nll_loss.C1")?
+    };
+    if args.flag("full")? {
+        cx.require_dtype(target.dtype, Domain::REAL, &target.device, "poisson_nll_loss.C2")?;
+        let stirling = Tensor { dtype: promote::to_float(target.dtype), ..(**target).clone() };
+        cx.require_in_place(&elements, &[&stirling], "poisson_nll_loss.C2")?;
+    }
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: computed over a copy of `self`; any reduction but
+/// none leaves a scalar.
+///
+/// (C1) The target broadcasts to the shape of `self`, and their common dtype casts to its dtype. (C2) That is floating point or
+/// complex.
+fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    cx.require_in_place(x, &[target], "soft_margin_loss.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "soft_margin_loss.C2")?;
+    match reduction(cx, args)? {
+        Reduce::No => {
+            let strides = cx.elementwise_strides(&x.sizes, &[x]);
+            one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
+        }
+        _ => one(cx.contiguous([].as_slice(), x.dtype, &x.device)),
+    }
+}
+
+/// `hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor`
+///
+/// (C1) The shapes broadcast. (C2) `self` is ordered and not `bool`.
+fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "hinge_embedding_loss.C2")?;
+    // The margin takes the dtype of `self`, so integers stay integers.
+    let elements = cx.elementwise(&[target, x], x.dtype, "hinge_embedding_loss.C1")?;
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`
+///
+/// (C1) The inputs subtract. (C2) The target broadcasts with the difference and is not `bool`. (C3) The result is ordered.
+fn margin_ranking_loss(cx: &mut Cx, args: &Args) -> KernelResult {
+    let target = args.tensor("target")?;
+    let difference =
+        cx.difference(args.tensor("input1")?, args.tensor("input2")?, "margin_ranking_loss.C1")?;
+    cx.check(!target.dtype.is_bool(), "margin_ranking_loss.C2", |_| "a bool target has no negative".into())?;
+    let mut elements = cx.combined(&[target, &difference], "margin_ranking_loss.C2")?;
+    elements.dtype = promote::to_float(elements.dtype);
+    cx.require_dtype(elements.dtype, Domain::FLOAT, &elements.device, "margin_ranking_loss.C3")?;
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// Requires that the shapes, dimensions of size 1 left out, broadcast. Shapes of one rank that agree at the hints are
+/// required to agree.
+pub(super) fn require_broadcast_squeezed(
+    cx: &mut Cx,
+    a: &[Expr],
+    b: &[Expr],
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    if a.len() == b.len() {
+        let mut same = Vec::new();
+        for (&x, &y) in a.iter().zip(b) {
+            same.push(cx.eq(x, y));
+        }
+        let same = cx.all(&same);
+        if cx.env.hint(same).is_some_and(|value| value.as_bool()) {
+            return cx.require(same, clause, |_| String::new());
+        }
+    }
+    let (a, b) = (cx.squeezed(a, clause)?, cx.squeezed(b, clause)?);
+    cx.broadcast([a.as_slice(), b.as_slice()], clause).map(drop)
+}
+
+/// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as `self`.
+///
+/// (C1) The shapes of `self` and `target`, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of real floating
+/// point. (C3) The weight broadcasts to `self` and casts to its dtype.
+fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    require_broadcast_squeezed(cx, &x.sizes, &target.sizes, "binary_cross_entropy.C1")?;
+    cx.check(x.dtype == target.dtype, "binary_cross_entropy.C2", |_| {
+        format!("the dtypes differ: {} and {}", x.dtype, target.dtype)
+    })?;
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy.C2")?;
+    if let Some(weight) = args.opt_tensor("weight")? {
+        cx.require_in_place(x, &[weight], "binary_cross_entropy.C3")?;
+    }
+    let strides = cx.preserved_strides(x);
+    let elements = cx.strided(x.sizes.clone(), strides, x.dtype, &x.device);
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}
+
+/// `binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)
+/// -> Tensor`: shaped as `target`.
+///
+/// (C1) `self` is of real floating point. (C2) `target` is not `bool`, and `self` and `weight` broadcast to it and cast to its
+/// dtype. (C3) `pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`.
+fn binary_cross_entropy_with_logits(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, target) = (args.tensor("self")?, args.tensor("target")?);
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy_with_logits.C1")?;
+    cx.check(!target.dtype.is_bool(), "binary_cross_entropy_with_logits.C2", |_| {
+        "a bool target does not subtract".into()
+    })?;
+    if let Some(weight) = args.opt_tensor("pos_weight")? {
+        cx.check(!weight.dtype.is_bool(), "binary_cross_entropy_with_logits.C3", |_| {
+            "a bool pos_weight does not subtract".into()
+        })?;
+        let weighted = cx.combined(&[weight, target], "binary_cross_entropy_with_logits.C3")?;
+        cx.require_in_place(x, &[&weighted], "binary_cross_entropy_with_logits.C3")?;
+    }
+    cx.require_in_place(target, &[x], "binary_cross_entropy_with_logits.C2")?;
+    if let Some(weight) = args.opt_tensor("weight")? {
+        cx.require_in_place(target, &[weight], "binary_cross_entropy_with_logits.C2")?;
+    }
+    let strides = cx.elementwise_strides(&target.sizes, &[target]);
+    let elements = cx.strided(target.sizes.clone(), strides, target.dtype, &target.device);
+    let reduce = reduction(cx, args)?;
+    one(reduced(cx, elements, reduce)?)
+}

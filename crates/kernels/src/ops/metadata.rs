@@ -1,0 +1,163 @@
+//! What a tensor looks like, as numbers.
+use crate::registry::Kernel;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::{Layout, MemoryFormat};
+use smallvec::smallvec;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.sym_size.int", size_at),
+    ("aten.size.int", size_at),
+    ("aten.sym_size.default", |_, args| ints(&args.tensor("self")?.sizes)),
+    ("aten.size.default", |_, args| ints(&args.tensor("self")?.sizes)),
+    ("aten.sym_stride.int", stride_at),
+    ("aten.stride.int", stride_at),
+    ("aten.sym_stride.default", strides),
+    ("aten.stride.default", strides),
+    ("aten.sym_numel.default", numel),
+    ("aten.numel.default", numel),
+    ("aten.sym_storage_offset.default", |_, args| int(args.tensor("self")?.offset)),
+    ("aten.storage_offset.default", |_, args| int(args.tensor("self")?.offset)),
+    ("aten.dim.default", |cx, args| {
+        let rank = cx.int(args.tensor("self")?.rank() as i64);
+        int(rank)
+    }),
+    ("aten.dense_dim.default", |cx, args| {
+        let rank = cx.int(args.tensor("self")?.rank() as i64);
+        int(rank)
+    }),
+    ("aten.sparse_dim.default", |_, args| args.tensor("self").and_then(|_| int(Expr::ZERO))),
+    ("aten.get_device.default", |cx, args| {
+        let device = &args.tensor("self")?.device;
+        let index = match (&*device.kind, device.index) {
+            ("cpu" | "meta", _) => -1,
+            (_, index) => i64::from(index.unwrap_or(0)),
+        };
+        let index = cx.int(index);
+        int(index)
+    }),
+    ("aten.is_complex.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_complex())),
+    ("aten.is_floating_point.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_float())),
+    ("aten.is_signed.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_signed())),
+    ("aten.is_same_size.default", is_same_size),
+    ("aten.is_contiguous.default", |cx, args| {
+        let contiguous = is_laid_out(cx, args.tensor("self")?, MemoryFormat::Contiguous);
+        let contiguous = cx.branch(contiguous, "is_contiguous.C1")?;
+        truth(cx, contiguous)
+    }),
+    ("aten.is_contiguous.memory_format", |cx, args| {
+        let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
+        let laid_out = is_laid_out(cx, args.tensor("self")?, format);
+        let laid_out = cx.branch(laid_out, "is_contiguous.C1")?;
+        truth(cx, laid_out)
+    }),
+    ("aten.sym_is_contiguous.default", |cx, args| {
+        let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
+        let laid_out = is_laid_out(cx, args.tensor("self")?, format);
+        Ok(smallvec![Value::Bool(laid_out)])
+    }),
+    ("aten.is_coalesced.default", |cx, args| {
+        let x = args.tensor("self")?;
+        if x.layout == Layout::SparseCoo {
+            return Err(KernelError::Unsupported("whether a sparse tensor is coalesced".to_string()));
+        }
+        let message = format!("a sparse tensor is expected, not a {} one", x.layout);
+        cx.check(false, "is_coalesced.C1", |_| message).and_then(|()| truth(cx, false))
+    }),
+];
+
+fn int(value: Expr) -> KernelResult {
+    Ok(smallvec![Value::Int(value)])
+}
+
+fn ints(values: &[Expr]) -> KernelResult {
+    Ok(smallvec![Value::Ints(values.to_vec())])
+}
+
+fn truth(cx: &mut Cx, value: bool) -> KernelResult {
+    Ok(smallvec![Value::Bool(cx.env.pool.bool(value))])
+}
+
+/// The dimension that `dim` names.
+///
+/// (C1) It exists.
+fn dim_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<usize, KernelError> {
+    cx.check(x.rank() > 0, "size.C1", |_| "the tensor has no dimensions".to_string())?;
+    cx.dim(args.int("dim")?, x.rank(), "size.C1")
+}
+
+/// `aten::sym_size.int(Tensor self, int dim) -> SymInt`
+///
+/// (C1) The dimension exists.
+fn size_at(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dim = dim_of(cx, args, x)?;
+    int(x.sizes[dim])
+}
+
+/// `aten::sym_stride.int(Tensor self, int dim) -> SymInt`
+///
+/// (C1) The dimension exists.
+fn stride_at(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dim = dim_of(cx, args, x)?;
+    cx.env.need_strides();
+    int(x.strides[dim])
+}
+
+/// `aten::sym_stride(Tensor self) -> SymInt[]`
+fn strides(cx: &mut Cx, args: &Args) -> KernelResult {
+    cx.env.need_strides();
+    ints(&args.tensor("self")?.strides)
+}
+
+/// `aten::sym_numel(Tensor self) -> SymInt`
+fn numel(cx: &mut Cx, args: &Args) -> KernelResult {
+    let numel = cx.numel(args.tensor("self")?);
+    int(numel)
+}
+
+/// `aten::is_same_size(Tensor self, Tensor other) -> bool`
+fn is_same_size(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (a, b) = (args.tensor("self")?, args.tensor("other")?);
+    if a.rank() != b.rank() {
+        return truth(cx, false);
+    }
+    let mut same = Vec::with_capacity(a.rank());
+    for (&x, &y) in a.sizes.iter().zip(&b.sizes) {
+        same.push(cx.eq(x, y));
+    }
+    Ok(smallvec![Value::Bool(cx.all(&same))])
+}
+
+/// `aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format) -> SymBool`: whether the strides are those of a fresh tensor in the
+/// format, dimensions of size 1 aside. Empty tensors count as contiguous, but not as channels-last. A tensor whose rank a
+/// channels-last format is not for is not in it.
+fn is_laid_out(cx: &mut Cx, x: &Tensor, format: MemoryFormat) -> Expr {
+    cx.env.need_strides();
+    let rank = x.rank();
+    let (row_major, order): (bool, Vec<usize>) = match (format, rank) {
+        (MemoryFormat::ChannelsLast, 4) | (MemoryFormat::ChannelsLast3d, 5) => {
+            (false, std::iter::once(1).chain((2..rank).rev()).chain([0]).collect())
+        }
+        (MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d, _) => return cx.env.pool.bool(false),
+        _ => (true, (0..rank).rev().collect()),
+    };
+    let mut expected = Expr::ONE;
+    let mut conditions = Vec::with_capacity(rank);
+    for dim in order {
+        let (one, same) = (cx.eq(x.sizes[dim], 1), cx.eq(x.strides[dim], expected));
+        conditions.push(cx.any(&[one, same]));
+        // Where a size is 0 the tensor is empty, and what follows does not matter or does not hold.
+        let extent = if row_major { cx.at_least_one(x.sizes[dim]) } else { x.sizes[dim] };
+        expected = cx.mul(expected, extent);
+    }
+    let dense = cx.all(&conditions);
+    if !row_major {
+        return dense;
+    }
+    let numel = cx.numel(x);
+    let empty = cx.eq(numel, 0);
+    cx.any(&[dense, empty])
+}

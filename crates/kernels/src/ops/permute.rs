@@ -1,0 +1,337 @@
+//! Views that reorder, add or drop dimensions, and views that change nothing.
+use crate::error::one;
+use crate::registry::Kernel;
+use crate::value::{Value, list};
+use crate::view::copied;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use smallvec::smallvec;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.transpose.int", transpose_int),
+    ("aten.transpose_copy.int", |cx, args| {
+        let result = transpose_int(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.swapaxes.default", |cx, args| transpose(cx, args, "self", "axis0", "axis1")),
+    ("aten.swapdims.default", transpose_int),
+    ("aten.permute.default", permute),
+    ("aten.permute_copy.default", |cx, args| {
+        let result = permute(cx, args);
+        copied(cx, result)
+    }),
+    ("prims.transpose.default", prims_transpose),
+    ("aten.t.default", t),
+    ("aten.t_copy.default", |cx, args| {
+        let result = t(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.numpy_T.default", |_, args| {
+        let x = args.tensor("self")?;
+        let order: Vec<usize> = (0..x.rank()).rev().collect();
+        one(reordered(x, &order))
+    }),
+    ("aten.mT.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "mT.C1")),
+    ("aten.mH.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "mH.C1")),
+    ("aten.adjoint.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "adjoint.C1")),
+    ("aten.matrix_H.default", |cx, args| {
+        let x = args.tensor("self")?;
+        cx.check(matches!(x.rank(), 0 | 2), "matrix_H.C1", |_| {
+            format!("a matrix is expected, not {} dimensions", x.rank())
+        })?;
+        matrix_transpose(cx, x, "matrix_H.C1")
+    }),
+    ("aten.movedim.int", movedim),
+    ("aten.movedim.intlist", movedim),
+    ("aten.moveaxis.int", movedim),
+    ("aten.moveaxis.intlist", movedim),
+    ("aten.unsqueeze.default", unsqueeze),
+    ("aten.unsqueeze_copy.default", |cx, args| {
+        let result = unsqueeze(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.squeeze.default", squeeze_all),
+    ("aten.squeeze.dim", squeeze_dim),
+    ("aten.squeeze.dims", squeeze_dims),
+    ("aten.squeeze_copy.default", |cx, args| {
+        let result = squeeze_all(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.squeeze_copy.dim", |cx, args| {
+        let result = squeeze_dim(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.squeeze_copy.dims", |cx, args| {
+        let result = squeeze_dims(cx, args);
+        copied(cx, result)
+    }),
+    ("prims.squeeze.default", prims_squeeze),
+    ("aten.atleast_1d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 1))),
+    ("aten.atleast_2d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 2))),
+    ("aten.atleast_3d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 3))),
+    ("aten.atleast_1d.Sequence", |cx, args| at_least_each(cx, args, 1)),
+    ("aten.atleast_2d.Sequence", |cx, args| at_least_each(cx, args, 2)),
+    ("aten.atleast_3d.Sequence", |cx, args| at_least_each(cx, args, 3)),
+    ("aten.alias.default", same),
+    ("aten.alias_copy.default", fresh_copy),
+    ("aten.detach.default", same),
+    ("aten.detach_copy.default", fresh_copy),
+    ("aten.lift.default", same),
+    ("aten.lift_fresh.default", same),
+    ("aten.lift_fresh_copy.default", |cx, args| {
+        let result = same(cx, args);
+        copied(cx, result)
+    }),
+    ("aten.resolve_conj.default", same),
+    ("aten.resolve_neg.default", same),
+    ("aten._conj.default", conjugate),
+    ("aten._conj_copy.default", |cx, args| conjugate(cx, args).and_then(|_| fresh_copy(cx, args))),
+    ("aten._neg_view.default", same),
+    ("aten._neg_view_copy.default", fresh_copy),
+    ("aten._fw_primal.default", same),
+    ("aten.data.default", same),
+    ("prims.view_of.default", same),
+];
+
+/// The view whose dimension `i` is dimension `order[i]` of the tensor.
+pub(super) fn reordered(x: &Tensor, order: &[usize]) -> Tensor {
+    let sizes = order.iter().map(|&i| x.sizes[i]).collect();
+    let strides = order.iter().map(|&i| x.strides[i]).collect();
+    x.viewed(sizes, strides)
+}
+
+/// The view with two dimensions swapped.
+pub(super) fn swapped(x: &Tensor, a: usize, b: usize) -> Tensor {
+    let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
+    if a != b {
+        result.sizes.swap(a, b);
+        result.strides.swap(a, b);
+    }
+    result
+}
+
+/// `aten::transpose.int(Tensor self, int dim0, int dim1) -> Tensor`: two dimensions swapped.
+fn transpose_int(cx: &mut Cx, args: &Args) -> KernelResult {
+    transpose(cx, args, "self", "dim0", "dim1")
+}
+
+/// (C1) Both dimensions exist.
+fn transpose(cx: &mut Cx, args: &Args, x: &str, first: &str, second: &str) -> KernelResult {
+    let x = args.tensor(x)?;
+    let a = cx.dim(args.int(first)?, x.rank(), "transpose.C1")?;
+    let b = cx.dim(args.int(second)?, x.rank(), "transpose.C1")?;
+    one(swapped(x, a, b))
+}
+
+/// `aten::permute(Tensor self, int[] dims) -> Tensor`
+///
+/// (C1) There is one entry a dimension. (C2) They are distinct dimensions.
+fn permute(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, dims) = (args.tensor("self")?, args.ints("dims")?);
+    cx.check(dims.len() == x.rank(), "permute.C1", |_| {
+        format!("{} entries for {} dimensions", dims.len(), x.rank())
+    })?;
+    let order = distinct(cx, dims, x.rank(), "permute.C2")?;
+    one(reordered(x, &order))
+}
+
+/// Dimensions as indices, which are to be distinct.
+fn distinct(
+    cx: &mut Cx,
+    dims: &[Expr],
+    rank: usize,
+    clause: &'static str,
+) -> Result<Vec<usize>, KernelError> {
+    let mut order = Vec::with_capacity(dims.len());
+    for &dim in dims {
+        let dim = cx.dim(dim, rank, clause)?;
+        cx.check(!order.contains(&dim), clause, |_| format!("dimension {dim} appears twice"))?;
+        order.push(dim);
+    }
+    Ok(order)
+}
+
+/// `prims::transpose(Tensor a, int[] permutation) -> Tensor`
+///
+/// (C1) There is one entry a dimension. (C2) They are a permutation, none of them negative.
+fn prims_transpose(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, dims) = (args.tensor("a")?, args.ints("permutation")?);
+    cx.check(dims.len() == x.rank(), "transpose.C1", |_| {
+        format!("{} entries for {} dimensions", dims.len(), x.rank())
+    })?;
+    let natural = dims.iter().all(|d| d.as_inline().is_some_and(|v| v >= 0));
+    cx.check(natural, "transpose.C2", |cx| format!("{} is not a permutation", cx.show_all(dims)))?;
+    let order = distinct(cx, dims, x.rank(), "transpose.C2")?;
+    one(reordered(x, &order))
+}
+
+/// `aten::t(Tensor self) -> Tensor`: the transpose of a matrix; what has fewer dimensions stays as it is.
+///
+/// (C1) There are at most 2 dimensions.
+fn t(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.check(x.rank() <= 2, "t.C1", |_| format!("at most 2 dimensions are expected, not {}", x.rank()))?;
+    one(if x.rank() == 2 { swapped(x, 0, 1) } else { Tensor::clone(x) })
+}
+
+/// The last two dimensions swapped; a tensor without dimensions stays as it is.
+///
+/// (C1) There is not just 1 dimension.
+fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static str) -> KernelResult {
+    if x.rank() == 0 {
+        return one(Tensor::clone(x));
+    }
+    cx.check(x.rank() >= 2, clause, |_| format!("matrices are expected, not {} dimensions", x.rank()))?;
+    one(swapped(x, x.rank() - 2, x.rank() - 1))
+}
+
+/// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come to stand at
+/// `destination`, the others keep their order.
+///
+/// (C1) Both lists are of one length. (C2) Each names distinct dimensions.
+fn movedim(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let read = |name: &str| -> Result<Vec<Expr>, KernelError> {
+        match args.value(name)? {
+            Value::Int(dim) => Ok(vec![*dim]),
+            _ => args.ints(name).map(<[Expr]>::to_vec),
+        }
+    };
+    let (source, destination) = (read("source")?, read("destination")?);
+    cx.check(source.len() == destination.len(), "movedim.C1", |_| {
+        format!("{} sources and {} destinations", source.len(), destination.len())
+    })?;
+    let source = distinct(cx, &source, x.rank(), "movedim.C2")?;
+    let destination = distinct(cx, &destination, x.rank(), "movedim.C2")?;
+    if x.rank() == 0 {
+        return one(Tensor::clone(x));
+    }
+    let mut order = vec![None; x.rank()];
+    for (&from, &to) in source.iter().zip(&destination) {
+        order[to] = Some(from);
+    }
+    let mut rest = (0..x.rank()).filter(|i| !source.contains(i));
+    let order: Vec<usize> = order.into_iter().filter_map(|slot| slot.or_else(|| rest.next())).collect();
+    one(reordered(x, &order))
+}
+
+/// `aten::unsqueeze(Tensor self, int dim) -> Tensor`: a dimension of size 1 put in at `dim`.
+///
+/// (C1) `dim` is a dimension of the result.
+fn unsqueeze(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dim = cx.dim(args.int("dim")?, x.rank() + 1, "unsqueeze.C1")?;
+    one(unsqueezed(cx, x, dim))
+}
+
+/// The view with a dimension of size 1 put in.
+pub(super) fn unsqueezed(cx: &mut Cx, x: &Tensor, dim: usize) -> Tensor {
+    let stride = if dim < x.rank() { cx.mul(x.sizes[dim], x.strides[dim]) } else { Expr::ONE };
+    let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
+    result.sizes.insert(dim, Expr::ONE);
+    result.strides.insert(dim, stride);
+    result
+}
+
+/// The view without those of the dimensions in question whose size is 1.
+fn squeezed(
+    cx: &mut Cx,
+    x: &Tensor,
+    in_question: impl Fn(usize) -> bool,
+    clause: &'static str,
+) -> KernelResult {
+    let mut result = x.viewed(smallvec![], smallvec![]);
+    for i in 0..x.rank() {
+        if !(in_question(i) && cx.drops(x.sizes[i], clause)?) {
+            result.sizes.push(x.sizes[i]);
+            result.strides.push(x.strides[i]);
+        }
+    }
+    one(result)
+}
+
+/// `aten::squeeze(Tensor self) -> Tensor`: all dimensions of size 1 dropped.
+fn squeeze_all(cx: &mut Cx, args: &Args) -> KernelResult {
+    squeezed(cx, args.tensor("self")?, |_| true, "squeeze.C1")
+}
+
+/// `aten::squeeze.dim(Tensor self, int dim) -> Tensor`: one dimension dropped if its size is 1.
+///
+/// (C1) The dimension exists.
+fn squeeze_dim(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), "squeeze.C1")?;
+    squeezed(cx, x, |i| i == dim, "squeeze.C1")
+}
+
+/// `aten::squeeze.dims(Tensor self, int[] dim) -> Tensor`: those of several dimensions dropped whose size is 1.
+///
+/// (C1) The dimensions exist and are distinct.
+fn squeeze_dims(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let flags = cx.dims(Some(args.ints("dim")?), x.rank(), false, "squeeze.C1")?;
+    squeezed(cx, x, |i| flags[i], "squeeze.C1")
+}
+
+/// `prims::squeeze(Tensor a, int[] dimensions) -> Tensor`
+///
+/// (C1) The dimensions exist, not counted from the end, and are distinct. (C2) Each has size 1.
+fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, dims) = (args.tensor("a")?, args.ints("dimensions")?);
+    let mut dropped = vec![false; x.rank()];
+    for &dim in dims {
+        let at = cx.literal(dim, "squeeze.C1")?;
+        let at = usize::try_from(at).ok().filter(|&at| at < x.rank());
+        let Some(at) = at else {
+            return Err(KernelError::invalid(
+                "squeeze.C1",
+                format!("dimension {} does not exist", cx.show(dim)),
+            ));
+        };
+        cx.require_eq(x.sizes[at], Expr::ONE, "squeeze.C2", "a size to be dropped must be 1")?;
+        let twice = std::mem::replace(&mut dropped[at], true);
+        cx.check(!twice, "squeeze.C1", |_| format!("dimension {at} appears twice"))?;
+    }
+    let kept: Vec<usize> = (0..x.rank()).filter(|&i| !dropped[i]).collect();
+    one(reordered(x, &kept))
+}
+
+/// `aten::atleast_nd`: dimensions of size 1 put in front up to `rank`; of three dimensions the last comes behind.
+pub(super) fn at_least(cx: &mut Cx, x: &Tensor, rank: usize) -> Tensor {
+    let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
+    while result.rank() < rank {
+        let dim = if result.rank() == 2 { 2 } else { 0 };
+        result = unsqueezed(cx, &result, dim);
+    }
+    result
+}
+
+fn at_least_each(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
+    let tensors = args.tensors("tensors")?;
+    let results: Vec<Tensor> = tensors.iter().map(|x| at_least(cx, x, rank)).collect();
+    Ok(smallvec![list(results)])
+}
+
+/// What returns its first argument, a tensor, as it is.
+fn same(_: &mut Cx, args: &Args) -> KernelResult {
+    match args.values().first() {
+        Some(Value::Tensor(x)) => one(Tensor::clone(x)),
+        _ => Err(KernelError::Unsupported(format!("{}: no tensor is given", args.schema.qualified()))),
+    }
+}
+
+/// A copy of the first argument, row-major.
+fn fresh_copy(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor_at(0)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `_conj(Tensor(a) self) -> Tensor(a)`: a view that is read as the conjugate.
+///
+/// (C1) The tensor is complex.
+fn conjugate(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor_at(0)?;
+    cx.check(x.dtype.is_complex(), "conj.C1", |_| format!("{} numbers have no conjugate view", x.dtype))?;
+    one(Tensor::clone(x))
+}

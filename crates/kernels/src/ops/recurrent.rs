@@ -1,0 +1,314 @@
+//! Recurrent networks: layers of cells stepping through a sequence, in one direction or in both.
+use super::recurrent_cell::{Cell, Parameters, linear, stack};
+use crate::registry::{Kernel, kernels};
+use crate::value::list;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+use std::sync::Arc;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| sequence(cx, args, Cell::Tanh) => "aten.rnn_tanh.input";
+    |cx, args| sequence(cx, args, Cell::Relu) => "aten.rnn_relu.input";
+    |cx, args| sequence(cx, args, Cell::Gru) => "aten.gru.input";
+    lstm => "aten.lstm.input";
+    |cx, args| packed(cx, args, Cell::Tanh) => "aten.rnn_tanh.data";
+    |cx, args| packed(cx, args, Cell::Relu) => "aten.rnn_relu.data";
+    |cx, args| packed(cx, args, Cell::Gru) => "aten.gru.data";
+    |cx, args| packed(cx, args, Cell::Lstm) => "aten.lstm.data";
+};
+
+/// Layers as the arguments describe them.
+struct Layers {
+    /// The weights of each layer and direction: two products, their biases, a projection.
+    groups: Vec<Vec<Arc<Tensor>>>,
+    biased: bool,
+    /// The state of each layer and direction before the first step.
+    states: Vec<Vec<Tensor>>,
+    directions: usize,
+    layers: usize,
+    dropout: Option<Expr>,
+}
+
+/// `[n, rest]` without its first dimension.
+fn unbound(x: &Tensor) -> Tensor {
+    x.viewed(x.sizes[1..].into(), x.strides[1..].into())
+}
+
+impl Layers {
+    /// Reads and checks the numbers of layers, weights and states.
+    ///
+    /// (C1) States have dimensions, those of long short-term memory are two with 3 dimensions. (C2) The weights are a whole number of groups: two, two more with
+    /// biases, one more with a projection, which is there when the two states differ in width. (C3) There is one state and one group for each layer and
+    /// direction, and a layer. (C4) A dropout that applies is a probability.
+    fn read(cx: &mut Cx, args: &Args, cell: Cell) -> Result<Layers, KernelError> {
+        let hidden: Vec<Arc<Tensor>> = match args.value("hx")? {
+            Value::Tensors(_) => args.tensors("hx")?,
+            _ => vec![args.tensor("hx")?.clone()],
+        };
+        let (parts, rank) = if cell == Cell::Lstm { (2, 3) } else { (1, 1) };
+        cx.check(hidden.len() == parts, "recurrent.C1", |_| {
+            format!("{parts} hidden states are expected, not {}", hidden.len())
+        })?;
+        cx.check(hidden.iter().all(|h| h.rank() >= rank), "recurrent.C1", |_| {
+            format!("a hidden state has not {rank} dimensions")
+        })?;
+        let biased = args.flag("has_biases")?;
+        let projected = cell == Cell::Lstm && {
+            let same = cx.eq(hidden[0].sizes[2], hidden[1].sizes[2]);
+            !cx.branch(same, "recurrent.C2")?
+        };
+        let weights = args.tensors("params")?;
+        let size = 2 + if biased { 2 } else { 0 } + usize::from(projected);
+        cx.check(weights.len().is_multiple_of(size), "recurrent.C2", |_| {
+            format!("{} parameters are no multiple of {size}", weights.len())
+        })?;
+        let groups: Vec<Vec<Arc<Tensor>>> = weights.chunks(size).map(<[_]>::to_vec).collect();
+        let directions = if args.flag("bidirectional")? { 2 } else { 1 };
+        let layers = cx.literal(args.int("num_layers")?, "recurrent.C3")?;
+        let count = cx.literal(hidden[0].sizes[0], "recurrent.C3")?;
+        let needed = layers.saturating_mul(directions as i64);
+        cx.check(layers > 0 && count == needed && groups.len() as i64 == needed, "recurrent.C3", |_| {
+            format!(
+                "{layers} layers in {directions} directions need {needed} hidden states and groups of parameters, \
+                 there are {count} and {}",
+                groups.len()
+            )
+        })?;
+        for other in &hidden[1..] {
+            let enough = cx.ge(other.sizes[0], count_of(count));
+            cx.require(enough, "recurrent.C3", |_| "the second hidden state is shorter".into())?;
+        }
+        let state: Vec<Tensor> = hidden.iter().map(|h| unbound(h)).collect();
+        let dropout = dropout(cx, args, layers)?;
+        let layers = layers as usize;
+        let states = vec![state; layers * directions];
+        Ok(Layers { groups, biased, states, directions, layers, dropout })
+    }
+
+    fn parameters(&self, at: usize) -> Parameters<'_> {
+        let group = &self.groups[at];
+        let bias = |i: usize| if self.biased { Some(&*group[i]) } else { None };
+        let plain = if self.biased { 4 } else { 2 };
+        Parameters {
+            input: &group[0],
+            hidden: &group[1],
+            input_bias: bias(2),
+            hidden_bias: bias(3),
+            projection: group.get(plain).map(|t| &**t),
+        }
+    }
+
+    /// The output of all layers, the last dimension holding the directions, and each part of the final states, stacked. A layer takes its
+    /// input whole; `run` says what it makes of it and of the state.
+    fn run(
+        &self,
+        cx: &mut Cx,
+        input: Tensor,
+        mut run: impl FnMut(
+            &mut Cx,
+            &Tensor,
+            &[Tensor],
+            &Parameters,
+        ) -> Result<(Tensor, Vec<Tensor>), KernelError>,
+    ) -> Result<(Tensor, Vec<Tensor>), KernelError> {
+        let (mut input, mut finals) = (input, Vec::new());
+        for layer in 0..self.layers {
+            let mut outputs = Vec::new();
+            for direction in 0..self.directions {
+                let at = layer * self.directions + direction;
+                let (output, last) = run(cx, &input, &self.states[at], &self.parameters(at))?;
+                outputs.push(output);
+                finals.push(last);
+            }
+            input = if self.directions == 1 { outputs.swap_remove(0) } else { joined(cx, outputs)? };
+            if let Some(dropout) = self.dropout.filter(|_| layer + 1 < self.layers) {
+                let always = Value::Bool(cx.pool().bool(true));
+                let args = [Value::from(&input), Value::Float(dropout), always];
+                input = cx.invoke_one("aten.dropout.default", args)?;
+            }
+        }
+        let parts = finals[0].len();
+        let stacked =
+            (0..parts).map(|part| stack(cx, finals.iter().map(|last| last[part].clone()).collect()));
+        let stacked = stacked.collect::<Result<_, _>>()?;
+        Ok((input, stacked))
+    }
+}
+
+fn count_of(count: i64) -> Expr {
+    Expr::inline(count).unwrap_or(Expr::ZERO)
+}
+
+/// Tensors one after the other along the last dimension.
+fn joined(cx: &mut Cx, tensors: Vec<Tensor>) -> Result<Tensor, KernelError> {
+    let last = cx.int(-1);
+    cx.invoke_one("aten.cat.default", [list(tensors), Value::Int(last)])
+}
+
+/// (C4) of [`Layers::read`]: the dropout between layers, if there is any.
+fn dropout(cx: &mut Cx, args: &Args, layers: i64) -> Result<Option<Expr>, KernelError> {
+    let dropout = args.float("dropout")?;
+    if layers < 2 || !args.flag("train")? || cx.pool().as_float(dropout) == Some(0.0) {
+        return Ok(None);
+    }
+    Ok(Some(dropout))
+}
+
+/// The input with the sequence first.
+fn sequence_first(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError> {
+    if args.flag("batch_first")? { transposed(cx, x) } else { Ok(x.clone()) }
+}
+
+fn transposed(cx: &mut Cx, x: &Tensor) -> Result<Tensor, KernelError> {
+    cx.invoke_one("aten.transpose.int", [x.into(), Value::Int(Expr::ZERO), Value::Int(Expr::ONE)])
+}
+
+fn results(cx: &mut Cx, args: &Args, output: Tensor, finals: Vec<Tensor>) -> KernelResult {
+    let output =
+        if args.has("batch_first") && args.flag("batch_first")? { transposed(cx, &output)? } else { output };
+    Ok(std::iter::once(output).chain(finals).map(Value::from).collect())
+}
+
+/// `gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) ->
+/// (Tensor, Tensor)` and the like: `[t, n, input]` and `[layers * directions, n, hidden]` give `[t, n, directions * hidden]` and the final
+/// state, shaped like `hx`; with `batch_first`, input and output are `[n, t, ..]`.
+///
+/// (C1) to (C4) As [`Layers::read`] has them. (C5) The sequence is not empty. (C6) All steps give the same shape. Further conditions are those of the
+/// operators that a step is made of (see [`Cell::advance`]).
+fn sequence(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
+    let layers = Layers::read(cx, args, cell)?;
+    let input = sequence_first(cx, args, args.tensor("input")?)?;
+    let (output, finals) = layers.run(cx, input, |cx, input, state, parameters| {
+        let gates = linear(cx, input, parameters.input, parameters.input_bias)?;
+        let Some(&length) = gates.sizes.first() else {
+            return Err(KernelError::invalid("recurrent.C5", "there is no sequence"));
+        };
+        let some = cx.ge(length, 1);
+        cx.require(some, "recurrent.C5", |_| "the sequence is empty".into())?;
+        let gates = unbound(&gates);
+        let mut next = cell.advance(cx, &gates, state, parameters)?;
+        let shapes = |state: &[Tensor]| state.iter().map(|t| t.sizes.clone()).collect::<Vec<_>>();
+        if shapes(&next) != shapes(state) {
+            let more = cx.gt(length, 1);
+            if cx.branch_or(more, true, "recurrent.C6") {
+                let second = cell.advance(cx, &gates, &next, parameters)?;
+                cx.require_same_shape(&next[0].sizes, &second[0].sizes, "recurrent.C6")?;
+                next = second;
+            }
+        }
+        let mut sizes = next[0].sizes.clone();
+        sizes.insert(0, length);
+        let output = cx.contiguous(sizes, next[0].dtype, &input.device);
+        Ok((output, next))
+    })?;
+    results(cx, args, output, finals)
+}
+
+/// `lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
+/// -> (Tensor, Tensor, Tensor)`: as [`sequence`] with two states, unless oneDNN computes (see [`by_one_dnn`]), which takes shapes on
+/// trust: it asks less of weights and states.
+fn lstm(cx: &mut Cx, args: &Args) -> KernelResult {
+    if by_one_dnn(cx, args)? { one_dnn(cx, args) } else { sequence(cx, args, Cell::Lstm) }
+}
+
+/// Whether oneDNN computes: in `float32`, from an input with elements, without projection.
+fn by_one_dnn(cx: &mut Cx, args: &Args) -> Result<bool, KernelError> {
+    let (x, states) = (args.tensor("input")?, args.tensors("hx")?);
+    let [hidden, memory] = states.as_slice() else { return Ok(false) };
+    if x.dtype != Dtype::Float32 || &*x.device.kind != "cpu" || hidden.rank() < 3 || memory.rank() < 3 {
+        return Ok(false);
+    }
+    let numel = cx.numel(x);
+    let (filled, plain) = (cx.ne(numel, 0), cx.eq(hidden.sizes[2], memory.sizes[2]));
+    let both = cx.all(&[filled, plain]);
+    cx.branch(both, "lstm.path")
+}
+
+/// `[t, n, input]` by oneDNN: the output's width is that of the first state, the final states are shaped like the first of those given.
+///
+/// (C1) Input and states have 3 dimensions. (C2) The weights are a whole number of groups, one for each layer and direction or more; there is a layer.
+/// (C3) There is a state for each layer and direction. (C4) No weight is empty, nor is the first state: their elements are read. (C5) Biases broadcast with each
+/// other.
+fn one_dnn(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, states, weights) = (args.tensor("input")?, args.tensors("hx")?, args.tensors("params")?);
+    cx.rank(x, 3, "lstm.C1", "the input")?;
+    for state in &states {
+        cx.rank(state, 3, "lstm.C1", "the hidden state")?;
+    }
+    let biased = args.flag("has_biases")?;
+    let size = if biased { 4 } else { 2 };
+    let layers = cx.literal(args.int("num_layers")?, "lstm.C2")?;
+    let directions = if args.flag("bidirectional")? { 2 } else { 1 };
+    let needed = layers.saturating_mul(directions);
+    let groups = weights.len() / size;
+    let whole = weights.len().is_multiple_of(size);
+    cx.check(layers > 0 && whole && groups as i64 >= needed, "lstm.C2", |_| {
+        format!("{} parameters are not {size} for each of {needed} layers and directions", weights.len())
+    })?;
+    let count = cx.int(needed);
+    for state in &states {
+        let enough = cx.ge(state.size(0), count);
+        cx.require(enough, "lstm.C3", |cx| {
+            format!("{needed} hidden states are needed, there are {}", cx.show(state.size(0)))
+        })?;
+    }
+    let used: Vec<&Tensor> = weights.iter().take(needed as usize * size).map(|w| &**w).collect();
+    for tensor in used.iter().copied().chain([&*states[0]]) {
+        let numel = cx.numel(tensor);
+        let filled = cx.ne(numel, 0);
+        cx.require(filled, "lstm.C4", |cx| {
+            format!("a tensor of shape {} is empty", cx.show_all(&tensor.sizes))
+        })?;
+    }
+    if biased {
+        for group in used.chunks(size) {
+            cx.broadcast([group[2].sizes.as_slice(), &group[3].sizes], "lstm.C5")?;
+        }
+    }
+    let input = sequence_first(cx, args, x)?;
+    let directions = cx.int(directions);
+    let width = cx.mul(states[0].size(2), directions);
+    let output = cx.contiguous([input.size(0), input.size(1), width].as_slice(), x.dtype, &x.device);
+    let finals = states.iter().map(|state| {
+        let sizes = [count, state.size(1), state.size(2)];
+        cx.contiguous(sizes.as_slice(), state.dtype, &state.device)
+    });
+    let finals = finals.collect();
+    results(cx, args, output, finals)
+}
+
+/// `gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) ->
+/// (Tensor, Tensor)` and the like: sequences of different lengths, packed step by step: `[total, input]` gives `[total, directions * hidden]`.
+///
+/// (C1) to (C4) As [`Layers::read`] has them. (C7) The sizes of batches are a vector of `int64`, not empty; that they are natural numbers in falling
+/// order that add up to `total`, only running tells. Further conditions are those of the operators that a step is made of.
+fn packed(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
+    let (data, batches) = (args.tensor("data")?, args.tensor("batch_sizes")?);
+    cx.check(batches.rank() == 1 && batches.dtype == Dtype::Int64, "recurrent.C7", |_| {
+        format!(
+            "sizes of batches are a vector of int64, not {} in {} dimensions",
+            batches.dtype,
+            batches.rank()
+        )
+    })?;
+    let some = cx.ge(batches.size(0), 1);
+    cx.require(some, "recurrent.C7", |_| "there is no batch".into())?;
+    let layers = Layers::read(cx, args, cell)?;
+    let (output, finals) = layers.run(cx, (**data).clone(), |cx, input, state, parameters| {
+        let gates = linear(cx, input, parameters.input, parameters.input_bias)?;
+        let mut first = gates.clone();
+        if first.rank() > 0 && state[0].rank() > 0 {
+            first.sizes[0] = state[0].sizes[0];
+        }
+        let next = cell.advance(cx, &first, state, parameters)?;
+        let mut sizes = next[0].sizes.clone();
+        if let (Some(rows), Some(total)) = (sizes.first_mut(), gates.sizes.first()) {
+            *rows = *total;
+        }
+        let output = cx.contiguous(sizes, next[0].dtype, &input.device);
+        Ok((output, next))
+    })?;
+    results(cx, args, output, finals)
+}

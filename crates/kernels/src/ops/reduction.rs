@@ -1,0 +1,207 @@
+//! Reductions whose result has a value for empty dimensions too: sums, products, means, variances, truth, counts.
+use crate::domain::Domain;
+use crate::error::one;
+use crate::promote;
+use crate::registry::Kernel;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.sum.default", sum),
+    ("aten.hash_tensor.default", hash_tensor),
+    ("aten.sum.dim_IntList", sum),
+    ("aten.prod.default", sum),
+    ("aten.prod.dim_int", sum),
+    ("aten.nansum.default", nansum),
+    ("aten.mean.default", mean),
+    ("aten.mean.dim", mean),
+    ("aten.nanmean.default", nanmean),
+    ("aten.any.default", truth),
+    ("aten.any.dim", truth),
+    ("aten.any.dims", truth),
+    ("aten.all.default", truth),
+    ("aten.all.dim", truth),
+    ("aten.all.dims", truth),
+    ("aten._is_all_true.default", is_true),
+    ("aten._is_any_true.default", is_true),
+    ("aten.count_nonzero.default", count_nonzero),
+    ("aten.count_nonzero.dim_IntList", count_nonzero),
+    ("aten.logsumexp.default", logsumexp),
+    ("aten.special_logsumexp.default", logsumexp),
+    ("aten.var.default", spread),
+    ("aten.var.dim", spread),
+    ("aten.var.correction", spread),
+    ("aten.std.default", spread),
+    ("aten.std.dim", spread),
+    ("aten.std.correction", spread),
+    ("aten.var_mean.default", spread_and_mean),
+    ("aten.var_mean.dim", spread_and_mean),
+    ("aten.var_mean.correction", spread_and_mean),
+    ("aten.std_mean.default", spread_and_mean),
+    ("aten.std_mean.dim", spread_and_mean),
+    ("aten.std_mean.correction", spread_and_mean),
+    ("aten.sum_to_size.default", sum_to_size),
+];
+
+/// The dtype that sums are given in: the one asked for, else the operand's, integers widened.
+fn sum_dtype(args: &Args, x: &Tensor) -> Result<Dtype, KernelError> {
+    Ok(match args.opt_dtype("dtype")? {
+        Some(dtype) => dtype,
+        None if x.dtype.is_float() || x.dtype.is_complex() => x.dtype,
+        None => Dtype::Int64,
+    })
+}
+
+/// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the dimensions in
+/// `dim` go.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype can be added in.
+fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dtype = sum_dtype(args, x)?;
+    let reduction = cx.reduction(args, x, "sum.C1")?;
+    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "sum.C2")?;
+    one(cx.reduced(x, &reduction, dtype))
+}
+
+/// `nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`sum`].
+///
+/// (C1) The dimensions are distinct and in range. (C2) The operand is not complex, and the dtype can be added in.
+fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dtype = sum_dtype(args, x)?;
+    let reduction = cx.reduction(args, x, "nansum.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
+    one(cx.reduced(x, &reduction, dtype))
+}
+
+/// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim` go.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
+fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
+    cx.require_dtype(dtype, Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF), &x.device, "mean.C2")?;
+    let reduction = cx.reduction(args, x, "mean.C1")?;
+    one(cx.reduced(x, &reduction, dtype))
+}
+
+/// `nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`mean`].
+///
+/// (C1) The dimensions are distinct and in range. (C2) The operand is of real floating point.
+fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
+    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "nanmean.C2")?;
+    let reduction = cx.reduction(args, x, "nanmean.C1")?;
+    // The sum in `dtype` is divided by the number of elements, which is an integer.
+    one(cx.reduced(x, &reduction, promote::to_float(dtype)))
+}
+
+/// `any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, and `all`: the dimensions in `dim` go; an empty list
+/// is no dimension. The result is `bool`, of `uint8` operands `uint8`.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype has truth values.
+fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction_over(args, x, false, "any.C1")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "any.C2")?;
+    let dtype = if x.dtype == Dtype::Uint8 { Dtype::Uint8 } else { Dtype::Bool };
+    one(cx.reduced(x, &reduction, dtype))
+}
+
+/// `_is_all_true(Tensor self) -> Tensor`, and `_is_any_true`: a scalar.
+///
+/// (C1) The operand is `bool`.
+fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.require_dtype(x.dtype, Domain::BOOL, &x.device, "is_all_true.C1")?;
+    one(cx.contiguous([].as_slice(), Dtype::Bool, &x.device))
+}
+
+/// `count_nonzero(Tensor self, int? dim=None) -> Tensor`: the dimensions in `dim` go.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype can be compared with 0.
+fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction(args, x, "count_nonzero.C1")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "count_nonzero.C2")?;
+    one(cx.reduced(x, &reduction, Dtype::Int64))
+}
+
+/// `logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the dimensions in `dim` go; integers become `float32`.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype can be exponentiated.
+fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction(args, x, "logsumexp.C1")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY, &x.device, "logsumexp.C2")?;
+    one(cx.reduced(x, &reduction, promote::to_float(x.dtype)))
+}
+
+/// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and `std`: the
+/// dimensions in `dim` go; of complex operands the result is real.
+///
+/// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
+fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "var.C2")?;
+    let reduction = cx.reduction(args, x, "var.C1")?;
+    one(cx.reduced(x, &reduction, promote::to_real(x.dtype)))
+}
+
+/// `var_mean.correction(…) -> (Tensor, Tensor)`, and `std_mean`: [`spread`] and [`mean`].
+fn spread_and_mean(cx: &mut Cx, args: &Args) -> KernelResult {
+    let mut results = spread(cx, args)?;
+    let x = args.tensor("self")?;
+    let reduction = cx.reduction(args, x, "var.C1")?;
+    results.push(cx.reduced(x, &reduction, x.dtype).into());
+    Ok(results)
+}
+
+/// `sum_to_size(Tensor self, SymInt[] size) -> Tensor`: `size`; the operand itself where nothing is to be added
+/// and `size` is not empty.
+///
+/// (C1) `size` broadcasts to the operand's shape.
+fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, size) = (args.tensor("self")?, args.ints("size")?);
+    cx.require_expandable(size, &x.sizes, "sum_to_size.C1")?;
+    let shift = x.rank() - size.len();
+    let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
+    let mut summed = shift > 0 || size.is_empty();
+    for (i, &kept) in size.iter().enumerate() {
+        let (same, one) = (cx.eq(kept, x.sizes[shift + i]), cx.eq(kept, 1));
+        if !cx.surely(same) {
+            // Where the sizes agree the dimension stays; else it is summed to 1.
+            let unequal = cx.not(same);
+            let sums = cx.all(&[one, unequal]);
+            // Unless the dtype tells, only the strides do.
+            summed |=
+                if dtype == x.dtype { cx.layout_choice(sums) } else { cx.branch(sums, "sum_to_size.C1")? };
+        }
+    }
+    if !summed {
+        // In the wanted size: the operand's own may differ from it where it is 1 here.
+        return one(x.viewed(size.into(), x.strides.clone()));
+    }
+    one(cx.contiguous(size, dtype, &x.device))
+}
+
+/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim` go; `uint64`.
+///
+/// (C1) The dimensions are distinct and in range. (C2) None of them is empty, and where the tensor is, some are named. (C3) The mode is 0.
+fn hash_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, mode) = (args.tensor("self")?, args.int("mode")?);
+    let reduction = cx.reduction(args, x, "hash_tensor.C1")?;
+    cx.require_reducible(x, &reduction, "hash_tensor.C2")?;
+    if args.ints("dim")?.is_empty() {
+        let numel = cx.numel(x);
+        let some = cx.ne(numel, 0);
+        cx.require(some, "hash_tensor.C2", |_| "an empty tensor has no hash".into())?;
+    }
+    cx.require_eq(mode, Expr::ZERO, "hash_tensor.C3", "there is no other mode than 0")?;
+    one(cx.reduced(x, &reduction, Dtype::Uint64))
+}

@@ -1,0 +1,212 @@
+//! Gathering and scattering along one dimension by a tensor of positions that has as many dimensions.
+use crate::error::one;
+use crate::registry::Kernel;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.gather.default", gather),
+    ("aten.gather_backward.default", gather_backward),
+    ("aten.scatter.src", |cx, args| scatter(cx, args, Some("src"))),
+    ("aten.scatter.value", |cx, args| scatter(cx, args, None)),
+    ("aten.scatter.reduce", |cx, args| {
+        known_reduction(cx, args, &["add", "multiply"])?;
+        scatter(cx, args, Some("src"))
+    }),
+    ("aten.scatter.value_reduce", |cx, args| {
+        known_reduction(cx, args, &["add", "multiply"])?;
+        scatter(cx, args, None)
+    }),
+    ("aten.scatter_add.default", |cx, args| scatter(cx, args, Some("src"))),
+    ("aten.scatter_reduce.two", |cx, args| {
+        known_reduction(cx, args, &["sum", "prod", "mean", "amax", "amin"])?;
+        scatter(cx, args, Some("src"))
+    }),
+    ("aten.take_along_dim.default", take_along_dim),
+    ("aten.value_selecting_reduction_backward.default", selecting_backward),
+    ("aten.cummaxmin_backward.default", cummaxmin_backward),
+];
+
+/// (C6) The reduction is one of those that the operator knows.
+pub(super) fn known_reduction(cx: &mut Cx, args: &Args, known: &[&str]) -> Result<(), KernelError> {
+    let reduce = args.str("reduce")?;
+    cx.check(known.contains(&reduce), "scatter.C6", |_| {
+        format!("reduce is to be one of {}, not {reduce}", known.join(", "))
+    })
+}
+
+/// Size `dim` of a tensor, a 0-dimensional one counting as one element in one dimension.
+fn size_along(x: &Tensor, dim: usize) -> Expr {
+    x.sizes.get(dim).copied().unwrap_or(Expr::ONE)
+}
+
+/// Whether the index has no elements, in which case its shape does not matter; open, it is taken to have some.
+fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
+    let numel = cx.numel(index);
+    let empty = cx.eq(numel, 0);
+    let backed = cx.env.hint(empty).is_some_and(|v| v.as_bool());
+    // A guard is recorded only for an index that is empty at the hints.
+    if backed { cx.branch_or(empty, false, "scatter.C3") } else { cx.surely(empty) }
+}
+
+/// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or `int32`, (C3) it has as
+/// many dimensions as the tensor, and (C4) is no larger, but along the dimension.
+fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usize, KernelError> {
+    let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
+    if is_empty(cx, index) {
+        return Ok(dim);
+    }
+    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), "scatter.C2", |_| {
+        format!("the index is of {}, int64 or int32 is expected", index.dtype)
+    })?;
+    let rank = x.rank().max(1);
+    cx.check(index.rank().max(1) == rank, "scatter.C3", |_| {
+        format!("the index has {} dimensions, the tensor {}", index.rank(), x.rank())
+    })?;
+    for at in (0..rank).filter(|&at| at != dim) {
+        covers(cx, size_along(x, at), size_along(index, at))?;
+    }
+    Ok(dim)
+}
+
+/// (C4) A size of the index is no larger than that of the tensor.
+fn covers(cx: &mut Cx, size: Expr, index: Expr) -> Result<(), KernelError> {
+    let inside = cx.le(index, size);
+    cx.require(inside, "scatter.C4", |cx| {
+        format!("the index reaches over {} of {} elements", cx.show(index), cx.show(size))
+    })
+}
+
+/// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along a dimension, shaped
+/// like the index.
+///
+/// (C1) to (C4) as in [`index_fits`].
+fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, index) = (args.tensor("self")?, args.tensor("index")?);
+    index_fits(cx, x, index, args.int("dim")?)?;
+    one(cx.contiguous(index.sizes.clone(), x.dtype, &x.device))
+}
+
+/// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient scattered to the shape
+/// of `self`.
+///
+/// Without sparse gradients, (C1) to (C5) as of `scatter_add`.
+fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x, index) = (args.tensor("grad")?, args.tensor("self")?, args.tensor("index")?);
+    if args.flag("sparse_grad")? {
+        return Err(KernelError::Unsupported("gather_backward with a sparse gradient".to_string()));
+    }
+    scatter_fits(cx, x, index, Some(grad), args.int("dim")?)?;
+    one(cx.contiguous(x.sizes.clone(), grad.dtype, &grad.device))
+}
+
+/// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements at positions along
+/// a dimension replaced or combined.
+///
+/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many dimensions and
+/// no fewer elements along each than the index.
+fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
+    let (x, index) = (args.tensor("self")?, args.tensor("index")?);
+    let src = match src {
+        Some(name) => Some(&**args.tensor(name)?),
+        None => None,
+    };
+    if let Some(src) = src {
+        cx.check(x.dtype == src.dtype, "scatter.C5", |_| {
+            format!("the dtypes differ: {} and {}", x.dtype, src.dtype)
+        })?;
+    }
+    scatter_fits(cx, x, index, src, args.int("dim")?)?;
+    one(cx.contiguous_copy(x))
+}
+
+fn scatter_fits(
+    cx: &mut Cx,
+    x: &Tensor,
+    index: &Tensor,
+    src: Option<&Tensor>,
+    dim: Expr,
+) -> Result<(), KernelError> {
+    index_fits(cx, x, index, dim)?;
+    let Some(src) = src else { return Ok(()) };
+    if is_empty(cx, index) {
+        return Ok(());
+    }
+    cx.check(src.rank().max(1) == index.rank().max(1), "scatter.C5", |_| {
+        format!("src has {} dimensions, the index {}", src.rank(), index.rank())
+    })?;
+    for at in 0..index.rank() {
+        covers(cx, size_along(src, at), index.sizes[at])?;
+    }
+    Ok(())
+}
+
+/// `aten::take_along_dim(Tensor self, Tensor indices, int? dim) -> Tensor`: as `gather`, both broadcast along the other dimensions;
+/// without a dimension, of the flattened tensors.
+///
+/// (C2) The indices are of `int64`. (C3) Both have as many dimensions. (C1) The dimension exists. (C7) They broadcast along the
+/// others.
+fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, index) = (args.tensor("self")?, args.tensor("indices")?);
+    cx.check(index.dtype == Dtype::Int64, "scatter.C2", |_| {
+        format!("the indices are of {}, int64 is expected", index.dtype)
+    })?;
+    let Some(dim) = args.opt_int("dim")? else {
+        let numel = cx.numel(index);
+        return one(cx.contiguous([numel].as_slice(), x.dtype, &x.device));
+    };
+    cx.check(x.rank() == index.rank(), "scatter.C3", |_| {
+        format!("the tensor has {} dimensions, the indices {}", x.rank(), index.rank())
+    })?;
+    let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
+    let mut sizes = index.sizes.clone();
+    for at in (0..x.rank()).filter(|&at| at != dim) {
+        sizes[at] = cx.broadcast_size(x.sizes[at], index.sizes[at], "scatter.C7")?;
+    }
+    one(cx.contiguous(sizes, x.dtype, &x.device))
+}
+
+/// `aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor`: the gradient at
+/// the positions of the values that a reduction such as `max` selected, of `sizes`.
+///
+/// (C1) to (C5) As of `scatter`, the gradient and the positions having the dimension that is reduced with size 1 if not `keepdim`.
+/// (C8) No size is negative.
+fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, indices, sizes) = (args.tensor("grad")?, args.tensor("indices")?, args.ints("sizes")?);
+    for &size in sizes {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "scatter.C8", |cx| format!("the size {} is negative", cx.show(size)))?;
+    }
+    let result = cx.contiguous(sizes, grad.dtype, &grad.device);
+    let dim = args.int("dim")?;
+    if args.flag("keepdim")? || sizes.is_empty() {
+        scatter_fits(cx, &result, indices, Some(grad), dim)?;
+        return one(result);
+    }
+    let at = cx.dim(dim, sizes.len(), "scatter.C1")?;
+    let kept = |cx: &mut Cx, x: &Tensor| {
+        cx.check(at <= x.rank(), "scatter.C1", |_| format!("dimension {at} is not one of {}", x.rank() + 1))?;
+        let mut sizes = x.sizes.clone();
+        sizes.insert(at, Expr::ONE);
+        Ok(cx.contiguous(sizes, x.dtype, &x.device))
+    };
+    let (grad, indices) = (kept(cx, grad)?, kept(cx, indices)?);
+    scatter_fits(cx, &result, &indices, Some(&grad), dim)?;
+    one(result)
+}
+
+/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at the positions of running
+/// extrema; an input without elements is given back.
+///
+/// (C1) to (C5) As of `scatter`.
+fn cummaxmin_backward(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (grad, x, indices) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("indices")?);
+    if cx.is_empty(x, "scatter.C3") {
+        return one(Tensor { wrapped: false, ..(**x).clone() });
+    }
+    cx.same_dtype(&[x, grad], "scatter.C5")?;
+    scatter_fits(cx, x, indices, Some(grad), args.int("dim")?)?;
+    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+}

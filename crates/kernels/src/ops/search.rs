@@ -1,0 +1,114 @@
+//! Positions of values in sorted sequences, and whether values occur at all.
+use crate::domain::Domain;
+use crate::elementwise::Operand;
+use crate::error::one;
+use crate::promote::Category;
+use crate::registry::Kernel;
+use crate::tensor::Sizes;
+use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::{Device, Dtype};
+
+/// The kernels of the family.
+pub const KERNELS: &[(&str, Kernel)] = &[
+    ("aten.bucketize.Tensor", |cx, args| {
+        let sizes = args.tensor("self")?.sizes.clone();
+        bucketize(cx, args, sizes)
+    }),
+    ("aten.bucketize.Scalar", |cx, args| bucketize(cx, args, Sizes::new())),
+    ("aten.searchsorted.Tensor", |cx, args| {
+        let sizes = args.tensor("self")?.sizes.clone();
+        searchsorted(cx, args, &sizes)
+    }),
+    ("aten.searchsorted.Scalar", |cx, args| searchsorted(cx, args, &[])),
+    ("aten.isin.Tensor_Tensor", isin),
+    ("aten.isin.Tensor_Scalar", isin),
+    ("aten.isin.Scalar_Tensor", isin),
+];
+
+/// The dtype of positions.
+fn position_dtype(args: &Args) -> Result<Dtype, KernelError> {
+    Ok(if args.flag("out_int32")? { Dtype::Int32 } else { Dtype::Int64 })
+}
+
+/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like `self`.
+///
+/// (C1) The boundaries have 1 dimension.
+fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
+    let boundaries = args.tensor("boundaries")?;
+    cx.check(boundaries.rank() == 1, "search.C1", |_| {
+        format!("the boundaries have {} dimensions, 1 is expected", boundaries.rank())
+    })?;
+    ordered(cx, boundaries)?;
+    if let crate::Value::Tensor(x) = args.value("self")? {
+        ordered(cx, x)?;
+    }
+    one(cx.contiguous(sizes, position_dtype(args)?, &boundaries.device))
+}
+
+/// (C6) The dtype is ordered.
+fn ordered(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
+    cx.check(!x.dtype.is_complex(), "search.C6", |_| format!("{} numbers have no order", x.dtype))
+}
+
+/// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor? sorter) -> Tensor`:
+/// shaped like `self`.
+///
+/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions
+/// needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
+/// contradict `right`.
+fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
+    let sequence = args.tensor("sorted_sequence")?;
+    ordered(cx, sequence)?;
+    let alike = sequence.rank() == 1 || (sequence.rank() == values.len() && !values.is_empty());
+    cx.check(alike, "search.C2", |cx| {
+        let (a, b) = (cx.show_all(&sequence.sizes), cx.show_all(values));
+        format!("sequences of shape {a} do not go with values of shape {b}")
+    })?;
+    if sequence.rank() > 1 {
+        for (&a, &b) in sequence.sizes.iter().zip(values).take(values.len() - 1) {
+            cx.require_eq(a, b, "search.C2", "sequences and values differ in a size before the last")?;
+        }
+    }
+    if let crate::Value::Tensor(x) = args.value("self")? {
+        let (sought, among) = (cx.numel(x), cx.numel(sequence));
+        let same = x.wrapped
+            || x.dtype == sequence.dtype
+            || cx.is_nothing(sought, "search.C3")
+            || cx.is_nothing(among, "search.C3");
+        cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
+    }
+    if let Some(sorter) = args.opt_tensor("sorter")? {
+        cx.check(sorter.dtype == Dtype::Int64, "search.C4", |_| {
+            format!("the sorter is of {}, int64 is expected", sorter.dtype)
+        })?;
+        cx.require_same_shape(&sorter.sizes, &sequence.sizes, "search.C4")?;
+    }
+    if let Some(side) = args.opt_str("side")? {
+        let sound = side == "right" || (side == "left" && !args.flag("right")?);
+        cx.check(sound, "search.C5", |_| format!("side {side} is unknown or contradicts right"))?;
+    }
+    one(cx.contiguous(values, position_dtype(args)?, &sequence.device))
+}
+
+/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor` and its like: shaped like
+/// the elements, `bool`.
+///
+/// (C6) The elements and what they are sought in are ordered, and no `bool`.
+fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
+    let operands = [args.operand(0)?, args.operand(1)?];
+    let (mut sizes, mut device) = (Sizes::new(), None);
+    for (at, operand) in operands.iter().enumerate() {
+        let Operand::Tensor(x) = operand else {
+            let ordered = matches!(operand.category(), Category::Int | Category::Float);
+            cx.check(ordered, "search.C6", |_| "bool and complex numbers are not sought".into())?;
+            continue;
+        };
+        cx.require_kind(x, Domain::REAL, "search.C6")?;
+        if at == 0 {
+            sizes = x.sizes.clone();
+        }
+        device.get_or_insert_with(|| x.device.clone());
+    }
+    one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
+}

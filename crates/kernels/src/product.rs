@@ -1,0 +1,55 @@
+//! Products of matrices and vectors: the shapes and dtypes they need.
+use super::context::Cx;
+use super::domain::Domain;
+use super::error::KernelError;
+use super::tensor::{Sizes, Tensor};
+use sizewise_expr::Expr;
+use sizewise_ir::dtype::Dtype;
+
+/// The dtypes that CPU kernels of matrix products are compiled for.
+pub const PRODUCTS: Domain = Domain::FLOAT_COMPLEX.with(Domain::INT);
+
+impl Cx<'_> {
+    /// The shape of `torch.matmul`: `[.., n, k] × [.., k, p] → [.., n, p]`, leading dimensions broadcasting; an operand of 1
+    /// dimension is a row on the left and a column on the right, and leaves no dimension.
+    ///
+    /// (C1) Both have dimensions. (C2) The contracted sizes agree. (C3) The leading dimensions broadcast.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when a condition does not hold.
+    pub fn matmul_sizes(&mut self, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
+        self.check(a.rank() > 0 && b.rank() > 0, "matmul.C1", |_| {
+            format!("both operands need dimensions, they have {} and {}", a.rank(), b.rank())
+        })?;
+        let contracted = if b.rank() == 1 { b.size(0) } else { b.size(-2) };
+        self.require_eq(a.size(-1), contracted, "matmul.C2", "the contracted sizes differ")?;
+        let leading = |t: &Tensor| Sizes::from_slice(&t.sizes[..t.rank().saturating_sub(2)]);
+        let (left, right) = (leading(a), leading(b));
+        let mut sizes = self.broadcast([left.as_slice(), right.as_slice()], "matmul.C3")?;
+        if a.rank() > 1 {
+            sizes.push(a.size(-2));
+        }
+        if b.rank() > 1 {
+            sizes.push(b.size(-1));
+        }
+        Ok(sizes)
+    }
+
+    /// Requires of a dtype that has no kernel for products that there is nothing to compute.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when there is.
+    pub fn products_or_empty(
+        &mut self,
+        dtype: Dtype,
+        sizes: &[Expr],
+        clause: &'static str,
+    ) -> Result<(), KernelError> {
+        if PRODUCTS.contains(dtype) {
+            return Ok(());
+        }
+        let numel = self.product(sizes.iter().copied());
+        let empty = self.eq(numel, 0);
+        self.require(empty, clause, |_| format!("there is no CPU kernel for {dtype}"))
+    }
+}

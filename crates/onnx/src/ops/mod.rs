@@ -1,0 +1,133 @@
+//! Operators by standard ones of ONNX, a file for each family.
+//!
+//! A translation sees the recorded dtypes and ranks; sizes it takes from the tensors themselves, so that it holds for all of them.
+//! Types that onnxruntime has no kernels for are computed in a wider one, as torch does on the CPU: halves in `float32`, small
+//! integers in `int32`. A result whose dtype is not the recorded one is cast to it.
+
+mod compare;
+mod convolution;
+mod creation;
+mod elementwise;
+mod gather;
+mod linear;
+mod normalization;
+mod numbers;
+mod pointwise;
+mod pooling;
+mod reduction;
+mod resize;
+mod scatter;
+mod selection;
+mod shapes;
+mod sorting;
+
+use super::body::Body;
+use super::call::{Call, Made};
+use sizewise_ir::schema::SchemaTable;
+use sizewise_ir::{Graph, Node, TargetKind, ValueId};
+
+/// Operators that only refuse: ONNX has no assertions, so they are left out.
+const ASSERTIONS: &[&str] = &[
+    "_assert_scalar",
+    "_assert_async",
+    "_assert_tensor_metadata",
+    "sym_constrain_range",
+    "sym_constrain_range_for_size",
+    "_functional_assert_scalar",
+    "_functional_assert_async",
+    "_functional_sym_constrain_range",
+    "_functional_sym_constrain_range_for_size",
+];
+
+fn is_assertion(node: &Node) -> bool {
+    match node.target.kind() {
+        TargetKind::Op { namespace, op, .. } => &**namespace == "aten" && ASSERTIONS.contains(&&**op),
+        TargetKind::Python { module, function } => {
+            &**module == "torch" && function.starts_with("_check") || &**function == "_assert"
+        }
+        _ => false,
+    }
+}
+
+/// Whether nothing but the results shows that a node is there.
+fn is_pure(node: &Node) -> bool {
+    match node.target.kind() {
+        TargetKind::Op { .. } => SchemaTable::global().get(&node.target.to_string()).is_some_and(|schema| {
+            !schema.returns.is_empty() && !schema.args.iter().any(|argument| argument.is_written())
+        }),
+        TargetKind::Python { function, .. } => !function.contains("autocast"),
+        TargetKind::HigherOrder(_) => {
+            node.subgraphs().iter().all(|inner| inner.graph.nodes().iter().all(is_pure))
+        }
+        TargetKind::Extension { .. } => false,
+    }
+}
+
+/// The nodes that are written: not those that only refuse, nor those whose results nothing uses.
+pub(super) fn live(graph: &Graph) -> Vec<bool> {
+    let mut used = vec![false; graph.value_count()];
+    graph.outputs().iter().for_each(|output| output.for_each_value(&mut |id| used[id.index()] = true));
+    let mut live = vec![false; graph.nodes().len()];
+    for (index, node) in graph.nodes().iter().enumerate().rev() {
+        live[index] =
+            !is_assertion(node) && (!is_pure(node) || node.output_values().any(|id| used[id.index()]));
+        if live[index] {
+            node.inputs.iter().for_each(|input| input.arg.for_each_value(&mut |id| used[id.index()] = true));
+        }
+    }
+    live
+}
+
+/// Whether a node or an output uses a value.
+pub(super) fn is_used(graph: &Graph, wanted: ValueId) -> bool {
+    let mut returned = false;
+    graph.outputs().iter().for_each(|output| output.for_each_value(&mut |id| returned |= id == wanted));
+    returned || graph.value_users(wanted).next().is_some()
+}
+
+/// The results of a node by standard operators; `None` where it has no counterpart.
+pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
+    let graph = body.graph;
+    // The node is one of the graph's, whose borrow lasts as long as the body.
+    let node = graph.nodes().iter().find(|known| std::ptr::eq(*known, node))?;
+    let begin = body.nodes.len();
+    let mut families: [fn(&mut Call<'_, '_, '_>, &str) -> Made; 15] = [
+        shapes::translate,
+        elementwise::translate,
+        pointwise::translate,
+        compare::translate,
+        reduction::translate,
+        linear::translate,
+        selection::translate,
+        creation::translate,
+        gather::translate,
+        scatter::translate,
+        convolution::translate,
+        pooling::translate,
+        normalization::translate,
+        sorting::translate,
+        resize::translate,
+    ];
+    let mut call = Call { body, node };
+    if node.target.python().is_some() {
+        return numbers::translate(&mut call);
+    }
+    let (namespace, op, overload) = match node.target.op() {
+        Some(op) => op,
+        None => {
+            let name = node.target.wrapped()?.name;
+            (name.namespace, name.name, name.overload)
+        }
+    };
+    if namespace != "aten" || call.nth(0).is_none() && !creation::takes_nothing(op) {
+        return None;
+    }
+    let name = format!("{op}.{overload}");
+    for family in &mut families {
+        if let Some(made) = family(&mut call, &name) {
+            return Some(made);
+        }
+        call.body.roll_back(begin);
+    }
+    None
+}

@@ -1,0 +1,102 @@
+//! `/v1/check`: does a spec imply everything that a program needs?
+use super::envs::Owner;
+use super::form;
+use super::params::{self, CheckParams, ReportForm};
+use super::schema::{CheckForm, ReportAnswer};
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::work::Job;
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use sizewise_check::check::outline;
+use sizewise_check::report::{self, Report, Style};
+use sizewise_check::spec::{Spec, SpecError};
+use std::sync::Arc;
+
+/// Checks a program, under a spec or under its own contract.
+#[utoipa::path(
+    post,
+    path = "/v1/check",
+    tag = "programs",
+    params(CheckParams),
+    request_body(content((Vec<u8> = "application/octet-stream"), (CheckForm = "multipart/form-data")),
+        description = "The program, a .pt2 file; in a form, with a spec beside it"),
+    responses((status = 200, description = "The report, whatever its verdict",
+        content((ReportAnswer = "application/json"), (String = "text/html"), (String = "text/plain"))))
+)]
+pub async fn check(
+    State(app): State<Arc<App>>,
+    Extension(holder): Owner,
+    query: Result<Query<CheckParams>, QueryRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let params = params::read(query)?;
+    let (share, deadline) = (params.effort().share()?, params.effort().deadline()?);
+    app.has_memory()?;
+    let mut upload = form::take(&app, &headers, body, params.name.as_deref(), &["spec"], true).await?;
+    let spec = match upload.parts.shift_remove("spec") {
+        None => None,
+        // A field of a page that was left empty.
+        Some(part) if part.bytes.trim_ascii().is_empty() => None,
+        Some(part) => Some(Spec::parse(&part.bytes).map_err(spec_problem)?),
+    };
+    let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
+    let form = params.format;
+    let job = Job { holder, bytes: program.len(), deadline };
+    let work = move || report(&state, &name, &program, spec.as_ref(), (share, form));
+    let (kind, text) = app.workers.run(job, work).await??;
+    // Until here it counts among the bodies that are held.
+    drop(upload);
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+fn spec_problem(error: SpecError) -> Problem {
+    Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
+}
+
+/// The report in the form that is asked for. Blocks.
+fn report(
+    app: &App,
+    name: &str,
+    program: &[u8],
+    spec: Option<&Spec>,
+    (share, form): (u32, ReportForm),
+) -> Result<(&'static str, String), Problem> {
+    let checker = form::read(app, name, program)?;
+    let budget = app.budget.percent(share);
+    let mut report = checker.check(spec, &app.operators, &budget)?;
+    report.timings.clear();
+    count(app, &report);
+    Ok(match form {
+        ReportForm::Json => ("application/json", report::to_json(&report)),
+        ReportForm::Text => ("text/plain; charset=utf-8", report::to_text(&report, Style { colour: false })),
+        ReportForm::Torch => ("text/plain; charset=utf-8", report::to_torch(&report)),
+        ReportForm::Github => ("text/plain; charset=utf-8", report::to_github(&report)),
+        ReportForm::Sarif => ("application/json", report::to_sarif(&report)),
+        ReportForm::View => ("application/json", report::to_view_json(&report, &outline(checker.program()))),
+        ReportForm::Html => {
+            ("text/html; charset=utf-8", report::to_html(&report, &outline(checker.program())))
+        }
+    })
+}
+
+fn count(app: &App, report: &Report) {
+    app.metrics.queries.with_label_values(&["check"]).inc();
+    for guard in &report.guards {
+        let verdict = match guard.verdict {
+            report::GuardVerdict::Implied => "implied",
+            report::GuardVerdict::Violated => "refuted",
+            report::GuardVerdict::Unknown => {
+                app.metrics.exhausted.with_label_values(&["check"]).inc();
+                "unknown"
+            }
+        };
+        if let Some(rung) = &guard.decided_by {
+            app.metrics.decided.with_label_values(&[verdict, rung.as_str()]).inc();
+        }
+    }
+}

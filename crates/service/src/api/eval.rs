@@ -1,0 +1,96 @@
+//! `/v1/eval`: what happens to inputs of given shapes.
+use super::envs::Owner;
+use super::form;
+use super::params::{self, Effort};
+use super::questions::{object, settle};
+use super::schema::{EvalAnswer, EvalForm};
+use crate::app::App;
+use crate::ask::Text;
+use crate::batch::{self, Batch};
+use crate::problem::{Code, Problem};
+use crate::work::{Job, or_bug};
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use sizewise_check::check::Checker;
+use sizewise_check::query::{self, Fields, Refusal};
+use sizewise_expr::is_cancelled;
+use std::sync::Arc;
+
+/// Says what happens to inputs of given shapes.
+#[utoipa::path(
+    post,
+    path = "/v1/eval",
+    tag = "programs",
+    params(Effort),
+    request_body(content((EvalForm = "multipart/form-data")),
+        description = "The program and one `request`, or several `requests`, one a line"),
+    responses((status = 200, description = "The outputs, or why the shapes are refused; of several requests, one a line",
+        content((EvalAnswer = "application/json"), (String = "application/x-ndjson"))))
+)]
+pub async fn eval(
+    State(app): State<Arc<App>>,
+    Extension(holder): Owner,
+    query: Result<Query<Effort>, QueryRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let effort = params::read(query)?;
+    effort.share()?;
+    let deadline = effort.deadline()?;
+    app.has_memory()?;
+    let mut upload = form::take(&app, &headers, body, None, &["request", "requests"], false).await?;
+    let (one, many) = (upload.parts.shift_remove("request"), upload.parts.shift_remove("requests"));
+    let one = match (one, &many) {
+        (Some(part), None) => Some(object(&part.bytes).map_err(|mut problem| {
+            problem.code = Code::Invalid;
+            problem.at("part", "request")
+        })?),
+        (None, Some(_)) => None,
+        _ => {
+            return Err(Problem::new(
+                Code::Invalid,
+                "the form has neither or both of `request` and `requests`",
+            )
+            .expecting("a part `request` (a JSON object) or `requests` (JSON lines)"));
+        }
+    };
+    let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
+    let job = Job { holder, bytes: upload.program.len(), deadline };
+    let read = move || form::read(&state, &name, &program).map(Arc::new);
+    let checker = app.workers.run(job, read).await??;
+    match (one, many) {
+        (Some(mut request), _) => {
+            let id = request.remove("id").unwrap_or_default();
+            let (state, requests) = (Arc::clone(&app), [request]);
+            let work = move || answers(&state, &checker, &requests);
+            let mut answers = app.workers.run(job, work).await?;
+            settle(&id, answers.pop())
+        }
+        (None, many) => {
+            let lines = many.map(|part| part.bytes).unwrap_or_default();
+            let answer =
+                move |app: &App, _: &mut Option<_>, requests: &[Fields]| answers(app, &checker, requests);
+            let batch = Batch { answers: Arc::new(answer), env: None, holder, deadline };
+            batch::respond(&app, batch, Body::from(lines))
+        }
+    }
+}
+
+fn answers(app: &App, checker: &Checker, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
+    app.metrics.queries.with_label_values(&["eval"]).inc_by(requests.len() as u64);
+    let evaluator = match checker.evaluator(&app.operators) {
+        Ok(evaluator) => evaluator,
+        Err(error) => return requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
+    };
+    let answer = |request| match or_bug(|| query::eval::answer(&evaluator, request)) {
+        Ok(answer) => answer.map(Text::answer),
+        Err(_) => {
+            app.metrics.panics.inc();
+            Err(Refusal::no_result("internal", "the engine came upon a bug of its own"))
+        }
+    };
+    requests.iter().take_while(|_| !is_cancelled()).map(answer).collect()
+}

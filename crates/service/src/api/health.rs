@@ -1,0 +1,38 @@
+//! `/healthz`, `/readyz`, `/metrics`.
+use super::schema::Ready;
+use crate::app::App;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Whether the process lives.
+#[utoipa::path(get, path = "/healthz", tag = "operation",
+    responses((status = 200, description = "It does", content((String = "text/plain")))))]
+pub async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Whether new work is taken.
+#[utoipa::path(get, path = "/readyz", tag = "operation",
+    responses((status = 200, description = "It is", body = Ready),
+              (status = 503, description = "The service is stopping, or memory is short", body = Ready)))]
+pub async fn ready(State(app): State<Arc<App>>) -> Response {
+    let status = match (app.is_draining(), app.has_memory()) {
+        (true, _) => "draining",
+        (false, Err(_)) => "out of memory",
+        (false, Ok(())) => "ready",
+    };
+    let text = json!({"status": status, "in_flight": app.in_flight()});
+    let code = if status == "ready" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (code, [(header::CONTENT_TYPE, "application/json")], format!("{text}\n")).into_response()
+}
+
+/// Figures for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "operation",
+    responses((status = 200, description = "The figures", content((String = "text/plain")))))]
+pub async fn metrics(State(app): State<Arc<App>>) -> Response {
+    app.refresh_metrics();
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.text()).into_response()
+}

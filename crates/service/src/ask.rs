@@ -1,0 +1,269 @@
+//! Answering questions on expressions and operators: from the cache where it knows, else by the engine.
+use super::app::App;
+use super::cache::{Key, key};
+use super::work::or_bug;
+use serde_json::Value;
+use sizewise_check::query::entail::{Question, Settled};
+use sizewise_check::query::{self, Ask, Fields, Refusal, Standing};
+use sizewise_expr::escape::json_text;
+use sizewise_expr::is_cancelled;
+use sizewise_solve::{Trace, Verdict};
+use std::sync::Arc;
+
+/// What is asked of the engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Do facts imply a goal?
+    Entail {
+        /// With a proof.
+        proof: bool,
+        /// With what each rung came to.
+        explain: bool,
+    },
+    /// The smallest equal expression.
+    Simplify,
+    /// The smallest equivalent set of guards.
+    Minimize,
+    /// Exact bounds.
+    Bounds,
+    /// What an operator call returns.
+    Infer,
+}
+
+impl Command {
+    /// The command's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Command::Entail { .. } => "entail",
+            Command::Simplify => "simplify",
+            Command::Minimize => "minimize",
+            Command::Bounds => "bounds",
+            Command::Infer => "infer",
+        }
+    }
+}
+
+/// A command with the share of the budget that it may use, in hundredths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub command: Command,
+    /// How much of the budget each answer may take.
+    pub share: u32,
+}
+
+/// JSON text in which nothing is hidden.
+fn text_of(value: &impl serde::Serialize) -> String {
+    json_text(serde_json::to_string(value).unwrap_or_default())
+}
+
+/// The text of an answer without the value of its `id`, and the place of that.
+#[derive(Clone, Debug)]
+pub struct Text {
+    bytes: Arc<[u8]>,
+    id_at: usize,
+}
+
+impl Text {
+    /// The text of a reply.
+    fn of(reply: &Fields) -> Text {
+        let (mut bytes, mut id_at) = (vec![b'{'], 0);
+        for (key, value) in reply {
+            if bytes.len() > 1 {
+                bytes.push(b',');
+            }
+            bytes.extend_from_slice(text_of(&key.as_str()).as_bytes());
+            bytes.push(b':');
+            match key == "id" {
+                true => id_at = bytes.len(),
+                false => bytes.extend_from_slice(text_of(value).as_bytes()),
+            }
+        }
+        bytes.push(b'}');
+        Text { bytes: bytes.into(), id_at }
+    }
+
+    /// The text of an answer's fields.
+    pub fn answer(fields: Fields) -> Text {
+        Text::of(&query::reply(None, Ok(fields)))
+    }
+
+    /// The text of a refusal.
+    pub fn refusal(refusal: Refusal) -> Text {
+        Text::of(&query::reply(None, Err(refusal)))
+    }
+
+    /// Writes the whole answer to a request with this `id`.
+    pub fn write(&self, id: &Value, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.id_at]);
+        out.extend_from_slice(text_of(id).as_bytes());
+        out.extend_from_slice(&self.bytes[self.id_at..]);
+    }
+
+    /// The bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// What came up when a bug ended an answer.
+fn bug() -> Refusal {
+    Refusal::no_result("internal", "the engine came upon a bug of its own; please report it with the request")
+}
+
+/// The key of a request's answer in memory. The `id` is taken out of the request.
+pub fn memory_key(asked: Asked, request: &Fields) -> Key {
+    let options: u8 = match asked.command {
+        Command::Entail { proof, explain } => u8::from(proof) + 2 * u8::from(explain),
+        _ => 0,
+    };
+    let text = serde_json::to_vec(request).unwrap_or_default();
+    key(&[asked.command.name().as_bytes(), &[options], &asked.share.to_le_bytes(), &text])
+}
+
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is cancelled meanwhile,
+/// the answers mean nothing, and nothing of them is kept.
+pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
+    let mut answers: Vec<Result<Text, Refusal>> = Vec::with_capacity(requests.len());
+    for request in requests {
+        if is_cancelled() {
+            answers.push(Err(bug()));
+            continue;
+        }
+        let memory = memory_key(asked, request);
+        if let Some(known) = app.cache.recall(&memory) {
+            answers.push(Ok(known));
+            continue;
+        }
+        let mut decided = None;
+        let answer = or_bug(|| compute(app, asked, request, &mut decided));
+        let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
+        if !is_cancelled() {
+            count(app, decided);
+            if let Ok(text) = &answer {
+                app.cache.remember(memory, text.clone());
+            }
+        }
+        answers.push(answer);
+    }
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[asked.command.name()]).inc_by(requests.len() as u64);
+    }
+    answers
+}
+
+fn counted_bug(app: &App) -> Refusal {
+    app.metrics.panics.inc();
+    bug()
+}
+
+/// A verdict that the engine came to, and its rung.
+type Decision = (&'static str, &'static str);
+
+fn count(app: &App, decided: Option<Decision>) {
+    let Some((verdict, rung)) = decided else { return };
+    app.metrics.decided.with_label_values(&[verdict, rung]).inc();
+    if verdict == "unknown" {
+        app.metrics.exhausted.with_label_values(&["entail"]).inc();
+    }
+}
+
+/// Finds one answer that memory does not have; `decided` is told the verdict.
+fn compute(
+    app: &App,
+    asked: Asked,
+    request: &Fields,
+    decided: &mut Option<Decision>,
+) -> Result<Text, Refusal> {
+    let budget = app.budget.percent(asked.share);
+    let fields = match asked.command {
+        Command::Entail { proof, explain } => {
+            let mut question = Question::read(request)?;
+            let settled = question.decide(&budget);
+            if is_cancelled() {
+                return Err(Refusal::no_result("cancelled", "the work was cancelled"));
+            }
+            *decided = Some(decision(&settled));
+            let mut reply = question.reply(&settled);
+            if explain {
+                reply.insert("explain".into(), Question::explanation(&settled));
+            }
+            if proof {
+                reply.insert("proof".into(), question.proof(&settled));
+            }
+            reply
+        }
+        other => {
+            let mut trace = Trace::off();
+            match other {
+                Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
+                Command::Minimize => query::minimize::answer(request, &budget, &mut trace)?,
+                Command::Bounds => query::bounds::answer(request, &budget, &mut trace)?,
+                _ => query::infer::answer(&app.operators, request)?,
+            }
+        }
+    };
+    Ok(Text::answer(fields))
+}
+
+/// The verdict and the rung that decided.
+fn decision(settled: &Settled) -> Decision {
+    let verdict = match &settled.answer.verdict {
+        Verdict::Implied { .. } => "implied",
+        Verdict::Refuted { .. } => "refuted",
+        Verdict::Inconsistent { .. } => "inconsistent",
+        Verdict::Unknown { .. } => "unknown",
+    };
+    (verdict, settled.answer.decided_by.name())
+}
+
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing
+/// is kept of what was cancelled.
+pub fn answer_in(
+    app: &App,
+    standing: &mut Option<Standing>,
+    ask: Ask,
+    share: u32,
+    requests: &[Fields],
+) -> Vec<Result<Text, Refusal>> {
+    let budget = app.budget.percent(share);
+    let command = match ask {
+        Ask::Entail => "entail",
+        Ask::Simplify => "simplify",
+        Ask::Bounds => "bounds",
+    };
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        if is_cancelled() {
+            break;
+        }
+        let Some(mut facts) = standing.take() else {
+            answers.push(Err(Refusal::no_result("internal", "a bug has left the environment in disorder")));
+            continue;
+        };
+        answers.push(match or_bug(|| (facts.ask(ask, request, &budget), facts)) {
+            Ok((answer, facts)) => {
+                *standing = Some(facts);
+                if let (Ok(fields), false) = (&answer, is_cancelled()) {
+                    count_fields(app, fields);
+                }
+                answer.map(Text::answer)
+            }
+            Err(_) => Err(counted_bug(app)),
+        });
+    }
+    if !is_cancelled() {
+        app.metrics.queries.with_label_values(&[command]).inc_by(requests.len() as u64);
+    }
+    answers
+}
+
+fn count_fields(app: &App, fields: &Fields) {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    if let (Some(verdict), Some(rung)) = (text("verdict"), text("decided_by")) {
+        app.metrics.decided.with_label_values(&[verdict, rung]).inc();
+        if verdict == "unknown" {
+            app.metrics.exhausted.with_label_values(&["entail"]).inc();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Answers that this process has given before, kept in memory.
+use super::ask::Text;
+use super::config::Limits;
+use super::metrics::Metrics;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// The hash of a question.
+pub type Key = [u8; 32];
+
+/// The hash of a question's parts.
+pub fn key(parts: &[&[u8]]) -> Key {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+/// The cache.
+pub struct Cache {
+    memory: moka::sync::Cache<Key, Text>,
+    metrics: Arc<Metrics>,
+}
+
+/// What an entry of the map costs beside its text.
+const OVERHEAD: u32 = 128;
+
+impl Cache {
+    /// An empty cache.
+    pub fn new(limits: &Limits, metrics: Arc<Metrics>) -> Cache {
+        let weight =
+            |_: &Key, text: &Text| u32::try_from(text.len()).unwrap_or(u32::MAX).saturating_add(OVERHEAD);
+        let memory = moka::sync::Cache::builder().weigher(weight).max_capacity(limits.cached).build();
+        Cache { memory, metrics }
+    }
+
+    /// The text of an answer that this process has found before.
+    pub fn recall(&self, key: &Key) -> Option<Text> {
+        let found = self.memory.get(key);
+        match found {
+            Some(_) => self.metrics.hits.inc(),
+            None => self.metrics.misses.inc(),
+        }
+        found
+    }
+
+    /// Keeps the text of an answer.
+    pub fn remember(&self, key: Key, text: Text) {
+        self.memory.insert(key, text);
+    }
+
+    /// Forgets all answers, to make room.
+    pub fn forget(&self) {
+        self.memory.invalidate_all();
+    }
+}

@@ -1,0 +1,31 @@
+//! Layer 10: the HTTP service. The engine for exporters and CI systems, and a page for people.
+//!
+//! A request goes through the `router` (id, token, figures), a handler of [`api`] (what is asked), and the threads of `work` (the engine), with
+//! the `cache` in between. Everything a client can make grow has a bound in [`config`].
+pub mod api;
+pub mod app;
+mod ask;
+mod auth;
+mod batch;
+mod cache;
+pub mod config;
+mod connections;
+mod envs;
+mod hosts;
+mod intake;
+mod lanes;
+mod listen;
+mod log;
+mod metrics;
+pub mod problem;
+mod router;
+mod server;
+mod threads;
+mod work;
+
+pub use app::{App, StartError};
+pub use auth::Tokens;
+pub use config::{Config, Limits};
+pub use lanes::Lane;
+pub use router::router;
+pub use server::run;

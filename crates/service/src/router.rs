@@ -1,0 +1,215 @@
+//! Which handler answers which path, and what happens to every request around it.
+use super::api::{check, docs, envs, eval, health, questions};
+use super::app::App;
+use super::problem::{Code, Problem};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, Response};
+use axum::routing::{get, post};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Carries the id of a request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// What pages may load: nothing but themselves.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                           connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Requests that take longer are logged whatever comes of them.
+const SLOW: Duration = Duration::from_secs(1);
+/// The longest id that is taken over from a client.
+const MAX_ID: usize = 64;
+
+/// The service as a router.
+pub fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(page))
+        .route("/docs", get(docs::page))
+        .route("/openapi.json", get(docs::json))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/v1/check", post(check::check))
+        .route("/v1/eval", post(eval::eval))
+        .route("/v1/entail", post(questions::entail))
+        .route("/v1/simplify", post(questions::simplify))
+        .route("/v1/minimize", post(questions::minimize))
+        .route("/v1/bounds", post(questions::bounds))
+        .route("/v1/infer", post(questions::infer))
+        .route("/v1/envs", post(envs::make))
+        .route("/v1/envs/{env}", get(envs::show).delete(envs::delete))
+        .route("/v1/envs/{env}/facts", post(envs::add))
+        .route("/v1/envs/{env}/entail", post(envs::entail))
+        .route("/v1/envs/{env}/simplify", post(envs::simplify))
+        .route("/v1/envs/{env}/bounds", post(envs::bounds))
+        .fallback(async || {
+            Problem::new(Code::NotFound, "there is nothing at this path; /docs lists the paths")
+        })
+        .method_not_allowed_fallback(async || {
+            Problem::new(Code::MethodNotAllowed, "this path takes other methods")
+        })
+        .layer(from_fn_with_state(Arc::clone(&app), around))
+        .with_state(app)
+}
+
+async fn page() -> Html<&'static str> {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    Html(TEXT.get_or_init(|| {
+        include_str!("page/index.html")
+            .replace("{{style}}", sizewise_check::report::PAGE_STYLE)
+            .replace("{{view}}", sizewise_check::report::PAGE_SCRIPT)
+            .replace("{{script}}", include_str!("page/page.js"))
+    }))
+}
+
+/// The client's own id of the request, if it is harmless; else a new one.
+fn request_id(request: &Request) -> HeaderValue {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    static PROCESS: OnceLock<u32> = OnceLock::new();
+    if let Some(given) = request.headers().get(REQUEST_ID) {
+        let harmless = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
+        let bytes = given.as_bytes();
+        if !bytes.is_empty() && bytes.len() <= MAX_ID && bytes.iter().all(harmless) {
+            return given.clone();
+        }
+    }
+    let process = PROCESS.get_or_init(|| {
+        let mut random = [0u8; 4];
+        // Without random numbers, the process's number tells replicas apart.
+        match getrandom::fill(&mut random) {
+            Ok(()) => u32::from_le_bytes(random),
+            Err(_) => std::process::id(),
+        }
+    });
+    let id = format!("{process:08x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed));
+    HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("unknown"))
+}
+
+/// Whether the request is let through, and by whom it is made.
+fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+    let mut holder = None;
+    if let Some(hosts) = &app.hosts {
+        hosts.admit(request.uri(), request.headers())?;
+    }
+    if !docs::is_open(request.uri().path()) {
+        holder = app.holder(request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes))?;
+        // Pages of other sites can send forms to a service on loopback, though they cannot read the answer.
+        let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
+        if request.method() != Method::GET && matches!(site, Some(b"cross-site" | b"same-site")) {
+            return Err(
+                Problem::new(Code::CrossSite, "a page of another site asks").at("header", "Sec-Fetch-Site")
+            );
+        }
+        if app.is_draining() && request.uri().path() != "/metrics" {
+            return Err(Problem::new(Code::Draining, "no new work is taken")
+                .retry_after(5)
+                .with_header(header::CONNECTION, HeaderValue::from_static("close")));
+        }
+    }
+    request.extensions_mut().insert(holder);
+    Ok(())
+}
+
+/// What happens around every request: its id, who asks, figures, the log, and problems as JSON.
+async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let id = request_id(&request);
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let method = request.method().clone();
+    let _accepted = (!docs::is_open(request.uri().path())).then(|| app.accept());
+    let mut response = match admit(&app, &mut request) {
+        Err(problem) => axum::response::IntoResponse::into_response(problem),
+        Ok(()) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+            Ok(response) => response,
+            Err(_) => axum::response::IntoResponse::into_response(Problem::new(
+                Code::Internal,
+                "the service came upon a bug of its own",
+            )),
+        },
+    };
+    let took = start.elapsed();
+    let endpoint = matched.as_ref().map_or("other", MatchedPath::as_str);
+    app.metrics.request(endpoint, response.status().as_u16(), took);
+    let code = response.extensions_mut().remove::<Problem>().map(|problem| {
+        let code = problem.code;
+        app.metrics.problems.with_label_values(&[code.name()]).inc();
+        if code == Code::Internal {
+            app.metrics.panics.inc();
+        }
+        // What routing knows, such as the methods that are allowed, stays.
+        let others = std::mem::take(response.headers_mut());
+        response = problem.render(id.to_str().unwrap_or_default());
+        for (name, value) in &others {
+            if name != header::CONTENT_LENGTH && name != header::CONTENT_TYPE {
+                response.headers_mut().insert(name.clone(), value.clone());
+            }
+        }
+        code
+    });
+    let is_draining = app.is_draining();
+    log(&id, &method, endpoint, &response, took, (code, is_draining));
+    finish(&mut response, id);
+    response
+}
+
+fn log(
+    id: &HeaderValue,
+    method: &Method,
+    endpoint: &str,
+    response: &Response,
+    took: Duration,
+    (code, is_draining): (Option<Code>, bool),
+) {
+    let (id, status) = (id.to_str().unwrap_or_default(), response.status().as_u16());
+    let (ms, code) = (took.as_secs_f64() * 1e3, code.map_or("", Code::name));
+    // Stopping is no failure: neither what is refused meanwhile, nor that `/readyz` says so.
+    let is_expected = is_draining && status == 503;
+    if status >= 500 && !is_expected {
+        tracing::error!(request_id = id, %method, endpoint, status, ms, code, "request");
+    } else if status >= 400 || took > SLOW {
+        tracing::info!(request_id = id, %method, endpoint, status, ms, code, "request");
+    } else {
+        tracing::debug!(request_id = id, %method, endpoint, status, ms, code, "request");
+    }
+}
+
+/// The headers of every response.
+fn finish(response: &mut Response<Body>, id: HeaderValue) {
+    let is_page =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if is_page {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use tower::ServiceExt;
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_a_problem_and_is_counted() {
+        let app = App::new(Config { workers: 1, ..Config::default() }, None).unwrap();
+        let broken = async || -> Html<&'static str> { panic!("a bug") };
+        let router = Router::new()
+            .route("/broken", get(broken))
+            .layer(from_fn_with_state(Arc::clone(&app), around))
+            .with_state(Arc::clone(&app));
+        let request = Request::builder().uri("/broken").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 500);
+        assert_eq!(response.headers()[header::CONTENT_TYPE], crate::problem::MEDIA_TYPE);
+        assert_eq!(app.metrics.panics.get(), 1);
+    }
+}

@@ -1,0 +1,122 @@
+//! The process: it listens, serves connections, and stops without dropping what it accepted.
+use super::app::{App, StartError};
+use super::auth::Tokens;
+use super::config::Config;
+use super::connections::{self, Connections};
+use super::{listen, log, router};
+use futures_util::future::join_all;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// How long connections may take to end once everything is answered.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How often idle environments and memory are looked after.
+const CARE: Duration = Duration::from_secs(1);
+/// Threads that move bytes; the workers do the rest.
+const IO_THREADS: usize = 2;
+
+/// Serves until the process is told to stop.
+///
+/// # Errors
+/// When it cannot start.
+pub fn run(config: Config) -> Result<(), StartError> {
+    let addresses = listen::resolve(&config.listen)?;
+    let tokens = tokens(&config, &addresses)?;
+    let _log = log::start(&config.log).map_err(StartError::Usage)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(IO_THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| StartError::System(error.to_string()))?;
+    let app = App::new(config, tokens)?;
+    let result = runtime.block_on(serve(Arc::clone(&app), &addresses));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+/// The tokens of the file; there is one if the service is to be reached from elsewhere.
+fn tokens(config: &Config, addresses: &[SocketAddr]) -> Result<Option<Tokens>, StartError> {
+    if let Some(path) = &config.tokens {
+        return Tokens::load(path).map(Some).map_err(StartError::Usage);
+    }
+    if addresses.iter().all(|address| address.ip().is_loopback()) {
+        return Ok(None);
+    }
+    let message = format!(
+        "to listen on {}, give --tokens FILE with hashes of bearer tokens; only loopback is served without",
+        config.listen
+    );
+    Err(StartError::Usage(message))
+}
+
+/// The files that the process may have open: as many as the system lets it.
+fn raise_open_files() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where it cannot be raised, there are fewer connections.
+    let current = if setrlimit(Resource::Nofile, raised).is_ok() { limit.maximum } else { limit.current };
+    current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+async fn serve(app: Arc<App>, addresses: &[SocketAddr]) -> Result<(), StartError> {
+    let signal = |kind| signal(kind).map_err(|error| StartError::System(error.to_string()));
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let hangups = signal(SignalKind::hangup())?;
+    let listeners = listen::bind(addresses).await?;
+    for listener in &listeners {
+        let address = listener.local_addr().map_err(|error| StartError::System(error.to_string()))?;
+        tracing::info!(%address, workers = app.config.workers, "listening");
+    }
+    let care = [tokio::spawn(care(Arc::clone(&app))), tokio::spawn(reload(Arc::clone(&app), hangups))];
+    let router = router(Arc::clone(&app));
+    let connections = Connections::new(&app, raise_open_files());
+    let (alive, mut ended) = mpsc::channel(1);
+    let accepting =
+        || join_all(listeners.iter().map(|l| connections::accept(&connections, l, &router, &alive)));
+    tokio::select! {
+        _ = accepting() => {}
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    tracing::info!(in_flight = app.in_flight(), "stopping: what was accepted is finished");
+    app.drain();
+    // Whoever comes now is told so, as long as there is anything to finish.
+    tokio::select! {
+        _ = accepting() => {}
+        () = app.until_idle() => {}
+        () = tokio::time::sleep(app.config.drain) => {
+            tracing::warn!(in_flight = app.in_flight(), "the time to finish is over");
+        }
+    }
+    drop((listeners, alive));
+    connections.stop();
+    // An answer that takes no end is cut off.
+    let _ = tokio::time::timeout(LAST_WORDS, ended.recv()).await;
+    care.iter().for_each(JoinHandle::abort);
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Reads the tokens again at each SIGHUP.
+async fn reload(app: Arc<App>, mut hangups: Signal) {
+    while hangups.recv().await.is_some() {
+        let app = Arc::clone(&app);
+        // Files may take their time.
+        let _ = tokio::task::spawn_blocking(move || app.reload_tokens()).await;
+    }
+}
+
+/// Looks after environments and memory.
+async fn care(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(CARE);
+    loop {
+        ticks.tick().await;
+        app.envs.expire();
+        app.watch_memory();
+    }
+}

@@ -1,0 +1,160 @@
+//! The least and the greatest value of an expression under facts.
+use super::facts::Facts;
+use super::ladder::{decide, prepare};
+use super::rays;
+use super::replay::replays;
+use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
+use rustc_hash::FxHashMap;
+use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
+
+/// Questions asked for one end.
+const MAX_QUESTIONS: usize = 90;
+/// A bound is not sought among values of more bits than this.
+const MAX_BITS: u64 = 66;
+
+/// The range of an expression.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    /// The least value; none if there is none, or none was found.
+    pub min: Option<Int>,
+    /// The greatest value; none if there is none, or none was found.
+    pub max: Option<Int>,
+    /// An assignment at which the least value is taken.
+    pub min_at: Option<Witness>,
+    /// An assignment at which the greatest value is taken.
+    pub max_at: Option<Witness>,
+    /// Whether both ends are settled: a finite one is proved and attained, a missing one is proved not to exist.
+    pub exact: bool,
+}
+
+/// The bounds of an integer expression under the facts. A finite end that is given is always a bound; it is attained where its assignment is
+/// given too.
+pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
+    bounds_traced(pool, facts, e, budget, &mut Trace::off())
+}
+
+/// The greatest value of an integer expression under the facts, or else a bound of it; none if neither was found.
+pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
+    let e = pool.as_integer(e);
+    facts.declare_free(pool, e);
+    if facts.is_wide() {
+        facts.check_groups(pool, budget, false);
+        return facts.with_slice(pool, e, |pool, slice| greatest(pool, &mut slice.facts.clone(), e, budget));
+    }
+    for d in facts.divisors(pool, Some(e)) {
+        facts.exclude_zero(pool, d);
+    }
+    prepare(pool, facts, budget);
+    end(pool, facts, e, budget, &mut Trace::off()).value
+}
+
+/// [`bounds`] with a record of the questions asked on the way.
+pub fn bounds_traced(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Bounds {
+    let e = pool.as_integer(e);
+    facts.declare_free(pool, e);
+    if facts.is_wide() {
+        prepare(pool, facts, budget);
+        let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
+        let mut found = bounds_traced(pool, &mut own, e, budget, trace);
+        for at in [&mut found.min_at, &mut found.max_at] {
+            *at = at.take().map(|witness| facts.complete(pool, witness));
+        }
+        return found;
+    }
+    for d in facts.divisors(pool, Some(e)) {
+        facts.exclude_zero(pool, d);
+    }
+    prepare(pool, facts, budget);
+    let upper = end(pool, facts, e, budget, trace);
+    let negated = pool.neg(e);
+    let lower = end(pool, facts, negated, budget, trace);
+    Bounds {
+        min: lower.value.map(|v| -v),
+        max: upper.value,
+        min_at: lower.at,
+        max_at: upper.at,
+        exact: lower.settled && upper.settled,
+    }
+}
+
+#[derive(Default)]
+struct End {
+    value: Option<Int>,
+    at: Option<Witness>,
+    settled: bool,
+}
+
+/// The greatest value of `e`.
+fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut Trace) -> End {
+    let mut limit = facts.domain(pool, e).range.upper();
+    trace.note(Rung::Range, || {
+        let greatest = limit.as_ref().map_or_else(|| "no bound".to_string(), Int::to_string);
+        format!("the greatest value of {} is at most: {greatest}", print::expression(pool, e))
+    });
+    let mut best: Option<(Int, Witness)> = None;
+    if let Some(first) = facts.models.first()
+        && replays(pool, facts, None, &first)
+        && let Some(v) = value_at(pool, e, &first)
+    {
+        best = Some((v, first));
+    }
+    if let (Some((_, start)), None) = (&best, &limit)
+        && rays::grows_without_end(pool, facts, e, start, &[], budget, trace)
+    {
+        return End { value: None, at: None, settled: true };
+    }
+    let first = best.clone();
+    let mut step = Int::ONE;
+    for question in 0..MAX_QUESTIONS {
+        let Some((value, _)) = &best else { break };
+        if limit.as_ref() == Some(value) {
+            break;
+        }
+        if limit.is_none() && value.bits() > MAX_BITS && value.is_positive() {
+            let (Some((_, start)), Some((_, far))) = (&first, &best) else { break };
+            let settled = rays::grows_without_end(pool, facts, e, start, &[far], budget, trace);
+            return End { value: None, at: None, settled };
+        }
+        // Is the value at hand the greatest? If not, is one much greater possible?
+        let probe = match &limit {
+            _ if question % 2 == 0 => value.clone(),
+            Some(limit) => Divisor::TWO.quotient_of(&(value + limit)),
+            None => {
+                step = &step * &Int::from(4);
+                value + &step
+            }
+        };
+        let bound = pool.int(probe.clone());
+        let goal = pool.le(e, bound);
+        let answer = decide(pool, facts, goal, budget);
+        trace.answered(&answer, || format!("{} <= {probe}", print::expression(pool, e)));
+        match answer.verdict {
+            Verdict::Implied { .. } => limit = Some(limit.map_or(probe.clone(), |l| l.min(probe))),
+            Verdict::Refuted { witness } => match value_at(pool, e, &witness) {
+                // Greater than the probe, which is no less than the value at hand.
+                Some(v) => best = Some((v, witness)),
+                None => break,
+            },
+            Verdict::Inconsistent { .. } => return End::default(),
+            Verdict::Unknown { .. } if question % 2 == 0 => {}
+            Verdict::Unknown { .. } => break,
+        }
+    }
+    match best {
+        Some((value, at)) if limit.as_ref() == Some(&value) => {
+            End { value: limit, at: Some(at), settled: true }
+        }
+        _ => End { value: limit, at: None, settled: false },
+    }
+}
+
+fn value_at(pool: &Pool, e: Expr, witness: &Witness) -> Option<Int> {
+    let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
+    Evaluator::new(pool, |s| values.get(&s).map(|v| Value::Int((*v).clone()))).int(e).ok()
+}

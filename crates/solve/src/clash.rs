@@ -1,0 +1,72 @@
+//! The smallest set of facts that contradict each other.
+//!
+//! Minimal by deletion: each premise is left out in turn, last first, and stays out if the others still clash. What is left clashes, and is
+//! satisfiable without any one of it, as far as the ladder can tell.
+use super::facts::{Consistency, Facts};
+use super::ladder::decide;
+use super::premises::narrow;
+use super::verdict::{Budget, FactId, Premise, Verdict};
+use sizewise_expr::Pool;
+use sizewise_expr::range::ValueRange;
+
+/// Larger sets are only narrowed by the cheap rungs.
+const MAX_PREMISES: usize = 32;
+
+/// A smallest set of facts that contradict each other, in the order of [`Premise`]; nothing if they are not seen to.
+pub fn clash(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option<Vec<Premise>> {
+    let goal = pool.bool(false);
+    match decide(pool, facts, goal, budget).verdict {
+        Verdict::Inconsistent { because } => {
+            let minimal = minimal_clash(pool, facts, &because, budget);
+            // The next question is answered with it.
+            facts.consistency = Consistency::Inconsistent(minimal.clone());
+            Some(minimal)
+        }
+        _ => None,
+    }
+}
+
+/// A smallest part of a set of premises that contradict each other.
+pub fn minimal_clash(pool: &mut Pool, facts: &Facts, because: &[Premise], budget: &Budget) -> Vec<Premise> {
+    let mut kept = narrow(pool, facts, None, because);
+    kept.sort_unstable();
+    kept.dedup();
+    if kept.len() <= MAX_PREMISES {
+        // All attempts together take no more than one question.
+        let share = budget.shared(u32::try_from(kept.len()).unwrap_or(u32::MAX));
+        for i in (0..kept.len()).rev() {
+            let mut fewer = kept.clone();
+            fewer.remove(i);
+            if contradictory(pool, facts, &fewer, &share) {
+                kept = fewer;
+            }
+        }
+    }
+    kept
+}
+
+/// Whether premises alone contradict each other.
+fn contradictory(pool: &mut Pool, facts: &Facts, premises: &[Premise], budget: &Budget) -> bool {
+    let mut alone = Facts::new();
+    for premise in premises {
+        match *premise {
+            Premise::Fact(FactId(i)) => {
+                if let Some(&condition) = facts.conditions().get(i as usize) {
+                    alone.assume(pool, condition);
+                }
+            }
+            Premise::Lower(symbol) | Premise::Upper(symbol) => {
+                let Some(range) = facts.range(symbol) else { continue };
+                let (low, high) = match premise {
+                    Premise::Lower(_) => (range.lower(), None),
+                    _ => (None, range.upper()),
+                };
+                let half = ValueRange::between_options(low, high).unwrap_or_else(ValueRange::all);
+                alone.declare(pool, symbol, half);
+            }
+            Premise::Nonzero(divisor) => alone.exclude_zero(pool, divisor),
+        }
+    }
+    let goal = pool.bool(false);
+    matches!(decide(pool, &mut alone, goal, budget).verdict, Verdict::Inconsistent { .. })
+}

@@ -1,0 +1,110 @@
+//! Where conditions have a value at all.
+//!
+//! Everywhere else a query ranges over the assignments at which every operation has a value. Whoever evaluates a condition on actual sizes,
+//! as the guards of an exported module are, meets the others too, and Python raises an error there.
+use super::facts::Facts;
+use super::ladder::quickly;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Func, Pool};
+
+/// The greatest operand of `exp` that does not overflow, rounded down; `sinh` and `cosh` reach a little further.
+const MAX_EXPONENT: f64 = 709.0;
+
+/// The conditions under which the operations in `roots` have a value: that divisors are not zero, operands of square roots not negative, and
+/// so on. They suffice; where an operation has a value for some other operands too, they may say more than is needed. Left out is what only
+/// numbers beyond the greatest double break (`ToFloat`, quotients and roundings): sizes are 64-bit integers at run time.
+pub fn requirements(pool: &mut Pool, roots: &[Expr]) -> Vec<Expr> {
+    let mut conditions = Vec::new();
+    for part in pool.reachable(roots) {
+        let Some((func, args)) = pool.as_call(part) else { continue };
+        if !func.is_partial() {
+            continue;
+        }
+        let args = args.to_vec();
+        let Some(condition) = requirement(pool, func, &args) else { continue };
+        if pool.as_bool(condition) != Some(true) && !conditions.contains(&condition) {
+            conditions.push(condition);
+        }
+    }
+    conditions
+}
+
+/// The condition under which one call has a value.
+fn requirement(pool: &mut Pool, func: Func, args: &[Expr]) -> Option<Expr> {
+    use Func::*;
+    let (&a, b) = (args.first()?, args.get(1).copied());
+    let zero = Expr::ZERO;
+    Some(match func {
+        FloorDiv | Mod | IntTrueDiv | FloatTrueDiv => pool.ne(b?, zero),
+        Pow => pool.ge(b?, zero),
+        FloatPow => power(pool, a, b?),
+        Sqrt => pool.ge(a, zero),
+        Log | Log2 => pool.gt(a, zero),
+        Asin | Acos => {
+            let (above, below) = (pool.ge(a, Expr::from(-1)), pool.le(a, Expr::ONE));
+            pool.and(&[above, below])
+        }
+        Exp => {
+            let most = pool.float(MAX_EXPONENT);
+            pool.le(a, most)
+        }
+        Sinh | Cosh => {
+            let most = pool.float(MAX_EXPONENT);
+            let magnitude = pool.abs(a);
+            pool.le(magnitude, most)
+        }
+        _ => return None,
+    })
+}
+
+/// `a ** b` of doubles: of a positive base always; of 0 if `b` is not negative; of a negative one if `b` is whole.
+fn power(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
+    let exponent = pool.as_float(b);
+    match exponent {
+        Some(b) if b.fract() == 0.0 && b >= 0.0 => pool.bool(true),
+        Some(b) if b.fract() == 0.0 => pool.ne(a, Expr::ZERO),
+        Some(b) if b >= 0.0 => pool.ge(a, Expr::ZERO),
+        _ => pool.gt(a, Expr::ZERO),
+    }
+}
+
+/// The conditions under which the assumptions have a value that are not known to hold, each with what is known when its assumption is
+/// evaluated: the ranges and the assumptions before it.
+pub fn open_requirements(pool: &mut Pool, facts: &Facts) -> Vec<(Facts, Expr)> {
+    let conditions = facts.conditions().to_vec();
+    if !pool.reachable(&conditions).into_iter().any(|e| may_be_undefined(pool, e)) {
+        return Vec::new();
+    }
+    let mut before = Facts::new();
+    for (symbol, low, high) in facts.ranges() {
+        if let Some(range) = ValueRange::between_options(low.cloned(), high.cloned()) {
+            before.declare(pool, symbol, range);
+        }
+    }
+    let mut open = Vec::new();
+    let mut seen: Vec<Expr> = Vec::new();
+    for condition in conditions {
+        for requirement in requirements(pool, &[condition]) {
+            if seen.contains(&requirement) {
+                continue;
+            }
+            seen.push(requirement);
+            if quickly(pool, &mut before, requirement) != Some(true) {
+                open.push((before.clone(), requirement));
+            }
+        }
+        before.assume(pool, condition);
+    }
+    open
+}
+
+/// Whether a part of a condition is a call that may have no value; a division by a nonzero constant always has one.
+pub(super) fn may_be_undefined(pool: &Pool, e: Expr) -> bool {
+    match pool.as_call(e) {
+        Some((Func::FloorDiv | Func::Mod | Func::IntTrueDiv, args)) => {
+            pool.as_int(args[1]).is_none_or(|d| d.is_zero())
+        }
+        Some((func, _)) => func.is_partial(),
+        None => false,
+    }
+}

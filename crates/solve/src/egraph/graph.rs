@@ -1,0 +1,353 @@
+//! Facts and expressions under equality.
+use super::classes::Classes;
+use super::rule::RuleSet;
+use super::solve::{Consequence, Solved, Step, consequences};
+use sizewise_expr::range::{Domain, DomainTable};
+use sizewise_expr::{Expr, Func, Pool, Sort};
+use smallvec::SmallVec;
+
+/// The facts contradict each other: two values that cannot be equal are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contradiction {
+    /// This expression has no value within its domain.
+    Empty(Expr),
+    /// Two different constants are equal.
+    Clash(Expr, Expr),
+    /// This condition is true and false.
+    Truth(Expr),
+    /// This expression is zero and cannot be.
+    Zero(Expr),
+}
+
+/// Work that a new fact leaves.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    Zero(Expr),
+    Truth(Expr, bool),
+}
+
+/// The most facts that are followed up after one another.
+const MAX_PENDING: usize = 512;
+
+/// What was put into a graph, so that a proof can be replayed with less.
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    Declared(Expr, Domain),
+    Assumed(Expr, u32),
+}
+
+/// A use of a rule: what it says about an expression under conditions that are known to hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Use {
+    /// The position of the rule in its set.
+    pub rule: usize,
+    /// The instance of its left side.
+    pub from: Expr,
+    /// What it is equal to.
+    pub to: Expr,
+    /// The instances of the side conditions.
+    pub conditions: SmallVec<[Expr; 4]>,
+}
+
+/// Expressions of one pool in classes of equal ones, with what is known of their values.
+///
+/// Every expression in the graph is taken to be defined: divisors are not 0.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub(super) classes: Classes,
+    pub(super) table: DomainTable,
+    pub(super) solved: Solved,
+    pub(super) inputs: Vec<Input>,
+    /// The uses of rules that taught something, in order.
+    pub(super) uses: Vec<Use>,
+    pending: Vec<Pending>,
+    contradiction: Option<Contradiction>,
+    /// How many expressions have been looked at by `settle`, and at which version of the replacements.
+    settled: (usize, usize),
+}
+
+impl Graph {
+    /// A graph without facts.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// Adds an expression and all it is built of.
+    pub fn add(&mut self, pool: &mut Pool, e: Expr) {
+        let mut divisors = Vec::new();
+        {
+            let pool = &*pool;
+            self.classes.add(pool, e, |part| {
+                if let Some((Func::FloorDiv | Func::Mod, &[_, d])) = pool.as_call(part)
+                    && !pool.is_constant(d)
+                {
+                    divisors.push(d);
+                }
+            });
+        }
+        for d in divisors {
+            let nonzero = pool.ne(d, Expr::ZERO);
+            self.pend(Pending::Truth(nonzero, true));
+        }
+    }
+
+    /// Says that the value of an expression, most often a symbol, lies in a domain.
+    pub fn declare(&mut self, pool: &mut Pool, e: Expr, domain: Domain) {
+        self.inputs.push(Input::Declared(e, domain.clone()));
+        self.add(pool, e);
+        if let Err(found) = self.table.restrict(pool, e, domain) {
+            self.contradict(Contradiction::Empty(found.at));
+        }
+    }
+
+    /// Assumes a condition. `label` is what explanations call it.
+    pub fn assume(&mut self, pool: &mut Pool, condition: Expr, label: u32) {
+        self.inputs.push(Input::Assumed(condition, label));
+        let condition = pool.truth(condition);
+        self.set_truth(pool, condition, true);
+    }
+
+    /// Why the facts cannot all hold, if that was found. From then on every answer is vacuous.
+    pub fn contradiction(&self) -> Option<Contradiction> {
+        self.contradiction
+    }
+
+    /// The number of expressions.
+    pub fn nodes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// What is known of a condition.
+    pub fn truth(&mut self, pool: &mut Pool, condition: Expr) -> Option<bool> {
+        if let Some(value) = pool.as_bool(condition) {
+            return Some(value);
+        }
+        let known = |graph: &Graph, pool: &Pool, e: Expr| {
+            let constant = |value| graph.classes.same(e, pool.bool(value));
+            graph
+                .solved
+                .truth(pool, e)
+                .or_else(|| constant(true).then_some(true))
+                .or_else(|| constant(false).then_some(false))
+        };
+        if let Some(value) = known(self, pool, condition) {
+            return Some(value);
+        }
+        if let Some(value) = self.table.decide(pool, condition) {
+            return Some(value);
+        }
+        let normal = self.solved.normal(pool, condition);
+        if normal == condition {
+            return None;
+        }
+        pool.as_bool(normal).or_else(|| known(self, pool, normal)).or_else(|| self.table.decide(pool, normal))
+    }
+
+    /// Whether two expressions are known to be equal.
+    pub fn equal(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> bool {
+        if self.classes.same(a, b) || self.solved.normal(pool, a) == self.solved.normal(pool, b) {
+            return true;
+        }
+        let equal = pool.eq(a, b);
+        self.truth(pool, equal) == Some(true)
+    }
+
+    /// Everything found equal to `e` so far, `e` included once it has been added.
+    pub fn members(&self, e: Expr) -> &[Expr] {
+        self.classes.members(e).map_or(&[], |m| m)
+    }
+
+    /// The expression added as number `i`.
+    pub fn expression(&self, i: usize) -> Option<Expr> {
+        self.classes.expression(i)
+    }
+
+    /// The normal form of an expression under the equations found so far.
+    pub fn normal(&mut self, pool: &mut Pool, e: Expr) -> Expr {
+        self.solved.normal(pool, e)
+    }
+
+    /// The names of the rules that taught something so far, in the order in which they first did.
+    pub fn fired_rules<'a>(&self, rules: &'a RuleSet) -> Vec<&'a str> {
+        let fired: indexmap::IndexSet<usize> = self.uses.iter().map(|u| u.rule).collect();
+        fired.into_iter().filter_map(|i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
+    }
+
+    pub(super) fn contradict(&mut self, found: Contradiction) {
+        self.contradiction.get_or_insert(found);
+    }
+
+    fn pend(&mut self, work: Pending) {
+        if self.pending.len() < MAX_PENDING {
+            self.pending.push(work);
+        }
+    }
+
+    /// Makes two expressions equal; whether that was new.
+    pub(super) fn equate(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> bool {
+        self.add(pool, a);
+        self.add(pool, b);
+        let new = self.classes.union(a, b);
+        if pool.sort(a) == Sort::Int {
+            let difference = pool.sub(a, b);
+            self.pend(Pending::Zero(difference));
+        }
+        for (e, other) in [(a, b), (b, a)] {
+            if let (Some(value), Sort::Bool) = (pool.as_bool(e), pool.sort(other)) {
+                self.pend(Pending::Truth(other, value));
+            }
+        }
+        self.follow_up(pool);
+        new
+    }
+
+    fn set_truth(&mut self, pool: &mut Pool, condition: Expr, value: bool) {
+        self.pend(Pending::Truth(condition, value));
+        self.follow_up(pool);
+    }
+
+    fn follow_up(&mut self, pool: &mut Pool) {
+        let mut left = MAX_PENDING;
+        while let Some(work) = self.pending.pop() {
+            if self.contradiction.is_some() || left == 0 {
+                self.pending.clear();
+                return;
+            }
+            left -= 1;
+            match work {
+                Pending::Zero(e) => {
+                    let zero = pool.eq(e, Expr::ZERO);
+                    let denied = pool.as_bool(zero).or_else(|| self.solved.truth(pool, zero)) == Some(false);
+                    if denied || self.solved.equation(pool, e) == Step::Impossible {
+                        self.contradict(Contradiction::Zero(e));
+                    }
+                }
+                Pending::Truth(e, value) => self.learn(pool, e, value),
+            }
+        }
+    }
+
+    /// Records that a condition has a truth value, and what follows.
+    fn learn(&mut self, pool: &mut Pool, e: Expr, value: bool) {
+        let known = pool.as_bool(e).or_else(|| self.solved.truth(pool, e));
+        match known {
+            Some(known) if known == value => return,
+            Some(_) => return self.contradict(Contradiction::Truth(e)),
+            None => {}
+        }
+        let complement = pool.not(e);
+        for (e, value) in [(e, value), (complement, !value)] {
+            self.add(pool, e);
+            self.add(pool, pool.bool(value));
+            self.classes.union(e, pool.bool(value));
+            self.solved.set_truth(pool, e, value);
+            if value && let Err(found) = self.table.assume(pool, e) {
+                self.contradict(Contradiction::Empty(found.at));
+            }
+            match consequences(pool, e, value) {
+                Consequence::None => {}
+                Consequence::Zero(p) => {
+                    self.add(pool, p);
+                    self.add(pool, Expr::ZERO);
+                    self.classes.union(p, Expr::ZERO);
+                    self.pend(Pending::Zero(p));
+                }
+                Consequence::Each(parts, value) => {
+                    parts.into_iter().for_each(|part| self.pend(Pending::Truth(part, value)));
+                }
+            }
+        }
+    }
+
+    /// Brings classes, replacements and domains in line: normal forms join their classes, members of a class share their domain,
+    /// single-valued expressions become constants.
+    pub(super) fn settle(&mut self, pool: &mut Pool, nodes: usize) {
+        self.follow_up(pool);
+        self.classes.rebuild();
+        if let Some((a, b)) = self.classes.clash() {
+            self.contradict(Contradiction::Clash(a, b));
+        }
+        let (seen, version) = self.settled;
+        let from = if version == self.solved.version() { seen } else { 0 };
+        let now = (self.classes.len(), self.solved.version());
+        for i in from..now.0 {
+            let Some(e) = self.classes.expression(i) else { break };
+            if self.contradiction.is_some() || self.classes.len() > nodes {
+                return;
+            }
+            let normal = self.solved.normal(pool, e);
+            if normal != e {
+                self.add(pool, normal);
+                self.classes.union(e, normal);
+                if let (Some(value), Sort::Bool) = (pool.as_bool(normal), pool.sort(e)) {
+                    self.pend(Pending::Truth(e, value));
+                }
+            }
+        }
+        self.settled = now;
+        self.follow_up(pool);
+        self.classes.rebuild();
+        self.share_domains(pool);
+        self.read_domains(pool);
+        self.follow_up(pool);
+        self.classes.rebuild();
+        if let Some((a, b)) = self.classes.clash() {
+            self.contradict(Contradiction::Clash(a, b));
+        }
+    }
+
+    fn share_domains(&mut self, pool: &mut Pool) {
+        let mut found = None;
+        let mut tighter: Vec<(Expr, Domain)> = Vec::new();
+        for members in self.classes.shared() {
+            if pool.sort(members[0]) != Sort::Int {
+                continue;
+            }
+            let domains: Vec<Domain> = members.iter().map(|&e| self.table.domain(pool, e)).collect();
+            let met = domains[1..].iter().try_fold(domains[0].clone(), |met, d| met.meet(d));
+            let Some(met) = met else {
+                found.get_or_insert(Contradiction::Empty(members[0]));
+                continue;
+            };
+            for (&e, domain) in members.iter().zip(&domains) {
+                if *domain != met {
+                    tighter.push((e, met.clone()));
+                }
+            }
+        }
+        for (e, domain) in tighter {
+            if let Err(clash) = self.table.restrict(pool, e, domain) {
+                found.get_or_insert(Contradiction::Empty(clash.at));
+            }
+        }
+        if let Some(found) = found {
+            self.contradict(found);
+        }
+    }
+
+    fn read_domains(&mut self, pool: &mut Pool) {
+        for i in 0..self.classes.len() {
+            let Some(e) = self.classes.expression(i) else { break };
+            if pool.is_constant(e) || self.contradiction.is_some() {
+                continue;
+            }
+            match pool.sort(e) {
+                Sort::Bool if self.solved.truth(pool, e).is_none() => {
+                    if let Some(value) = self.table.decide(pool, e) {
+                        self.pend(Pending::Truth(e, value));
+                    }
+                }
+                Sort::Int => {
+                    let point = self.table.domain(pool, e).as_point().cloned();
+                    if let Some(value) = point {
+                        let value = pool.int(value);
+                        if !self.classes.same(e, value) {
+                            self.equate(pool, e, value);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The e-graph's language: one e-node a pool expression.
+//!
+//! Sums and products are single nodes whose children are the monomials and atoms and whose operation holds constant,
+//! coefficients and powers. As every node comes from the pool's canonical construction, no rule for commutativity or
+//! associativity is needed; when classes merge, the expressions above are built again ([`super::solve`]).
+use egg::{DidMerge, EGraph, Id};
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use sizewise_expr::{Expr, Func, Int, Node, Pool};
+use smallvec::SmallVec;
+use std::ops::Deref;
+
+/// An e-node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term {
+    /// The number of the operation in [`Operations`].
+    operation: u32,
+    children: SmallVec<[Id; 2]>,
+}
+
+impl egg::Language for Term {
+    type Discriminant = u32;
+
+    fn discriminant(&self) -> u32 {
+        self.operation
+    }
+
+    fn matches(&self, other: &Term) -> bool {
+        self.operation == other.operation && self.children.len() == other.children.len()
+    }
+
+    fn children(&self) -> &[Id] {
+        &self.children
+    }
+
+    fn children_mut(&mut self) -> &mut [Id] {
+        &mut self.children
+    }
+}
+
+/// What a node does with its children.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Operation {
+    /// A constant or symbol.
+    Leaf(Expr),
+    /// The constant and the coefficients of the children.
+    Sum(Int, Box<[Int]>),
+    /// The powers of the children.
+    Product(Box<[u32]>),
+    Call(Func),
+}
+
+/// The operations that occur, numbered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operations(IndexSet<Operation, FxBuildHasher>);
+
+impl Operations {
+    /// The node of an expression whose children have the given classes.
+    pub fn term(&mut self, pool: &Pool, e: Expr, class: impl Fn(Expr) -> Id) -> Term {
+        let mut children = SmallVec::new();
+        pool.for_each_child(e, |child| children.push(class(child)));
+        let operation = match pool.node(e) {
+            Some(Node::Sum { constant, terms }) => {
+                Operation::Sum(constant.clone(), terms.iter().map(|(_, c)| c.clone()).collect())
+            }
+            Some(Node::Product(factors)) => Operation::Product(factors.iter().map(|(_, p)| *p).collect()),
+            Some(Node::Call(func, _)) => Operation::Call(*func),
+            _ => Operation::Leaf(e),
+        };
+        Term { operation: self.0.insert_full(operation).0 as u32, children }
+    }
+}
+
+/// The expressions that a class holds, sorted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) struct Members {
+    list: SmallVec<[Expr; 2]>,
+    /// The constant among them: that with the least handle, should there be several.
+    constant: Option<Expr>,
+}
+
+impl Members {
+    /// Adds an expression.
+    pub fn insert(&mut self, e: Expr, is_constant: bool) {
+        if let Err(position) = self.list.binary_search(&e) {
+            self.list.insert(position, e);
+        }
+        if is_constant {
+            self.constant = self.constant.min(Some(e)).or(Some(e));
+        }
+    }
+
+    /// The constant among the members.
+    pub fn constant(&self) -> Option<Expr> {
+        self.constant
+    }
+}
+
+impl Deref for Members {
+    type Target = [Expr];
+
+    fn deref(&self) -> &[Expr] {
+        &self.list
+    }
+}
+
+/// Collects the members of classes, and notes constants that turn out equal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Membership {
+    /// The expression being added.
+    pub adding: Option<Expr>,
+    /// Whether it is a constant.
+    pub adding_constant: bool,
+    /// Distinct constants that ended up in one class.
+    pub clash: Option<(Expr, Expr)>,
+}
+
+impl egg::Analysis<Term> for Membership {
+    type Data = Members;
+
+    fn make(egraph: &mut EGraph<Term, Membership>, _: &Term, _: Id) -> Members {
+        let mut members = Members::default();
+        if let Some(e) = egraph.analysis.adding {
+            members.insert(e, egraph.analysis.adding_constant);
+        }
+        members
+    }
+
+    fn merge(&mut self, to: &mut Members, mut from: Members) -> DidMerge {
+        if let (Some(a), Some(b)) = (to.constant, from.constant)
+            && a != b
+        {
+            self.clash.get_or_insert((a, b));
+        }
+        // The few go to the many: the class of `true` grows by one condition at a time.
+        if from.len() > to.len() {
+            std::mem::swap(to, &mut from);
+        }
+        let constant = from.constant;
+        for e in from.list {
+            to.insert(e, Some(e) == constant);
+        }
+        // Nothing above depends on the members, so nothing needs to be computed again.
+        DidMerge(false, false)
+    }
+}

@@ -1,0 +1,269 @@
+//! Equations solved for one of their monomials, so that equal expressions get one normal form.
+//!
+//! The union of two integer classes is an equation between polynomials. It is solved for a monomial with coefficient 1 or -1,
+//! which then is replaced everywhere. Where that monomial occurs again inside an atom of its own value, as `a` does in
+//! `a == b*(a//b)`, the atom is *frozen*: it keeps its form although it contains a replaced part. As replacement is a single pass, it
+//! always ends.
+use super::quotient;
+use rustc_hash::FxHashMap;
+use sizewise_expr::{Expr, Func, Int, Monomial, Poly, Pool};
+use std::cmp::Ordering;
+
+/// Values longer than this many terms are not substituted.
+const MAX_TERMS: usize = 16;
+/// Nor are values of a higher degree.
+const MAX_DEGREE: u64 = 12;
+/// Nor are values built of more expressions than this.
+const MAX_PARTS: usize = 96;
+/// The most replacements kept.
+const MAX_SOLVED: usize = 256;
+/// The most rounds of product replacement in one expression.
+const MAX_PRODUCT_ROUNDS: usize = 4;
+
+/// What is replaced by what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Solved {
+    values: FxHashMap<Expr, Expr>,
+    /// Keys of `values` that are products: they are also replaced within larger products.
+    products: Vec<Expr>,
+    memo: FxHashMap<Expr, Expr>,
+    version: usize,
+}
+
+/// What an equation came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// It says nothing new, or nothing that can be solved for.
+    Nothing,
+    /// It gave a replacement.
+    Solved,
+    /// It is false.
+    Impossible,
+}
+
+impl Solved {
+    /// The normal form of an expression under the replacements.
+    pub fn normal(&mut self, pool: &mut Pool, e: Expr) -> Expr {
+        if self.values.is_empty() || pool.is_constant(e) {
+            return e;
+        }
+        let values = &self.values;
+        let mut normal = pool.substitute_memo(e, &|part| values.get(&part).copied(), &mut self.memo);
+        for _ in 0..MAX_PRODUCT_ROUNDS {
+            if self.products.is_empty() {
+                break;
+            }
+            let next = self.reduce_products(pool, normal);
+            if next == normal {
+                break;
+            }
+            normal = next;
+        }
+        normal
+    }
+
+    fn reduce_products(&self, pool: &mut Pool, e: Expr) -> Expr {
+        let mut replaced: FxHashMap<Expr, Expr> = FxHashMap::default();
+        for part in pool.reachable(&[e]) {
+            let factors = pool.monomial(part);
+            if factors.len() < 2 && factors.first().is_none_or(|(_, power)| *power < 2) {
+                continue;
+            }
+            for &product in &self.products {
+                let (Some(left), Some(&value)) =
+                    (quotient::of_monomials(&factors, &pool.monomial(product)), self.values.get(&product))
+                else {
+                    continue;
+                };
+                let left = pool.from_monomial(&left);
+                replaced.insert(part, pool.mul(left, value));
+                break;
+            }
+        }
+        if replaced.is_empty() {
+            return e;
+        }
+        pool.substitute(e, |part| replaced.get(&part).copied().or_else(|| self.frozen(part)))
+    }
+
+    fn frozen(&self, part: Expr) -> Option<Expr> {
+        self.values.get(&part).copied().filter(|&value| value == part)
+    }
+
+    /// The truth value recorded for a condition.
+    pub fn truth(&self, pool: &Pool, e: Expr) -> Option<bool> {
+        pool.as_bool(*self.values.get(&e)?)
+    }
+
+    /// Records the truth of a condition.
+    pub fn set_truth(&mut self, pool: &Pool, e: Expr, value: bool) {
+        self.values.insert(e, pool.bool(value));
+        self.changed();
+    }
+
+    /// Changes whenever the replacements do.
+    pub fn version(&self) -> usize {
+        self.version
+    }
+
+    fn changed(&mut self) {
+        self.memo.clear();
+        self.version += 1;
+    }
+
+    /// Uses `e == 0`.
+    pub fn equation(&mut self, pool: &mut Pool, e: Expr) -> Step {
+        let e = self.normal(pool, e);
+        let poly = pool.poly(e);
+        let content = poly.content();
+        if content.is_zero() {
+            return if poly.constant.is_zero() { Step::Nothing } else { Step::Impossible };
+        }
+        if !poly.constant.is_multiple_of(&content) {
+            return Step::Impossible;
+        }
+        let Some(poly) = poly.exact_quotient(&content) else { return Step::Nothing };
+        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE
+        {
+            return Step::Nothing;
+        }
+        let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
+        // c*m + rest == 0 with c = ±1: m == -c*rest.
+        let Some(i) = poly.terms.iter().position(|(m, _)| *m == monomial) else { return Step::Nothing };
+        let mut rest = poly.clone();
+        let (_, coefficient) = rest.terms.remove(i);
+        let value = pool.from_poly(&rest.scaled(&-coefficient));
+        self.values.insert(monomial, value);
+        for atom in frozen {
+            self.values.entry(atom).or_insert(atom);
+        }
+        if pool.monomial(monomial).as_slice() != [(monomial, 1)] {
+            self.products.push(monomial);
+        }
+        self.changed();
+        self.renew(pool, monomial);
+        if self.values.contains_key(&monomial) { Step::Solved } else { Step::Nothing }
+    }
+
+    /// Replaces what was just solved for in the other values. A value that replacement would change again (its key occurs in it
+    /// outside frozen atoms, by way of other values) or that is too large is given up: the equation is then only known to the classes.
+    fn renew(&mut self, pool: &mut Pool, new: Expr) {
+        let mut keys: Vec<Expr> = self.values.keys().copied().collect();
+        // The new one first: if it has to go, the others stay as they are.
+        keys.sort_unstable_by_key(|&k| (k != new, k));
+        for key in keys {
+            let Some(&value) = self.values.get(&key) else { continue };
+            if value == key || pool.is_constant(value) {
+                continue;
+            }
+            let renewed = self.normal(pool, value);
+            let poly = pool.poly(renewed);
+            let keep = poly.terms.len() <= MAX_TERMS
+                && degree(pool, &poly) <= MAX_DEGREE
+                && pool.reachable(&[renewed]).len() <= MAX_PARTS
+                && self.normal(pool, renewed) == renewed;
+            if !keep {
+                self.values.remove(&key);
+                self.products.retain(|&p| p != key);
+                self.memo.clear();
+            } else if renewed != value {
+                self.values.insert(key, renewed);
+                self.memo.clear();
+            }
+        }
+        self.memo.clear();
+    }
+}
+
+/// The monomial to solve for, and the atoms to be frozen for it: a call before a symbol, a symbol before a product, and last
+/// what occurs in its own value; among equals the newest.
+fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
+    let mut best: Option<(u8, Expr, Vec<Expr>)> = None;
+    for (monomial, coefficient) in &poly.terms {
+        if coefficient.abs() != Int::ONE {
+            continue;
+        }
+        let is_product = pool.monomial(*monomial).as_slice() != [(*monomial, 1)];
+        let mut holders: Vec<Expr> = Vec::new();
+        let mut multiplied = false;
+        for (other, _) in poly.terms.iter().filter(|(m, _)| m != monomial) {
+            for (atom, _) in pool.monomial(*other) {
+                multiplied |= atom == *monomial;
+                if atom != *monomial && !holders.contains(&atom) && pool.reachable(&[atom]).contains(monomial)
+                {
+                    holders.push(atom);
+                }
+            }
+        }
+        // x == x*y + … has no solution for x that is free of x.
+        if multiplied || (is_product && (!holders.is_empty() || !leads(pool, poly, *monomial))) {
+            continue;
+        }
+        let is_call = pool.as_call(*monomial).is_some();
+        let rank = match (is_product, is_call, holders.is_empty()) {
+            (false, true, true) => 0,
+            (false, false, true) => 1,
+            (false, false, false) => 2,
+            (true, ..) => 3,
+            (false, true, false) => 4,
+        };
+        let better = best
+            .as_ref()
+            .is_none_or(|(r, m, _)| (rank, std::cmp::Reverse(*monomial)) < (*r, std::cmp::Reverse(*m)));
+        if better {
+            best = Some((rank, *monomial, holders));
+        }
+    }
+    best.map(|(_, monomial, holders)| (monomial, holders))
+}
+
+/// Whether a product comes before every other monomial in the graded order (by degree, then lexicographically). Products are
+/// replaced within larger ones, and only an order that multiplication respects makes that end.
+fn leads(pool: &Pool, poly: &Poly, product: Expr) -> bool {
+    let degree = |m: &Monomial| m.iter().fold(0u64, |sum, (_, power)| sum + u64::from(*power));
+    let key = pool.monomial(product);
+    poly.terms.iter().filter(|(m, _)| *m != product).all(|(other, _)| {
+        let other = pool.monomial(*other);
+        degree(&key).cmp(&degree(&other)).then_with(|| lexicographic(&key, &other)) == Ordering::Greater
+    })
+}
+
+/// The lexicographic order of the powers, oldest atom first.
+fn lexicographic(a: &Monomial, b: &Monomial) -> Ordering {
+    for (x, y) in a.iter().zip(b) {
+        // An older atom first means that the other monomial lacks it.
+        let order = y.0.cmp(&x.0).then(x.1.cmp(&y.1));
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+/// The greatest degree of a monomial.
+fn degree(pool: &Pool, poly: &Poly) -> u64 {
+    let degrees = poly.terms.iter().map(|(m, _)| pool.monomial(*m).iter().map(|(_, p)| u64::from(*p)).sum());
+    degrees.max().unwrap_or(0)
+}
+
+/// Whether `e` is a comparison or connective whose truth says something about its operands.
+pub(super) fn consequences(pool: &mut Pool, e: Expr, value: bool) -> Consequence {
+    match (pool.as_call(e), value) {
+        (Some((Func::IsZero, &[p])), true) => Consequence::Zero(p),
+        (Some((Func::And, parts)), true) | (Some((Func::Or, parts)), false) => {
+            Consequence::Each(parts.to_vec(), value)
+        }
+        (Some((Func::Not, &[inner])), _) => Consequence::Each(vec![inner], !value),
+        _ => Consequence::None,
+    }
+}
+
+/// What follows from a truth value.
+pub(super) enum Consequence {
+    /// Nothing about other expressions.
+    None,
+    /// An integer is 0.
+    Zero(Expr),
+    /// These conditions have this truth value.
+    Each(Vec<Expr>, bool),
+}

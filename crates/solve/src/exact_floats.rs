@@ -1,0 +1,402 @@
+//! Double arithmetic that happens to be exact, as integer arithmetic.
+//!
+//! A double is an integer of up to 53 bits times a power of two from `2^-1074` to `2^971`, and every such number is a double. A sum or
+//! product of doubles that is such a number is computed without rounding, so `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s`
+//! has no more than 53 bits. A correctly rounded quotient `n/d` of integers of fewer than 53 bits is rounded to an integer, or to a number
+//! halfway between two, only if it equals it: it is `1/(2*d)` or more away from every other, which is more than the rounding error
+//! `n/d * 2^-53`.
+use super::facts::Facts;
+use rustc_hash::FxHashMap;
+use sizewise_expr::range::{DomainTable, ValueRange};
+use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
+
+/// Integers of this many bits are doubles, and quotients of smaller ones round as if they were exact.
+const EXACT_BITS: u64 = 53;
+/// The exponents of doubles: the least positive one is `2^-1074`, the greatest ones are integers of 53 bits times `2^971`.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=971;
+/// How deep roundings may nest.
+const MAX_ROUNDS: usize = 4;
+
+/// The real number `numerator * 2^exponent`.
+#[derive(Clone, Copy, Debug)]
+struct Dyadic {
+    numerator: Expr,
+    exponent: i32,
+}
+
+/// What is known of a number.
+#[derive(Clone, Copy, Debug)]
+enum Real {
+    /// It is exactly this.
+    Exact(Dyadic),
+    /// It is the double next to `numerator / denominator`, integers of fewer than 53 bits, the second one positive.
+    Quotient { numerator: Expr, denominator: Expr },
+}
+
+/// `e` with every rounding and comparison of doubles that the ranges prove to be exact replaced by one of integers. Where a divisor is
+/// zero in `e`, it is zero in the result, or the ranges exclude it.
+pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
+    for _ in 0..MAX_ROUNDS {
+        let mut reading = Reading { pool, table, known: FxHashMap::default() };
+        let replaced = reading.replacements(e);
+        if replaced.is_empty() {
+            break;
+        }
+        e = pool.substitute(e, |part| replaced.get(&part).copied());
+    }
+    e
+}
+
+/// Whether doubles occur in `e`.
+pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
+    pool.has_floats() && pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
+}
+
+/// The facts with no integer symbol that has no maximum above `limit`, and with their conditions in integer arithmetic where that makes
+/// doubles exact. A maximum that was declared stays what it is.
+pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
+    let mut capped = Facts::new();
+    for (symbol, low, high) in facts.ranges() {
+        let e = pool.symbol_expr(symbol);
+        let high = match high {
+            None if pool.sort(e) == Sort::Int => Some(limit.clone()),
+            high => high.cloned(),
+        };
+        match ValueRange::between_options(low.cloned(), high) {
+            Some(range) => capped.declare(pool, symbol, range),
+            None => return facts.clone(),
+        }
+    }
+    for &divisor in facts.nonzero() {
+        capped.exclude_zero(pool, divisor);
+    }
+    for &e in &facts.required().defined {
+        capped.require_value(pool, e);
+    }
+    for &condition in facts.conditions() {
+        capped.assume(pool, condition);
+    }
+    capped
+}
+
+struct Reading<'a> {
+    pool: &'a mut Pool,
+    table: &'a mut DomainTable,
+    known: FxHashMap<Expr, Real>,
+}
+
+impl Reading<'_> {
+    fn replacements(&mut self, root: Expr) -> FxHashMap<Expr, Expr> {
+        let mut replaced = FxHashMap::default();
+        for part in self.pool.reachable(&[root]) {
+            let Some((func, args)) = self.pool.as_call(part).map(|(f, a)| (f, a.to_vec())) else {
+                if let Some(Node::Float(value)) = self.pool.node(part)
+                    && let Some(value) = self.constant(value.0)
+                {
+                    self.known.insert(part, Real::Exact(value));
+                }
+                continue;
+            };
+            if self.pool.sort(part) == Sort::Float {
+                if let Some(value) = self.number(func, &args) {
+                    self.known.insert(part, value);
+                }
+            } else if let Some(integer) = self.integer(func, &args) {
+                replaced.insert(part, integer);
+            }
+        }
+        replaced
+    }
+
+    /// A finite constant.
+    fn constant(&mut self, value: f64) -> Option<Dyadic> {
+        let (mantissa, exponent, sign) = num_traits::float::FloatCore::integer_decode(value);
+        if !value.is_finite() {
+            return None;
+        }
+        let zeros = if mantissa == 0 { 0 } else { mantissa.trailing_zeros() };
+        let numerator = i64::try_from(mantissa >> zeros).ok()? * i64::from(sign);
+        let exponent = if mantissa == 0 { 0 } else { i32::from(exponent) + i32::try_from(zeros).ok()? };
+        Some(Dyadic { numerator: self.pool.int(numerator), exponent })
+    }
+
+    /// `numerator * 2^exponent`, if every value of it is a double.
+    fn double(&mut self, numerator: Expr, exponent: i32) -> Option<Real> {
+        let is_double = EXPONENTS.contains(&exponent) && self.fits(numerator, EXACT_BITS);
+        is_double.then_some(Real::Exact(Dyadic { numerator, exponent }))
+    }
+
+    /// Whether the magnitude of `e` is known to have at most so many bits.
+    fn fits(&mut self, e: Expr, bits: u64) -> bool {
+        let domain = self.table.domain(self.pool, e);
+        let bound = |v: Option<&Int>| v.is_some_and(|v| v.abs().bits() <= bits);
+        bound(domain.range.lower().as_ref()) && bound(domain.range.upper().as_ref())
+    }
+
+    fn positive(&mut self, e: Expr) -> bool {
+        let condition = self.pool.gt(e, Expr::ZERO);
+        self.table.decide(self.pool, condition) == Some(true)
+    }
+
+    /// A number by its exact value: an integer always, a double where it is known.
+    fn exactly(&self, e: Expr) -> Option<Dyadic> {
+        match self.known.get(&e) {
+            Some(Real::Exact(value)) => Some(*value),
+            Some(Real::Quotient { .. }) => None,
+            None if self.pool.sort(e) == Sort::Float || self.pool.as_func(e, Func::Ratio).is_some() => None,
+            None => Some(Dyadic { numerator: e, exponent: 0 }),
+        }
+    }
+
+    /// `e * 2^shift`.
+    fn scaled(&mut self, e: Expr, shift: i32) -> Expr {
+        let power = self.pool.int(Int::power_of_two(shift.unsigned_abs()));
+        self.pool.mul(e, power)
+    }
+
+    /// Numerators of numbers for one exponent, which comes with them.
+    fn aligned(&mut self, numbers: &[Dyadic]) -> (Vec<Expr>, i32) {
+        let exponent = numbers.iter().map(|n| n.exponent).min().unwrap_or(0);
+        let numerators = numbers.iter().map(|n| self.scaled(n.numerator, n.exponent - exponent)).collect();
+        (numerators, exponent)
+    }
+
+    /// What is known of a call whose value is a double, or one of its operands.
+    fn number(&mut self, func: Func, args: &[Expr]) -> Option<Real> {
+        match (func, args) {
+            (Func::ToFloat, &[e]) => {
+                let Dyadic { numerator, exponent } = self.exactly(e)?;
+                self.double(numerator, exponent)
+            }
+            (Func::FloatMul, &[a, b]) => {
+                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let product = self.pool.mul(a.numerator, b.numerator);
+                self.double(product, a.exponent + b.exponent)
+            }
+            (Func::FloatAdd, &[a, b]) => {
+                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let (numerators, exponent) = self.aligned(&numbers);
+                let sum = self.pool.add(numerators[0], numerators[1]);
+                self.double(sum, exponent)
+            }
+            (Func::Min | Func::Max, _) => {
+                let numbers = args.iter().map(|&a| self.exactly(a)).collect::<Option<Vec<Dyadic>>>()?;
+                let (numerators, exponent) = self.aligned(&numbers);
+                let numerator = self.pool.extremum(func, &numerators);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::Abs, &[a]) => {
+                let Dyadic { numerator, exponent } = self.exactly(a)?;
+                let numerator = self.pool.abs(numerator);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::Ite, &[c, p, q]) => {
+                let numbers = [self.exactly(p)?, self.exactly(q)?];
+                let (numerators, exponent) = self.aligned(&numbers);
+                let numerator = self.pool.ite(c, numerators[0], numerators[1]);
+                Some(Real::Exact(Dyadic { numerator, exponent }))
+            }
+            (Func::TruncToFloat, &[a]) => {
+                let whole = self.rounded(Func::Trunc, a)?;
+                self.double(whole, 0)
+            }
+            (Func::IntTrueDiv, &[a, b]) => self.quotient(a, b),
+            (Func::FloatTrueDiv, &[a, b]) => {
+                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let shift = a.exponent - b.exponent;
+                let (n, d) =
+                    (self.scaled(a.numerator, shift.max(0)), self.scaled(b.numerator, (-shift).max(0)));
+                self.quotient(n, d)
+            }
+            _ => None,
+        }
+    }
+
+    /// The double next to `n / d`.
+    fn quotient(&mut self, mut n: Expr, mut d: Expr) -> Option<Real> {
+        if self.pool.as_int(d).is_some_and(|d| d.is_negative()) {
+            (n, d) = (self.pool.neg(n), self.pool.neg(d));
+        }
+        if let Some(divisor) = self.pool.as_int(d).filter(Int::is_positive) {
+            let shift = i32::try_from(divisor.bits() - 1).ok()?;
+            if Int::power_of_two(shift.unsigned_abs()) == divisor {
+                return self.double(n, -shift);
+            }
+            // What is divisible is divided exactly.
+            let remainder = self.pool.modulo(n, d);
+            if self.pool.as_int(remainder).is_some_and(|r| r.is_zero()) {
+                let whole = self.pool.floor_div(n, d);
+                return self.double(whole, 0);
+            }
+        }
+        let fits = self.positive(d) && self.fits(n, EXACT_BITS - 1) && self.fits(d, EXACT_BITS - 1);
+        fits.then_some(Real::Quotient { numerator: n, denominator: d })
+    }
+
+    /// A rounding to an integer ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]) in integer arithmetic.
+    fn rounded(&mut self, func: Func, e: Expr) -> Option<Expr> {
+        let (n, d) = match self.known.get(&e).copied() {
+            Some(Real::Quotient { numerator, denominator }) => (numerator, denominator),
+            _ => {
+                let Dyadic { numerator, exponent } = self.exactly(e)?;
+                let denominator = self.pool.int(Int::power_of_two((-exponent).max(0).unsigned_abs()));
+                (self.scaled(numerator, exponent.max(0)), denominator)
+            }
+        };
+        if func == Func::Trunc {
+            let negative = self.pool.lt(n, Expr::ZERO);
+            match self.table.decide(self.pool, negative) {
+                Some(true) => return Some(self.pool.ceil_div(n, d)),
+                Some(false) => return Some(self.pool.floor_div(n, d)),
+                None => {}
+            }
+        }
+        Some(self.pool.round_quotient(func, n, d))
+    }
+
+    /// A rounding or comparison as one of integers.
+    fn integer(&mut self, func: Func, args: &[Expr]) -> Option<Expr> {
+        match (func, args) {
+            (Func::Floor | Func::Ceil | Func::Trunc | Func::Round, &[e]) => self.rounded(func, e),
+            (Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
+                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let (numerators, _) = self.aligned(&numbers);
+                let (p, q) = (numerators[0], numerators[1]);
+                Some(match func {
+                    Func::FloatEq => self.pool.eq(p, q),
+                    Func::FloatLt => self.pool.lt(p, q),
+                    _ => self.pool.le(p, q),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Budget, Facts, Verdict, decide};
+    use sizewise_expr::range::ValueRange;
+    use sizewise_expr::{Int, Pool, Value, text};
+
+    /// Whether the goal follows for every `s` from 0 to `2^bits`.
+    fn implied(bits: u32, goal: &str) -> bool {
+        let mut pool = Pool::new();
+        let mut facts = Facts::new();
+        let s = pool.symbol("s");
+        let s = pool.as_symbol(s).expect("a symbol");
+        let top = Int::from(2).pow(bits, 128).expect("a power");
+        facts.declare(&mut pool, s, ValueRange::between(Int::from(0), top));
+        let goal = text::read::expression(&mut pool, goal, &mut |_| None).expect("a goal").expr;
+        matches!(decide(&mut pool, &mut facts, goal, &Budget::default()).verdict, Verdict::Implied { .. })
+    }
+
+    #[test]
+    fn arithmetic_that_needs_no_rounding_is_that_of_integers() {
+        let table = [
+            "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)",
+            "Eq(TruncToInt(1.25*ToFloat(s)), (5*s)//4)",
+            "Eq(FloorToInt(0.5*ToFloat(s) - 3.0), (s - 6)//2)",
+            "Eq(CeilToInt(FloatTrueDiv(0.5*ToFloat(s) - 0.0, 0.25)), 2*s)",
+            "Eq(CeilToInt(IntTrueDiv(s, 3)), (s + 2)//3)",
+            "Eq(TruncToInt(FloatTrueDiv(ToFloat(s), 7.0)), s//7)",
+            "ToFloat(s) < ToFloat(s) + 0.5",
+        ];
+        for goal in table {
+            assert!(implied(40, goal), "{goal}");
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_has_the_same_value() {
+        let expressions = [
+            "TruncToInt(2.5*ToFloat(s) - 7.0)",
+            "FloorToInt(FloatTrueDiv(ToFloat(s - 1000), 7.0))",
+            "CeilToInt(IntTrueDiv(s - 5000, 12))",
+            "TruncToInt(IntTrueDiv(100 - s, 3))",
+            "CeilToInt(FloatTrueDiv(0.75*ToFloat(s) - 0.5, 0.125))",
+            "FloorToInt(FloatTrueDiv(ToFloat(s), ToFloat(s + 1)))",
+            "TruncToInt(1.25*ToFloat(s)) + TruncToInt(0.1*ToFloat(s))",
+            "ToFloat(s) <= 0.5*ToFloat(s + 3)",
+        ];
+        let top = Int::from(2).pow(46, 128).expect("a power");
+        for text in expressions {
+            let mut pool = Pool::new();
+            let mut facts = Facts::new();
+            let s = pool.symbol("s");
+            let s = pool.as_symbol(s).expect("a symbol");
+            facts.declare(&mut pool, s, ValueRange::between(Int::from(0), top.clone()));
+            let e = text::read::expression(&mut pool, text, &mut |_| None).expect("an expression").expr;
+            let table = facts.table(&pool);
+            let replaced = super::exact(&mut pool, table, e);
+            assert_ne!(replaced, e, "{text}");
+            // All small sizes, and odd ones near every power of two.
+            let large = (0..46).flat_map(|k| [(1i64 << k) - 1, (1 << k) + 1, 3 * (1 << k) / 2]);
+            for v in (0..3000).chain(large).filter(|&v| v <= 1 << 46) {
+                let at = |_| Some(Value::Int(Int::from(v)));
+                let (before, after) =
+                    (pool.eval(e, at).expect("a value"), pool.eval(replaced, at).expect("a value"));
+                assert_eq!(before, after, "{text} at {v}");
+            }
+        }
+    }
+
+    #[test]
+    fn exponents_are_those_of_doubles() {
+        let mut pool = Pool::new();
+        let mut table = sizewise_expr::range::DomainTable::new();
+        let mut reading = super::Reading { pool: &mut pool, table: &mut table, known: Default::default() };
+        let one = sizewise_expr::Expr::ONE;
+        for (exponent, is_double) in [(-1074, true), (-1075, false), (971, true), (972, false)] {
+            assert_eq!(reading.double(one, exponent).is_some(), is_double, "2^{exponent}");
+        }
+        // Numerators of 53 bits, and of one more.
+        let (fits, not) = (reading.pool.int((1i64 << 53) - 1), reading.pool.int((1i64 << 53) + 1));
+        assert!(reading.double(fits, 0).is_some() && reading.double(not, 0).is_none());
+    }
+
+    #[test]
+    fn constants_of_every_magnitude_are_what_they_are() {
+        let least = f64::from_bits(1);
+        let table =
+            [0.0, 1.0, -0.75, 1e-6, -1e-300, 1e300, least, -least, f64::MIN_POSITIVE, f64::MAX, f64::MIN];
+        for value in table {
+            let mut pool = Pool::new();
+            let mut domains = sizewise_expr::range::DomainTable::new();
+            let mut reading =
+                super::Reading { pool: &mut pool, table: &mut domains, known: Default::default() };
+            let exact = reading.constant(value).expect("a finite constant");
+            let numerator = reading.pool.as_int(exact.numerator).expect("a constant").to_big();
+            let power = num_rational::BigRational::from_integer(2.into()).pow(exact.exponent);
+            let expected = num_rational::BigRational::from_float(value).expect("finite");
+            assert_eq!(num_rational::BigRational::from_integer(numerator) * power, expected, "{value:e}");
+        }
+    }
+
+    #[test]
+    fn thresholds_of_every_magnitude_decide_as_they_should() {
+        let table = [
+            ("ToFloat(s) < 1e-300", false),
+            ("ToFloat(s) >= 5e-324", false),
+            ("ToFloat(s) + 1.0 >= 1e-20", true),
+            ("0.5*ToFloat(s) - 8.0 <= 1e-6", false),
+            ("ToFloat(s) <= 1e300", true),
+            ("ToFloat(s)*1e-300 <= 1e-280", true),
+            ("1.0 / (ToFloat(s) + 1.0) > 5e-324", true),
+            ("Eq(s, ToFloat(s))", true),
+            ("Max(s, 2.5) >= 2.5", true),
+            ("RoundToInt(0.5*ToFloat(2*s)) == s", true),
+        ];
+        for (goal, holds) in table {
+            assert_eq!(implied(20, goal), holds, "{goal}");
+        }
+    }
+
+    #[test]
+    fn beyond_53_bits_rounding_shows() {
+        assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
+        assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));
+        // One tenth is no double, and ten of what is taken for it are a little too many.
+        assert!(!implied(40, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
+    }
+}

@@ -1,0 +1,367 @@
+//! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+use super::exact_floats::{exact, has_floats};
+use super::models::Models;
+use super::neighbours::Neighbours;
+use super::program::to_i128;
+use super::replay::Required;
+use super::search::conjuncts;
+use super::slices::Slices;
+use super::verdict::{FactId, Premise};
+use super::work::Work;
+use crate::egraph::Graph;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use sizewise_expr::range::{Domain, DomainTable, Subject, ValueRange};
+use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol};
+
+/// More facts than this are looked at in groups that share no symbol.
+const MAX_TOGETHER: usize = 12;
+
+/// How often the conditions are assumed again so that they learn from each other.
+const MAX_ROUNDS: usize = 4;
+
+/// Whether some assignment satisfies the facts.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Consistency {
+    /// Not asked yet, or not since the last change.
+    #[default]
+    Open,
+    /// Some assignment does, and it has been replayed.
+    Consistent,
+    /// None does.
+    Inconsistent(Vec<Premise>),
+    /// Neither was found.
+    Unsettled,
+}
+
+/// Ranges of symbols, assumptions and divisors that are not zero.
+///
+/// Assumptions may be added at any time. What has been found out about them (satisfying assignments, tightened ranges) is
+/// kept, so asking many questions of the same facts is cheap.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    ranges: IndexMap<Symbol, ValueRange, FxBuildHasher>,
+    /// Whether two declarations of one symbol share no value.
+    empty: bool,
+    given: Vec<Expr>,
+    /// The assumptions with nested conjunctions taken apart, and where each part comes from.
+    parts: Vec<(Expr, FactId)>,
+    required: Required,
+    /// The symbols that occur in assumptions.
+    assumed_of: FxHashSet<Symbol>,
+    pub(super) models: Models,
+    pub(super) consistency: Consistency,
+    table: DomainTable,
+    /// Whether the table may still learn from assuming conditions.
+    unsettled: bool,
+    /// What the table has learned of since.
+    stirred: Vec<Subject>,
+    /// Which conditions are about the same expressions.
+    neighbours: Neighbours,
+    pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
+    pub(super) slices: Slices,
+    /// Whether all facts are looked at together, however many they are.
+    whole: bool,
+    /// What questions have taken, but for what the models count.
+    pub(super) work: Work,
+}
+
+impl Facts {
+    /// No facts.
+    pub fn new() -> Facts {
+        Facts::default()
+    }
+
+    /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
+    pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
+        let e = pool.symbol_expr(symbol);
+        let wide = self.is_wide();
+        let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
+        match known.meet(&range) {
+            Some(met) => *known = met,
+            None => self.empty = true,
+        }
+        self.slices.declared(symbol);
+        if !wide {
+            self.models.declare(symbol, known);
+            if pool.sort(e) == Sort::Int {
+                // An empty domain is remembered by the table as its contradiction.
+                self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
+                self.stirred.push(Subject::of(pool, e));
+            }
+        }
+        self.changed();
+    }
+
+    /// Assumes a condition and returns its number.
+    pub fn assume(&mut self, pool: &mut Pool, condition: Expr) -> FactId {
+        let id = FactId(self.given.len() as u32);
+        let condition = pool.truth(condition);
+        self.given.push(condition);
+        self.declare_free(pool, condition);
+        let symbols = pool.free_symbols(&[condition]);
+        if !self.whole {
+            self.slices.assumed(id, &symbols);
+        }
+        self.assumed_of.extend(symbols.iter().copied());
+        self.empty |= pool.as_bool(condition) == Some(false);
+        let mut parts = Vec::new();
+        // What is taken apart is integer arithmetic as far as what was known before makes doubles exact.
+        let condition =
+            if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
+        conjuncts(pool, condition, &mut parts);
+        for part in parts {
+            if !self.is_wide() {
+                self.models.require(pool, part);
+            }
+            self.parts.push((part, id));
+        }
+        self.changed();
+        id
+    }
+
+    /// A condition with the arithmetic of doubles replaced by that of integers where what is known shows both to be the same.
+    pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
+        if self.is_wide() {
+            return condition;
+        }
+        self.settle(pool);
+        exact(pool, &mut self.table, condition)
+    }
+
+    /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
+    /// cancelled do.
+    pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
+        if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.required.nonzero.contains(&divisor) {
+            self.required.nonzero.push(divisor);
+            self.declare_free(pool, divisor);
+            let symbols = pool.free_symbols(&[divisor]);
+            if !self.whole {
+                self.slices.excluded(divisor, &symbols);
+            }
+            self.assumed_of.extend(symbols.iter().copied());
+            if !self.is_wide() {
+                self.models.exclude_zero(pool, divisor);
+                let nonzero = pool.ne(divisor, Expr::ZERO);
+                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.stirred).is_err();
+            }
+            self.changed();
+        }
+    }
+
+    /// Assumes that an operation has a value: one that is part of no assumption because construction has dropped it.
+    pub fn require_value(&mut self, pool: &mut Pool, e: Expr) {
+        if self.required.defined.contains(&e) {
+            return;
+        }
+        self.required.defined.push(e);
+        self.declare_free(pool, e);
+        let symbols = pool.free_symbols(&[e]);
+        if !self.whole {
+            self.slices.defined(e, &symbols);
+        }
+        self.assumed_of.extend(symbols);
+        if !self.is_wide() {
+            self.models.clear();
+        }
+        self.changed();
+    }
+
+    /// What is required beside the assumptions.
+    pub(super) fn required(&self) -> &Required {
+        &self.required
+    }
+
+    /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
+    pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
+        if self.is_wide() {
+            return self.with_slice(pool, e, |pool, slice| slice.facts.domain(pool, e));
+        }
+        self.settle(pool);
+        self.table.domain(pool, e)
+    }
+
+    /// What deciding has taken so far.
+    pub fn work(&self) -> Work {
+        let mut work = self.work;
+        work.variations += self.models.variations();
+        work
+    }
+
+    /// Counts what a copy of these facts took.
+    pub(super) fn add_work(&mut self, work: Work) {
+        self.work += work;
+    }
+
+    /// Whether an assumption mentions a symbol.
+    pub fn mentions(&self, symbol: Symbol) -> bool {
+        self.assumed_of.contains(&symbol)
+    }
+
+    /// The table of domains, with everything that the assumptions say about each other.
+    pub(super) fn table(&mut self, pool: &Pool) -> &mut DomainTable {
+        self.settle(pool);
+        &mut self.table
+    }
+
+    /// Whether ranges and congruences alone show that the facts contradict each other.
+    pub(super) fn is_empty(&mut self, pool: &Pool) -> bool {
+        self.settle(pool);
+        self.empty
+    }
+
+    fn settle(&mut self, pool: &Pool) {
+        if !std::mem::take(&mut self.unsettled) || self.is_wide() {
+            return;
+        }
+        let table = &mut self.table;
+        let parts = self.parts.iter().map(|(condition, _)| *condition);
+        let learn = |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
+        let settled = self.neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn);
+        self.empty |= settled.is_err();
+    }
+
+    /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
+    pub fn hint(&mut self, symbol: Symbol, value: Int) {
+        self.hints.insert(symbol, value.clone());
+        if let Some(value) = to_i128(&value) {
+            self.models.hint(symbol, value);
+        }
+    }
+
+    /// No facts, to be looked at together however many come.
+    pub(super) fn whole() -> Facts {
+        Facts { whole: true, ..Facts::default() }
+    }
+
+    /// Whether the facts are so many that questions are put to the groups that they concern.
+    pub(super) fn is_wide(&self) -> bool {
+        !self.whole && self.given.len() > MAX_TOGETHER
+    }
+
+    /// The declared range of a symbol.
+    pub fn range(&self, symbol: Symbol) -> Option<&ValueRange> {
+        self.ranges.get(&symbol)
+    }
+
+    /// The assumptions, in the order of their numbers.
+    pub fn conditions(&self) -> &[Expr] {
+        &self.given
+    }
+
+    /// The declared symbols with their inclusive bounds.
+    pub fn ranges(&self) -> impl Iterator<Item = (Symbol, Option<&Int>, Option<&Int>)> {
+        self.ranges.iter().map(|(s, r)| (*s, r.lo.finite(), r.hi.finite()))
+    }
+
+    /// The divisors that are excluded from being zero beside those in assumptions.
+    pub fn nonzero(&self) -> &[Expr] {
+        &self.required.nonzero
+    }
+
+    /// The conjuncts of all assumptions with the assumption each comes from.
+    pub(super) fn parts(&self) -> &[(Expr, FactId)] {
+        &self.parts
+    }
+
+    /// The bounds of the declared ranges as conditions.
+    pub(super) fn range_conditions(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut out = Vec::with_capacity(2 * self.ranges.len());
+        for (symbol, low, high) in self.ranges() {
+            let e = pool.symbol_expr(symbol);
+            if let Some(low) = low {
+                let low = pool.int(low.clone());
+                out.push(pool.le(low, e));
+            }
+            if let Some(high) = high {
+                let high = pool.int(high.clone());
+                out.push(pool.le(e, high));
+            }
+        }
+        out
+    }
+
+    /// One bound of a symbol's declared range as a condition.
+    pub(super) fn bound(&self, pool: &mut Pool, symbol: Symbol, upper: bool) -> Option<Expr> {
+        let range = self.ranges.get(&symbol)?;
+        let end = if upper { range.hi.finite() } else { range.lo.finite() }?.clone();
+        let (e, end) = (pool.symbol_expr(symbol), pool.int(end));
+        Some(if upper { pool.le(e, end) } else { pool.le(end, e) })
+    }
+
+    /// Divisors that are not zero: those excluded, those of the assumptions, and those of `e`.
+    pub(super) fn divisors(&self, pool: &Pool, e: Option<Expr>) -> Vec<Expr> {
+        let mut roots = self.given.clone();
+        roots.extend(e);
+        let mut nonzero = symbolic_divisors(pool, &roots);
+        nonzero.extend_from_slice(&self.required.nonzero);
+        nonzero.extend(symbolic_divisors(pool, &self.required.nonzero));
+        nonzero.sort_unstable();
+        nonzero.dedup();
+        nonzero
+    }
+
+    /// Puts all facts into an e-graph, each assumption under its number.
+    pub(super) fn fill_graph(&self, pool: &mut Pool, graph: &mut Graph) {
+        for (&symbol, range) in &self.ranges {
+            let e = pool.symbol_expr(symbol);
+            if pool.sort(e) == Sort::Int {
+                graph.declare(pool, e, range.clone().into());
+            }
+        }
+        for (i, &d) in self.required.nonzero.iter().enumerate() {
+            let nonzero = pool.ne(d, Expr::ZERO);
+            graph.assume(pool, nonzero, (self.given.len() + i) as u32);
+        }
+        for (i, &condition) in self.given.iter().enumerate() {
+            graph.assume(pool, condition, i as u32);
+        }
+    }
+
+    /// Everything that was assumed, as premises.
+    pub(super) fn all_premises(&self, pool: &Pool) -> Vec<Premise> {
+        let nonzero = self.divisors(pool, None).into_iter().map(Premise::Nonzero);
+        let facts = (0..self.given.len()).map(|i| Premise::Fact(FactId(i as u32)));
+        let lower =
+            self.ranges.iter().filter(|(_, r)| r.lo.finite().is_some()).map(|(s, _)| Premise::Lower(*s));
+        let upper =
+            self.ranges.iter().filter(|(_, r)| r.hi.finite().is_some()).map(|(s, _)| Premise::Upper(*s));
+        facts.chain(lower).chain(upper).chain(nonzero).collect()
+    }
+
+    /// Symbols that were never declared are unbounded.
+    pub(super) fn declare_free(&mut self, pool: &Pool, e: Expr) {
+        for symbol in pool.free_symbols(&[e]) {
+            if !self.ranges.contains_key(&symbol) {
+                self.ranges.insert(symbol, ValueRange::all());
+                self.slices.declared(symbol);
+                if !self.is_wide() {
+                    self.models.declare(symbol, &ValueRange::all());
+                }
+            }
+        }
+    }
+
+    fn changed(&mut self) {
+        // A contradiction stays one.
+        if !matches!(self.consistency, Consistency::Inconsistent(_)) {
+            self.consistency = Consistency::Open;
+        }
+        self.unsettled = true;
+    }
+}
+
+/// The divisors in `roots` that are no nonzero constants, oldest first.
+pub(super) fn symbolic_divisors(pool: &Pool, roots: &[Expr]) -> Vec<Expr> {
+    let mut divisors: Vec<Expr> = Vec::new();
+    for part in pool.reachable(roots) {
+        if let Some((Func::FloorDiv | Func::Mod, args)) = pool.as_call(part)
+            && pool.as_int(args[1]).is_none_or(|d| d.is_zero())
+        {
+            divisors.push(args[1]);
+        }
+    }
+    divisors.sort_unstable();
+    divisors.dedup();
+    divisors
+}

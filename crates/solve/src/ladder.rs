@@ -1,0 +1,459 @@
+//! The ladder: rungs in order of cost, until one settles the question.
+mod steps;
+
+use super::definedness::{may_be_undefined, requirements};
+use super::exact_floats::has_floats;
+use super::exhaust::is_beyond_code;
+use super::facts::{Consistency, Facts};
+use super::replay::replays;
+use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
+use sizewise_expr::range::{DomainTable, teaches_once};
+use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
+use steps::MAX_RELAXED;
+
+/// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
+const STEPS: &[Step] = &[
+    Step::Differences,
+    Step::Relaxation,
+    Step::Search { points: 100 },
+    Step::Exhaust,
+    Step::Linear { share: 16 },
+    Step::Cases { share: 8 },
+    Step::EGraph,
+    Step::Search { points: 1_500 },
+    Step::Linear { share: 1 },
+    Step::Cases { share: 1 },
+    Step::Search { points: u32::MAX },
+    #[cfg(feature = "smt")]
+    Step::Smt { share: 16 },
+    #[cfg(feature = "smt")]
+    Step::Smt { share: 1 },
+];
+
+/// One way of settling a conjunction.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Chains of inequalities, where there are many.
+    Differences,
+    /// One look at the linear relaxation.
+    Relaxation,
+    /// Search, until this many assignments have been evaluated in all.
+    Search { points: u32 },
+    /// Every assignment of a small box, or some of a large one, by the exact evaluator: where compiled code cannot compute a condition.
+    Exhaust,
+    /// Linear reasoning with this share of the budget.
+    Linear { share: u32 },
+    /// Number theory, and cases that are reduced anew, with this share of the budget.
+    Cases { share: u32 },
+    /// Equality saturation.
+    EGraph,
+    /// Z3 with this share of the budget.
+    #[cfg(feature = "smt")]
+    Smt { share: u32 },
+}
+
+/// Decides whether the facts imply `goal`.
+///
+/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an assumption or the goal zero
+/// and satisfy every assumption; `Implied` also says that there is one.
+pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    let mut answer = entails(pool, facts, goal, budget);
+    if let Verdict::Refuted { witness } = &mut answer.verdict {
+        *witness = facts.complete(pool, std::mem::take(witness));
+    }
+    answer
+}
+
+/// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
+/// connect with them. [`Facts::complete`] adds the others.
+pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+    among(pool, facts, goal, budget, true)
+}
+
+/// Whether [`decide`] finds that the facts imply `goal`: for less, as nothing is made ready for the questions after this one.
+pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
+    let goal = pool.truth(goal);
+    facts.declare_free(pool, goal);
+    if facts.is_wide()
+        && let Some(follows) = facts.follows_at_once(pool, goal)
+    {
+        return follows && facts.are_consistent(pool, budget);
+    }
+    among(pool, facts, goal, budget, false).verdict.is_implied()
+}
+
+/// [`entails`], or without preparing for more questions.
+fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
+    let goal = pool.truth(goal);
+    facts.declare_free(pool, goal);
+    if facts.is_wide() {
+        return among_many(pool, facts, goal, budget, more);
+    }
+    let asked = goal;
+    let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
+    let mut climb = Climb { pool, facts, asked, goal, budget, trace: Vec::new() };
+    let (verdict, decided_by) = climb.run();
+    Answer { verdict, decided_by, trace: climb.trace }
+}
+
+/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. With `chosen`, it runs the
+/// procedure that the ladder runs, else the one that it chooses by itself. A counterexample counts once it has been replayed.
+#[cfg(feature = "smt")]
+pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chosen: bool) -> Option<bool> {
+    use super::smt::{Procedure, Question, Response, check_by};
+    let goal = pool.truth(goal);
+    let ranges: Vec<_> = facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
+    let mut conditions = facts.conditions().to_vec();
+    conditions.push(pool.not(goal));
+    let nonzero = facts.divisors(pool, Some(goal));
+    let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
+    let procedure = if chosen { Procedure::Counted } else { Procedure::Default };
+    match check_by(procedure, pool, &question) {
+        Response::Unsatisfiable => Some(true),
+        Response::Candidate(witness) => replays(pool, facts, Some(goal), &witness).then_some(false),
+        Response::Unknown(_) => None,
+    }
+}
+
+/// Decides under the facts that have to do with the goal.
+fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
+    facts.check_groups(pool, budget, more);
+    let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
+    if let Consistency::Inconsistent(because) = &facts.consistency {
+        return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
+    }
+    if facts.is_empty(pool) {
+        let because = facts.all_premises(pool);
+        return settled(Verdict::Inconsistent { because }, Rung::Range);
+    }
+    let mut answer = facts.with_slice(pool, goal, |pool, slice| {
+        let mut answer = entails(pool, &mut slice.facts, goal, budget);
+        if let Verdict::Implied { because } | Verdict::Inconsistent { because } = &mut answer.verdict {
+            *because = slice.outside(because);
+        }
+        answer
+    });
+    if answer.verdict.is_implied() && !facts.groups_settled() {
+        let reason = "the goal follows, but no assignment that satisfies the other facts was found";
+        answer.verdict = Verdict::Unknown { reason: reason.to_string() };
+    }
+    answer
+}
+
+/// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
+/// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
+pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+    if facts.is_wide() {
+        facts.check_groups(pool, budget, true);
+        return;
+    }
+    check(pool, facts, budget);
+    facts.models.vary(pool);
+}
+
+/// Finds out whether the facts contradict each other.
+pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+    let goal = pool.bool(true);
+    facts.table(pool);
+    Climb { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
+}
+
+/// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
+/// are consistent.
+pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+    quickly_knowing(pool, facts, goal, |_| None)
+}
+
+/// As [`quickly`], where someone may know that the goal is `possible`, or its opposite, under some assignment that the facts admit: then the
+/// contrary is not sought.
+pub fn quickly_knowing(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
+) -> Option<bool> {
+    let goal = pool.truth(goal);
+    if let Some(value) = pool.as_bool(goal) {
+        return Some(value);
+    }
+    if facts.is_wide() {
+        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal, possible));
+    }
+    if let Some(value) = facts.table(pool).decide(pool, goal) {
+        return Some(value);
+    }
+    if is_free(pool, facts, goal) {
+        return None;
+    }
+    let possible = possible(pool);
+    by_contradiction(pool, facts, goal, possible)
+}
+
+/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once: then its range is exact, and where that
+/// decides nothing both outcomes are possible.
+fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
+    let free = |e: Expr| pool.as_symbol(e).is_some_and(|symbol| !facts.mentions(symbol));
+    match pool.as_call(goal) {
+        Some((Func::Not, [inner])) => is_free(pool, facts, *inner),
+        Some((Func::IsZero | Func::NotPositive, [e])) => match pool.node(*e) {
+            Some(Node::Sum { terms, .. }) => terms.iter().all(|(monomial, _)| free(*monomial)),
+            _ => free(*e),
+        },
+        _ => false,
+    }
+}
+
+/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them. The opposite of what is
+/// known to be `possible`, or of no interest, is not sought.
+fn by_range(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    possible: impl FnOnce(&Pool) -> Option<bool>,
+) -> Option<bool> {
+    if let Some(value) = facts.table(pool).decide(pool, goal) {
+        return Some(value);
+    }
+    let possible = possible(pool);
+    by_contradiction(pool, facts, goal, possible)
+}
+
+/// The truth of the goal because assuming the opposite contradicts ranges and congruences.
+fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Option<bool>) -> Option<bool> {
+    let negation = pool.not(goal);
+    let table = facts.table(pool);
+    if possible != Some(false) && contradicts(pool, table, negation) {
+        return Some(true);
+    }
+    (possible != Some(true) && contradicts(pool, table, goal)).then_some(false)
+}
+
+fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
+    let mark = table.mark();
+    let mut contradiction = false;
+    for _ in 0..if teaches_once(pool, condition) { 1 } else { 3 } {
+        match table.assume(pool, condition) {
+            Err(_) => contradiction = true,
+            Ok(true) => continue,
+            Ok(false) => {}
+        }
+        break;
+    }
+    table.undo(mark);
+    contradiction
+}
+
+/// Whether division by zero is the only reason why `e` may have no value.
+fn only_divides(pool: &Pool, e: Expr) -> bool {
+    let divides = |e: Expr| matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
+    pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
+}
+
+/// What became of a conjunction of the facts and something else.
+enum Settled {
+    /// No assignment satisfies it.
+    Closed(Rung),
+    /// An assignment satisfies it; it has been replayed.
+    Satisfied(Witness, Rung),
+    /// Neither was shown.
+    Open(String, Rung),
+}
+
+/// What one step says, before any replay.
+enum Finding {
+    Closed,
+    Candidate(Witness),
+    Open(String),
+}
+
+struct Climb<'a> {
+    pool: &'a mut Pool,
+    facts: &'a mut Facts,
+    /// The goal as it was put.
+    asked: Expr,
+    /// The same with doubles replaced by integers as far as that is exact.
+    goal: Expr,
+    budget: &'a Budget,
+    trace: Vec<Attempt>,
+}
+
+impl Climb<'_> {
+    fn note(&mut self, rung: Rung, outcome: impl Into<String>) {
+        self.trace.push(Attempt { rung, outcome: outcome.into() });
+    }
+
+    fn run(&mut self) -> (Verdict, Rung) {
+        if self.facts.is_empty(self.pool) {
+            return (Verdict::Inconsistent { because: self.facts.all_premises(self.pool) }, Rung::Range);
+        }
+        if let Some(because) = self.inconsistent() {
+            return (Verdict::Inconsistent { because }, Rung::Search);
+        }
+        if self.pool.as_bool(self.goal) == Some(true) {
+            return self.implied(Vec::new(), Rung::NormalForm);
+        }
+        if let Some(witness) = self.facts.models.failing(self.pool, self.goal, 0)
+            && self.falsifies(&witness)
+        {
+            return (Verdict::Refuted { witness }, Rung::Search);
+        }
+        if by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true) {
+            return self.implied(self.facts.all_premises(self.pool), Rung::Range);
+        }
+        if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)
+            && self.falsifies(&witness)
+        {
+            return (Verdict::Refuted { witness }, Rung::Search);
+        }
+        let negation = self.pool.not(self.goal);
+        match self.settle(&[negation], Some(self.asked)) {
+            Settled::Closed(rung) => self.implied(self.facts.all_premises(self.pool), rung),
+            Settled::Satisfied(witness, rung) => (Verdict::Refuted { witness }, rung),
+            Settled::Open(reason, rung) => (Verdict::Unknown { reason }, rung),
+        }
+    }
+
+    /// Takes the steps on the facts with `extra`, which is the negation of `goal` where there is one.
+    fn settle(&mut self, extra: &[Expr], goal: Option<Expr>) -> Settled {
+        let mut problem = None;
+        let mut spent = 0;
+        let mut last = Rung::Search;
+        for &step in STEPS {
+            if is_cancelled() {
+                return Settled::Open("cancelled".to_string(), last);
+            }
+            let (rung, finding) = match step {
+                Step::Differences if self.facts.parts().len() <= MAX_RELAXED => continue,
+                Step::Differences => (Rung::Linear, self.differences(extra)),
+                Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
+                Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
+                Step::Exhaust if !is_beyond_code(self.pool, self.facts, goal) => continue,
+                Step::Exhaust => (Rung::Search, self.exhaust(goal)),
+                Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
+                Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
+                Step::EGraph => (Rung::EGraph, self.saturation(extra)),
+                #[cfg(feature = "smt")]
+                Step::Smt { share } => (Rung::Smt, self.ask(extra, share)),
+            };
+            match finding {
+                Finding::Closed => return Settled::Closed(rung),
+                Finding::Candidate(witness) if replays(self.pool, self.facts, goal, &witness) => {
+                    return Settled::Satisfied(witness, rung);
+                }
+                Finding::Candidate(_) => self.note(rung, "an assignment that does not replay"),
+                Finding::Open(why) => self.note(rung, why),
+            }
+            last = rung;
+        }
+        // What the last step of each rung said.
+        let mut reasons: Vec<String> = Vec::new();
+        for rung in [Rung::EGraph, Rung::Linear, Rung::Search, Rung::Smt] {
+            let said = self.trace.iter().rev().find(|a| a.rung == rung);
+            reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
+        }
+        Settled::Open(reasons.join("; "), last)
+    }
+
+    fn falsifies(&self, witness: &Witness) -> bool {
+        replays(self.pool, self.facts, Some(self.asked), witness)
+    }
+
+    /// Whether the facts are known to contradict each other; looks for a satisfying assignment where that is open.
+    fn inconsistent(&mut self) -> Option<Vec<Premise>> {
+        if let Consistency::Open = self.facts.consistency {
+            self.facts.consistency = self.satisfy();
+        }
+        match &self.facts.consistency {
+            Consistency::Inconsistent(because) => Some(because.clone()),
+            _ => None,
+        }
+    }
+
+    /// Looks for an assignment that satisfies the facts.
+    fn satisfy(&mut self) -> Consistency {
+        if let Some(model) = self.facts.models.first() {
+            if replays(self.pool, self.facts, None, &model) {
+                return Consistency::Consistent;
+            }
+            self.facts.models.clear();
+        }
+        if self.facts.is_empty(self.pool) {
+            return Consistency::Inconsistent(self.facts.all_premises(self.pool));
+        }
+        let corner = self.corner();
+        if replays(self.pool, self.facts, None, &corner) {
+            self.facts.models.remember(&corner);
+            return Consistency::Consistent;
+        }
+        match self.settle(&[], None) {
+            Settled::Closed(_) => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
+            Settled::Satisfied(model, _) => {
+                self.facts.models.remember(&model);
+                Consistency::Consistent
+            }
+            Settled::Open(..) => Consistency::Unsettled,
+        }
+    }
+
+    /// Each symbol at the end of what the table leaves it.
+    fn corner(&mut self) -> Witness {
+        let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
+        let value = |climb: &mut Self, s: Symbol| {
+            let e = climb.pool.symbol_expr(s);
+            let domain = climb.facts.table(climb.pool).domain(climb.pool, e);
+            let (low, high) = (domain.range.lo.finite(), domain.range.hi.finite());
+            low.or(high).cloned().unwrap_or_else(|| domain.congruence.next(&Int::ZERO))
+        };
+        symbols.into_iter().map(|s| (s, value(self, s))).collect()
+    }
+
+    /// `Implied`, if the facts are known to be satisfiable where the goal has a value.
+    fn implied(&mut self, because: Vec<Premise>, rung: Rung) -> (Verdict, Rung) {
+        let unknown = |reason: &str| (Verdict::Unknown { reason: reason.to_string() }, rung);
+        if !matches!(self.facts.consistency, Consistency::Consistent) {
+            return unknown(
+                "nothing contradicts the goal, but no assignment that satisfies the facts was found",
+            );
+        }
+        match self.is_defined_somewhere() {
+            Some(true) => (Verdict::Implied { because }, rung),
+            Some(false) if only_divides(self.pool, self.asked) => {
+                (Verdict::Inconsistent { because: self.all_premises() }, rung)
+            }
+            Some(false) => unknown("the goal has no value at any assignment that the facts admit"),
+            None => unknown("no assignment was found at which the goal has a value"),
+        }
+    }
+
+    /// Whether the facts admit an assignment at which the goal, which is false at none of them, has a value.
+    fn is_defined_somewhere(&mut self) -> Option<bool> {
+        if !self.pool.reachable(&[self.asked]).into_iter().any(|e| may_be_undefined(self.pool, e)) {
+            return Some(true);
+        }
+        let denial = self.pool.not(self.asked);
+        let holds = |climb: &Self, model: &Witness| replays(climb.pool, climb.facts, Some(denial), model);
+        if self.facts.models.first().is_some_and(|model| holds(self, &model)) {
+            return Some(true);
+        }
+        let mut extra = requirements(self.pool, &[self.asked]);
+        extra.push(self.asked);
+        let trace = std::mem::take(&mut self.trace);
+        let settled = self.settle(&extra, Some(denial));
+        self.trace = trace;
+        match settled {
+            Settled::Satisfied(..) => Some(true),
+            Settled::Closed(_) => Some(false),
+            Settled::Open(..) => None,
+        }
+    }
+
+    /// Everything that was assumed, and that the goal's divisors are not zero.
+    fn all_premises(&self) -> Vec<Premise> {
+        let mut premises = self.facts.all_premises(self.pool);
+        let divisors = self.facts.divisors(self.pool, Some(self.asked));
+        premises.extend(divisors.into_iter().map(Premise::Nonzero));
+        premises.sort_unstable();
+        premises.dedup();
+        premises
+    }
+}

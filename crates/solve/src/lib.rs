@@ -1,0 +1,62 @@
+//! Layer 3: does a set of facts imply a goal?
+//!
+//! [`Facts`] hold the ranges of symbols and assumptions; [`decide`] climbs a ladder of rungs, the cheapest first, to one of the
+//! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
+//! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
+mod bounds;
+mod cases;
+mod clash;
+mod definedness;
+mod differences;
+pub mod egraph;
+mod enumerate;
+mod exact_floats;
+mod exhaust;
+mod facts;
+mod feasible;
+mod ladder;
+mod linear;
+mod minimize;
+mod models;
+mod neighbours;
+mod number;
+mod premises;
+mod program;
+mod proof;
+mod rays;
+mod reduce;
+mod replay;
+mod rewriting;
+mod search;
+mod simplify;
+mod slices;
+#[cfg(feature = "smt")]
+mod smt;
+mod smtlib;
+mod verdict;
+mod work;
+
+#[cfg(test)]
+mod limits_tests;
+#[cfg(test)]
+mod program_tests;
+
+pub use bounds::{Bounds, bounds, bounds_traced, greatest};
+pub use clash::{clash, minimal_clash};
+pub use definedness::{open_requirements, requirements};
+pub use exact_floats::up_to;
+pub use facts::Facts;
+pub use feasible::{Feasibility, feasible};
+#[cfg(feature = "smt")]
+pub use ladder::by_z3_alone;
+pub use ladder::{decide, entails, implies, prepare, quickly, quickly_knowing};
+pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
+pub use premises::narrow;
+pub use proof::{ProofStep, proof};
+pub use simplify::{simplify, simplify_traced};
+pub use smtlib::obligation;
+pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};
+pub use work::Work;
+
+/// Whether Z3 is built in.
+pub const HAS_SMT: bool = cfg!(feature = "smt");

@@ -1,0 +1,345 @@
+//! Equivalent sets of guards without redundant members.
+use super::facts::{Consistency, Facts};
+use super::ladder::{decide, prepare};
+use super::premises::narrow;
+use super::simplify::{Limits, simplify_within};
+use super::verdict::{Budget, Premise, Trace, Verdict};
+use super::work::{Allowance, Work};
+use crate::egraph::Reading;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
+
+/// Larger sets are returned with only what ranges make redundant left out.
+const MAX_GUARDS: usize = 400;
+
+/// Of larger sets, the ways to make them smaller are not compared in simplified form.
+const MAX_COMPARED: usize = 6;
+
+/// A set of guards made smaller.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Minimized {
+    /// What is left, each as simple as was found.
+    pub kept: Vec<Expr>,
+    /// Guards (by their position) that those that are kept and the ranges imply, with premises that suffice: [`Premise::Fact`] is a
+    /// position in the list of guards, followed by `equations`.
+    pub dropped: Vec<(usize, Vec<Premise>)>,
+    /// Equations such as `Eq(s, 16)` that the guards imply together, and that may stand for several of them.
+    pub equations: Vec<Expr>,
+}
+
+/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those. Where the guards leave a symbol a single
+/// value, the equation that says so may stand for several of them.
+///
+/// A guard demands that it is defined, too: one that says more only where its divisors are not zero is left out only if the others
+/// keep them from being zero. A divisor that construction has cancelled has to be part of the guard (`And(Ne(d, 0), guard)`).
+/// Guards that contradict each other become the single guard `False`.
+pub fn minimize(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+) -> Minimized {
+    minimize_traced(pool, ranges, guards, budget, &mut Trace::off())
+}
+
+/// [`minimize`] with a record of the questions asked and the simplifications tried.
+pub fn minimize_traced(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Minimized {
+    let given = guards.len();
+    let mut guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
+    let mut minimizer = Minimizer::new(pool, ranges, given, budget, trace);
+    let equations = minimizer.equations(pool, &guards);
+    guards.extend(&equations);
+    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, ORDERS) else {
+        return Minimized { kept: vec![pool.bool(false)], ..Minimized::default() };
+    };
+    let facts = facts_of(pool, ranges, &guards, |_| true);
+    let usable: Vec<Premise> = facts
+        .all_premises(pool)
+        .into_iter()
+        .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
+        .collect();
+    let mut smaller = Minimized { equations, ..Minimized::default() };
+    for i in 0..guards.len() {
+        if !alive[i] && i >= given {
+            continue;
+        }
+        if !alive[i] {
+            smaller.dropped.push((i, narrow(pool, &facts, Some(guards[i]), &usable)));
+        } else if pool.as_bool(simple[i]) != Some(true) && !smaller.kept.contains(&simple[i]) {
+            smaller.kept.push(simple[i]);
+        }
+    }
+    smaller
+}
+
+/// What [`minimize`] keeps, for a tenth of the work: nothing is said of what is left out, and of many guards one order of leaving out
+/// is tried.
+pub fn without_redundant(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    budget: &Budget,
+) -> Vec<Expr> {
+    let guards: Vec<Expr> = guards.iter().map(|&g| pool.truth(g)).collect();
+    let orders = if guards.len() <= FEW { ORDERS } else { 1 };
+    let mut untraced = Trace::off();
+    let mut minimizer = Minimizer::new(pool, ranges, guards.len(), budget, &mut untraced);
+    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, orders) else {
+        return vec![pool.bool(false)];
+    };
+    let mut kept = Vec::new();
+    for (guard, _) in simple.into_iter().zip(alive).filter(|(_, alive)| *alive) {
+        if pool.as_bool(guard) != Some(true) && !kept.contains(&guard) {
+            kept.push(guard);
+        }
+    }
+    kept
+}
+
+/// In how many orders guards are left out: which are redundant depends on which go first.
+const ORDERS: usize = 3;
+
+/// So many guards are few.
+const FEW: usize = 16;
+
+/// So many questions that stay open have the whole budget.
+const MAX_OPEN: u32 = 1;
+
+/// So many may stay open in all: the rest have a share of the budget. Beyond them, nothing more is asked.
+const MAX_OPEN_IN_ALL: u32 = 20;
+
+/// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
+const SHARE: u32 = 5;
+
+/// So many guards have one allowance of work together; more have more.
+const GUARDS_PER_ALLOWANCE: usize = 60;
+
+/// A set of guards with the redundant ones marked.
+struct Smallest {
+    /// Which guards stay.
+    alive: Vec<bool>,
+    /// The guards, those that stay in their simplest form.
+    simple: Vec<Expr>,
+}
+
+/// What minimizing asks, with how much work.
+struct Minimizer<'a, 't> {
+    ranges: &'a [(Symbol, ValueRange)],
+    budget: &'a Budget,
+    trace: &'t mut Trace,
+    /// The questions that stayed open, on each of which a whole budget was spent.
+    open: u32,
+    /// What all questions may take: many easy ones take as long as a hard one.
+    allowance: Allowance,
+    /// The whole of it.
+    most: u64,
+}
+
+impl<'a, 't> Minimizer<'a, 't> {
+    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take three times what one may.
+    fn new(
+        pool: &Pool,
+        ranges: &'a [(Symbol, ValueRange)],
+        guards: usize,
+        budget: &'a Budget,
+        trace: &'t mut Trace,
+    ) -> Minimizer<'a, 't> {
+        // Small budgets make each question cheap, and leave room for many.
+        let most = u64::from(budget.work.max(Budget::default().work))
+            * 3
+            * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
+        Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
+    }
+
+    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less, as do all once three quarters of
+    /// the allowance are spent. None when no more are to be asked.
+    fn budget(&self, pool: &Pool) -> Option<Budget> {
+        let left = self.allowance.left(pool, Work::default());
+        match self.open {
+            _ if is_cancelled() || left == 0 => None,
+            0..MAX_OPEN if left >= self.most / 4 => Some(self.budget.clone()),
+            0..MAX_OPEN_IN_ALL => Some(self.budget.percent(SHARE)),
+            _ => None,
+        }
+    }
+
+    /// The facts of the guards that are wanted, prepared for questions.
+    fn facts(
+        &mut self,
+        pool: &mut Pool,
+        guards: &[Expr],
+        budget: &Budget,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Facts {
+        let mut facts = facts_of(pool, self.ranges, guards, wanted);
+        prepare(pool, &mut facts, budget);
+        self.open += u32::from(matches!(facts.consistency, Consistency::Unsettled));
+        facts
+    }
+
+    /// The equations of symbols with numbers that follow from the guards and of which none is a guard.
+    fn equations(&mut self, pool: &mut Pool, guards: &[Expr]) -> Vec<Expr> {
+        let Some(budget) = self.budget(pool).filter(|_| guards.len() <= MAX_GUARDS) else {
+            return Vec::new();
+        };
+        let mut facts = self.facts(pool, guards, &budget, |_| true);
+        self.allowance.spend(facts.work());
+        let mut found = Vec::new();
+        for symbol in pool.free_symbols(guards) {
+            let e = pool.symbol_expr(symbol);
+            let within = self.ranges.iter().find(|(s, _)| *s == symbol).map(|(_, range)| range);
+            if pool.sort(e) != Sort::Int || within.is_some_and(|range| range.as_point().is_some()) {
+                continue;
+            }
+            if let Some(value) = facts.domain(pool, e).as_point().cloned() {
+                let value = pool.int(value);
+                let equation = pool.eq(e, value);
+                if !guards.contains(&equation) {
+                    found.push(equation);
+                }
+            }
+        }
+        found
+    }
+
+    /// The smallest set that leaving out in the first `orders` orders finds; `None` when the guards contradict each other.
+    fn smallest(&mut self, pool: &mut Pool, guards: &[Expr], orders: usize) -> Option<Smallest> {
+        let mut reading = Reading::new();
+        let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();
+        let mut ways: Vec<Vec<bool>> = Vec::new();
+        for order in orders_of(&costs).into_iter().take(orders) {
+            let mut alive = vec![true; guards.len()];
+            for &i in order.iter().take(MAX_GUARDS) {
+                alive[i] = !self.redundant(pool, guards, &alive, i)?;
+            }
+            let left = alive.iter().filter(|a| **a).count();
+            if !ways.contains(&alive) {
+                ways.push(alive);
+            }
+            if left <= 1 {
+                break;
+            }
+        }
+        // The fewest, then the simplest, are best. Small sets are compared as they are once they are simplified.
+        let size = |costs: &[u32], alive: &[bool]| -> (usize, u32) {
+            let left = costs.iter().zip(alive).filter(|(_, a)| **a);
+            (left.clone().count(), left.map(|(c, _)| *c).sum())
+        };
+        if ways.iter().any(|alive| size(&costs, alive).0 > MAX_COMPARED) {
+            ways.sort_by_key(|alive| size(&costs, alive));
+            ways.truncate(1);
+        }
+        let simplified = ways.into_iter().map(|alive| {
+            let smallest = self.simplified(pool, guards, alive);
+            let costs: Vec<u32> = smallest.simple.iter().map(|&g| reading.operators(pool, g)).collect();
+            (size(&costs, &smallest.alive), smallest)
+        });
+        let least = simplified.min_by_key(|(size, _)| *size);
+        let smallest =
+            least.map_or(Smallest { alive: Vec::new(), simple: Vec::new() }, |(_, smallest)| smallest);
+        let never = |(&guard, &alive): (&Expr, &bool)| alive && pool.as_bool(guard) == Some(false);
+        (!smallest.simple.iter().zip(&smallest.alive).any(never)).then_some(smallest)
+    }
+
+    /// The guards that are alive as simple as they get, without those that their simple forms show to be redundant.
+    fn simplified(&mut self, pool: &mut Pool, guards: &[Expr], mut alive: Vec<bool>) -> Smallest {
+        let mut simple = guards.to_vec();
+        for i in 0..guards.len() {
+            if alive[i] {
+                simple[i] = self.simpler(pool, &simple, &alive, i);
+            }
+        }
+        for i in (0..guards.len()).rev() {
+            if alive[i] && self.redundant(pool, &simple, &alive, i) == Some(true) {
+                alive[i] = false;
+            }
+        }
+        Smallest { alive, simple }
+    }
+
+    /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
+    fn redundant(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Option<bool> {
+        let Some(budget) = self.budget(pool) else { return Some(false) };
+        let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
+        let answer = defined(pool, &mut facts, guards[i], &budget)
+            .then(|| decide(pool, &mut facts, guards[i], &budget));
+        self.allowance.spend(facts.work());
+        let Some(answer) = answer else { return Some(false) };
+        self.trace.answered(&answer, || {
+            let others = (0..guards.len()).filter(|&j| j != i && alive[j]).count();
+            format!("{} from {others} other guards", print::expression(pool, guards[i]))
+        });
+        match answer.verdict {
+            Verdict::Implied { .. } => Some(true),
+            Verdict::Inconsistent { .. } => None,
+            Verdict::Refuted { .. } => Some(false),
+            Verdict::Unknown { .. } => {
+                self.open += 1;
+                Some(false)
+            }
+        }
+    }
+
+    /// A guard made simpler under the others.
+    fn simpler(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Expr {
+        let Some(budget) = self.budget(pool) else { return guards[i] };
+        let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
+        let simple = match defined(pool, &mut facts, guards[i], &budget) {
+            true => {
+                let limits = Limits { budget: &budget, most: self.allowance.left(pool, facts.work()) };
+                simplify_within(pool, &mut facts, guards[i], &limits, self.trace)
+            }
+            false => guards[i],
+        };
+        self.allowance.spend(facts.work());
+        simple
+    }
+}
+
+/// The orders in which guards of these costs are left out: the costliest first, the latest, or the simplest.
+fn orders_of(costs: &[u32]) -> Vec<Vec<usize>> {
+    let mut orders: Vec<Vec<usize>> = vec![(0..costs.len()).collect(); ORDERS];
+    orders[0].sort_by_key(|&i| std::cmp::Reverse((costs[i], i)));
+    orders[1].reverse();
+    orders[2].sort_by_key(|&i| (costs[i], i));
+    orders
+}
+
+/// Whether the facts keep every divisor in `e` from being zero.
+fn defined(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> bool {
+    let known = facts.divisors(pool, None);
+    // Inner divisors are older, so each is decided after those inside it.
+    for d in facts.divisors(pool, Some(e)) {
+        if !known.contains(&d) {
+            let nonzero = pool.ne(d, Expr::ZERO);
+            if !decide(pool, facts, nonzero, budget).verdict.is_implied() {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn facts_of(
+    pool: &mut Pool,
+    ranges: &[(Symbol, ValueRange)],
+    guards: &[Expr],
+    wanted: impl Fn(usize) -> bool,
+) -> Facts {
+    let mut facts = Facts::new();
+    for (symbol, range) in ranges {
+        facts.declare(pool, *symbol, range.clone());
+    }
+    let always = pool.bool(true);
+    for (i, &guard) in guards.iter().enumerate() {
+        // A place is kept for those left out, so that positions agree with the numbers of the facts.
+        facts.assume(pool, if wanted(i) { guard } else { always });
+    }
+    facts
+}

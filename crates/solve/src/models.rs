@@ -1,0 +1,282 @@
+//! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
+use super::program::{Mark, Outcome, Program};
+use super::search::{Constants, Dice, Found, Problem, conjuncts, machine_range};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, Pool, Symbol};
+
+/// The most assignments that are kept.
+const MAX_MODELS: usize = 32;
+/// Assignments tried to find more once there is one.
+const VARIATIONS: usize = 300;
+/// As many of these for one goal that those at hand satisfy; others follow for later goals.
+const VARIATIONS_PER_GOAL: usize = 64;
+/// As many between two looks at the goal.
+const VARIATIONS_AT_ONCE: usize = 16;
+/// Values of each symbol that they are made of.
+const MAX_VALUES: usize = 40;
+
+/// One satisfying assignment.
+#[derive(Clone, Debug)]
+struct Model {
+    /// Values by slot.
+    point: Vec<i128>,
+    /// The registers after a run of the compiled facts.
+    regs: Vec<i128>,
+}
+
+/// The facts as compiled code, with assignments that pass it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Models {
+    program: Program,
+    /// Conditions behind the checks of the program.
+    conditions: Vec<Expr>,
+    roots: Vec<Expr>,
+    constants: Option<Constants>,
+    ranges: Vec<(Option<i128>, Option<i128>)>,
+    /// Whether no bound was too large for a machine integer.
+    inexact: bool,
+    models: Vec<Model>,
+    hints: Vec<Option<i128>>,
+    variation: Variation,
+    /// Assignments made of those at hand so far.
+    variations: u64,
+}
+
+/// How far looking for others like the assignments at hand has come.
+#[derive(Clone, Debug, Default)]
+struct Variation {
+    /// Assignments that may still be tried.
+    left: usize,
+    dice: Dice,
+    /// Values by slot; to be made anew after a change of the facts.
+    values: Vec<Vec<i128>>,
+}
+
+/// What a search came to.
+pub(super) enum Search {
+    /// An assignment to replay.
+    Candidate(Vec<(Symbol, Int)>),
+    /// There is none: all were tried.
+    None,
+    /// None was found.
+    Open,
+}
+
+impl Models {
+    /// Adds a symbol, or changes the range of one.
+    pub fn declare(&mut self, symbol: Symbol, range: &ValueRange) {
+        let slot = self.program.slot(symbol) as usize;
+        self.variation.values.clear();
+        let (range, exact) = machine_range(range.lo.finite(), range.hi.finite());
+        self.inexact |= !exact;
+        if slot == self.ranges.len() {
+            self.ranges.push(range);
+            self.hints.push(None);
+            let value = range.0.or(range.1.filter(|h| *h < 0)).unwrap_or(0);
+            self.models.iter_mut().for_each(|m| m.point.push(value));
+        } else {
+            self.ranges[slot] = range;
+            self.models.retain(|m| within(range, m.point[slot]));
+        }
+    }
+
+    /// A value of a symbol that is known to occur.
+    pub fn hint(&mut self, symbol: Symbol, value: i128) {
+        if let Some(slot) = self.program.known_slot(symbol) {
+            self.hints[slot as usize] = Some(value);
+        }
+    }
+
+    /// Adds a condition; assignments that fail it are dropped.
+    pub fn require(&mut self, pool: &Pool, condition: Expr) {
+        let from = self.program.mark();
+        self.program.check(pool, condition);
+        self.conditions.push(condition);
+        self.roots.push(condition);
+        self.rerun(from);
+    }
+
+    /// Adds a divisor; assignments at which it is zero are dropped.
+    pub fn exclude_zero(&mut self, pool: &Pool, divisor: Expr) {
+        let from = self.program.mark();
+        self.program.exclude_zero(pool, divisor);
+        self.roots.push(divisor);
+        self.rerun(from);
+    }
+
+    fn rerun(&mut self, from: Mark) {
+        self.constants = None;
+        self.variation.values.clear();
+        let program = &self.program;
+        self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Outcome::Passed);
+    }
+
+    /// The first assignment.
+    pub fn first(&self) -> Option<Vec<(Symbol, Int)>> {
+        self.models.first().map(|m| self.assignment(&m.point))
+    }
+
+    /// All assignments, with the symbols in the order of their values.
+    pub fn points(&self) -> (&[Symbol], Vec<Vec<i128>>) {
+        (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
+    }
+
+    /// How many assignments were made of those at hand.
+    pub fn variations(&self) -> u64 {
+        self.variations
+    }
+
+    /// Forgets the assignments.
+    pub fn clear(&mut self) {
+        self.models.clear();
+    }
+
+    /// An assignment at which `goal` is false, if one of those at hand is, the first `tried` of which are known not to be.
+    pub fn failing(&mut self, pool: &Pool, goal: Expr, tried: usize) -> Option<Vec<(Symbol, Int)>> {
+        if tried >= self.models.len() {
+            return None;
+        }
+        let from = self.program.mark();
+        let goal = self.program.compile(pool, goal) as usize;
+        let mut regs = Vec::new();
+        let mut found = None;
+        for model in &self.models[tried..] {
+            regs.clone_from(&model.regs);
+            pool.note_work(1);
+            if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
+                found = Some(self.assignment(&model.point));
+                break;
+            }
+        }
+        self.program.reset(from);
+        found
+    }
+
+    /// Keeps an assignment.
+    pub fn remember(&mut self, assignment: &[(Symbol, Int)]) {
+        let value = |s: &Symbol| {
+            let v = assignment.iter().find(|(t, _)| t == s)?;
+            super::program::to_i128(&v.1)
+        };
+        let Some(point) = self.program.symbols().iter().map(value).collect::<Option<Vec<i128>>>() else {
+            return;
+        };
+        if self.keep(&point, &mut Vec::new()) {
+            self.variation = Variation { left: VARIATIONS, ..Variation::default() };
+        }
+    }
+
+    /// Looks for others like the assignments at hand, unless that has been done.
+    pub fn vary(&mut self, pool: &Pool) {
+        self.vary_some(pool, VARIATIONS);
+    }
+
+    /// As [`Models::failing`] among others like the assignments at hand, which satisfy the goal. Looks for some of them.
+    pub fn failing_variation(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
+        for _ in 0..VARIATIONS_PER_GOAL / VARIATIONS_AT_ONCE {
+            let tried = self.models.len();
+            if self.variation.left == 0 || tried == 0 {
+                return None;
+            }
+            self.vary_some(pool, VARIATIONS_AT_ONCE);
+            if let Some(found) = self.failing(pool, goal, tried) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Looks for others like the assignments at hand among so many candidates.
+    fn vary_some(&mut self, pool: &Pool, most: usize) {
+        if self.variation.left == 0 || self.models.is_empty() {
+            return;
+        }
+        let mut variation = std::mem::take(&mut self.variation);
+        if variation.values.len() != self.ranges.len() {
+            let constants = self.constants(pool).clone();
+            let between = |&(low, high): &(_, _)| constants.values_between(low, high, MAX_VALUES);
+            variation.values = self.ranges.iter().map(between).collect();
+        }
+        let slots = variation.values.len();
+        let (mut next, mut regs) = (Vec::new(), Vec::new());
+        for _ in 0..most {
+            if variation.left == 0 || self.models.len() >= MAX_MODELS || slots == 0 {
+                break;
+            }
+            let Variation { left, dice, values } = &mut variation;
+            next.clone_from(&self.models[dice.below(self.models.len())].point);
+            // One symbol, then two, then all.
+            let changes = match (VARIATIONS - *left) % 4 {
+                0 | 1 => 1,
+                2 => 2,
+                _ => slots,
+            };
+            *left -= 1;
+            self.variations += 1;
+            for change in 0..changes {
+                let slot = if changes == slots { change } else { dice.below(slots) };
+                if !values[slot].is_empty() {
+                    next[slot] = values[slot][dice.early(values[slot].len())];
+                }
+            }
+            self.keep(&next, &mut regs);
+        }
+        self.variation = variation;
+    }
+
+    /// Keeps an assignment if it is new and passes.
+    fn keep(&mut self, point: &[i128], regs: &mut Vec<i128>) -> bool {
+        if self.models.iter().any(|m| m.point == point) || self.program.run(0, point, regs) != Outcome::Passed
+        {
+            return false;
+        }
+        self.models.push(Model { point: point.to_vec(), regs: regs.clone() });
+        true
+    }
+
+    fn constants(&mut self, pool: &Pool) -> &Constants {
+        self.constants.get_or_insert_with(|| Constants::of(pool, &self.roots))
+    }
+
+    /// Searches for an assignment that satisfies the facts and `extra`, evaluating at most `points`; returns how many were left, too.
+    pub fn search(&mut self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
+        let mut constants = self.constants(pool).clone();
+        constants.merge(Constants::of(pool, extra));
+        let from = self.program.mark();
+        let mut conditions = self.conditions.clone();
+        let known = conditions.len();
+        extra.iter().for_each(|&e| conjuncts(pool, e, &mut conditions));
+        conditions[known..].iter().for_each(|&c| self.program.check(pool, c));
+        let mut seeds: Vec<Vec<i128>> = Vec::new();
+        if self.models.is_empty() && self.hints.iter().any(Option::is_some) {
+            let low = |i: usize| self.ranges[i].0.unwrap_or_default();
+            seeds.push(self.hints.iter().enumerate().map(|(i, h)| h.unwrap_or(low(i))).collect());
+        }
+        seeds.extend(self.models.iter().take(8).map(|m| m.point.clone()));
+        let problem = Problem {
+            pool,
+            program: &self.program,
+            conditions: &conditions,
+            ranges: &self.ranges,
+            exact: !self.inexact,
+            seeds: &seeds,
+            constants: &constants,
+        };
+        let (found, left) = problem.solve(points);
+        let outcome = match found {
+            Found::Point(point) => Search::Candidate(self.assignment(&point)),
+            Found::Exhausted => Search::None,
+            Found::Nothing => Search::Open,
+        };
+        self.program.reset(from);
+        (outcome, left)
+    }
+
+    fn assignment(&self, point: &[i128]) -> Vec<(Symbol, Int)> {
+        self.program.symbols().iter().zip(point).map(|(&s, &v)| (s, Int::from(v))).collect()
+    }
+}
+
+fn within(range: (Option<i128>, Option<i128>), v: i128) -> bool {
+    range.0.is_none_or(|l| v >= l) && range.1.is_none_or(|h| v <= h)
+}

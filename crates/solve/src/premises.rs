@@ -1,0 +1,158 @@
+//! Which premises a conclusion needs.
+//!
+//! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
+//! with the cheap rungs. So the result is checked, whatever way the first proof took.
+use super::differences::{self, Solved};
+use super::facts::Facts;
+use super::proof::{Log, Means, closes, conditions};
+use super::search::conjuncts;
+use super::verdict::{FactId, Premise};
+use sizewise_expr::{Expr, Pool};
+
+/// Terms and operands that narrowing may write and visit in all.
+const MAX_TERMS: u64 = 1_000_000;
+/// More premises than this are looked at for a chain of inequalities first.
+const MAX_TOGETHER: usize = 40;
+/// The most proofs attempted for one conclusion.
+const MAX_ATTEMPTS: usize = 48;
+/// Z3's resource limit where its core is asked for.
+#[cfg(feature = "smt")]
+const CORE_RLIMIT: u32 = 400_000;
+
+/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
+/// or after a fixed number of attempts, what is left stays.
+pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+    let limit = pool.limit_work(MAX_TERMS);
+    let kept = narrowed(pool, facts, goal, because);
+    pool.restore_work(limit);
+    kept
+}
+
+fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+    let goal = goal.map(|g| pool.truth(g));
+    if because.len() > MAX_TOGETHER
+        && let Some(chain) = chain(pool, facts, goal, because)
+    {
+        return chain;
+    }
+    let mut attempts = MAX_ATTEMPTS;
+    // The least effort that finds a proof from everything; then a little more, which may need less.
+    let Some(least) = Means::ALL.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
+        return core(pool, facts, goal, because).unwrap_or_else(|| because.to_vec());
+    };
+    let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut attempts);
+    if least == Means::Ranges && kept.len() > 1 {
+        kept = without(pool, facts, goal, kept, Means::Little, &mut attempts);
+    }
+    if least == Means::Much && kept.len() > 1 && follows(pool, facts, goal, &kept, Means::Rules) {
+        kept = without(pool, facts, goal, kept, Means::Rules, &mut attempts);
+    }
+    kept
+}
+
+/// The premises along a chain of inequalities that proves the goal or is contradictory, if there is one.
+fn chain(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
+    let mut literals = Vec::new();
+    let mut premises = Vec::new();
+    for &premise in because {
+        for condition in conditions(pool, facts, &[premise]) {
+            conjuncts(pool, condition, &mut literals);
+            premises.resize(literals.len(), premise);
+        }
+    }
+    if let Some(goal) = goal {
+        let negation = pool.not(goal);
+        conjuncts(pool, negation, &mut literals);
+    }
+    let Solved::Contradiction(used) = differences::solve(pool, &literals) else { return None };
+    let mut chain: Vec<Premise> = used.into_iter().filter_map(|i| premises.get(i).copied()).collect();
+    chain.dedup();
+    Some(chain)
+}
+
+/// The premises in Z3's core of the contradiction, if Z3 finds one.
+#[cfg(feature = "smt")]
+fn core(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
+    let tracked = conditions(pool, facts, because);
+    if tracked.len() != because.len() {
+        return None;
+    }
+    let mut roots = tracked.clone();
+    roots.extend(goal);
+    let mut others: Vec<Expr> = goal.map(|g| pool.not(g)).into_iter().collect();
+    for d in super::facts::symbolic_divisors(pool, &roots) {
+        others.push(pool.ne(d, Expr::ZERO));
+    }
+    let core = super::smt::core(pool, &tracked, &others, CORE_RLIMIT)?;
+    Some(core.into_iter().map(|i| because[i]).collect())
+}
+
+#[cfg(not(feature = "smt"))]
+fn core(_: &mut Pool, _: &Facts, _: Option<Expr>, _: &[Premise]) -> Option<Vec<Premise>> {
+    None
+}
+
+/// The premises without those that a proof by these means can do without.
+fn without(
+    pool: &mut Pool,
+    facts: &Facts,
+    goal: Option<Expr>,
+    because: Vec<Premise>,
+    means: Means,
+    attempts: &mut usize,
+) -> Vec<Premise> {
+    let mut kept = because;
+    let mut try_without =
+        |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
+            let fewer: Vec<Premise> =
+                kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
+            if *attempts == 0 || fewer.len() == kept.len() {
+                return false;
+            }
+            *attempts -= 1;
+            let holds = follows(pool, facts, goal, &fewer, means);
+            if holds {
+                *kept = fewer;
+            }
+            holds
+        };
+    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and single premises.
+    if !try_without(pool, &mut kept, &|_, p| matches!(p, Premise::Fact(_)))
+        && let Some(goal) = goal
+    {
+        let symbols = pool.free_symbols(&[goal]);
+        let foreign: Vec<Premise> = kept
+            .iter()
+            .copied()
+            .filter(|p| !premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
+            .collect();
+        try_without(pool, &mut kept, &|_, p| foreign.contains(p));
+    }
+    let mut size = kept.len().div_ceil(2);
+    while size > 0 {
+        let mut end = kept.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            try_without(pool, &mut kept, &|i, _| (start..end).contains(&i));
+            end = start;
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    kept
+}
+
+fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<sizewise_expr::Symbol> {
+    match premise {
+        Premise::Fact(FactId(i)) => {
+            facts.conditions().get(*i as usize).map_or_else(Vec::new, |&c| pool.free_symbols(&[c]))
+        }
+        Premise::Lower(s) | Premise::Upper(s) => vec![*s],
+        Premise::Nonzero(e) => pool.free_symbols(&[*e]),
+    }
+}
+
+/// Whether premises imply a goal (or contradict each other) by these means.
+fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], means: Means) -> bool {
+    let conditions = conditions(pool, facts, premises);
+    closes(pool, conditions, goal, means, &mut Log::off())
+}

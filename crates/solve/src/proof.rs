@@ -1,0 +1,200 @@
+//! Proofs to read: the steps by which premises exclude that a goal is false.
+//!
+//! A proof is found again from the premises that suffice, this time with a record of the steps: so what is shown is what was checked.
+use super::cases::{self, Allowance};
+use super::facts::{Facts, symbolic_divisors};
+use super::linear::{self, Effort, Outcome};
+use super::reduce::Reduced;
+use super::rewriting;
+use super::verdict::{FactId, Premise};
+use sizewise_expr::range::DomainTable;
+use sizewise_expr::{Expr, Pool, print};
+
+/// The most steps that are recorded.
+const MAX_STEPS: usize = 400;
+/// Terms and operands that finding a proof again may write and visit.
+const MAX_TERMS: u64 = 1_000_000;
+/// The most domains that are shown.
+const MAX_DOMAINS: usize = 24;
+
+/// One step of a proof.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProofStep {
+    /// The rule or the kind of argument: `normal-form`, `range`, `egraph`, `farkas`, `case`, …, or the name of a reduction.
+    pub rule: String,
+    /// What it says.
+    pub says: String,
+}
+
+/// A record of steps, if anybody wants it.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    steps: Option<Vec<ProofStep>>,
+}
+
+impl Log {
+    /// A record that keeps nothing.
+    pub fn off() -> Log {
+        Log::default()
+    }
+
+    /// A record that keeps everything.
+    pub fn on() -> Log {
+        Log { steps: Some(Vec::new()) }
+    }
+
+    /// Records a step.
+    pub fn note(&mut self, rule: &str, says: impl FnOnce() -> String) {
+        if let Some(steps) = &mut self.steps
+            && steps.len() < MAX_STEPS
+        {
+            steps.push(ProofStep { rule: rule.to_string(), says: says() });
+        }
+    }
+
+    /// Forgets what was recorded after the first steps.
+    pub fn truncate(&mut self, length: usize) {
+        self.steps.iter_mut().for_each(|s| s.truncate(length));
+    }
+
+    /// The number of steps.
+    pub fn len(&self) -> usize {
+        self.steps.as_ref().map_or(0, Vec::len)
+    }
+
+    fn into_steps(self) -> Vec<ProofStep> {
+        self.steps.unwrap_or_default()
+    }
+}
+
+/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by trying every assignment or by
+/// Z3 and the rungs between do not find another one.
+pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> Vec<ProofStep> {
+    let goal = goal.map(|g| pool.truth(g));
+    if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
+        let says = "both sides have the same normal form".to_string();
+        return vec![ProofStep { rule: "normal-form".to_string(), says }];
+    }
+    let conditions = conditions(pool, facts, premises);
+    let limit = pool.limit_work(MAX_TERMS);
+    let mut log = Log::on();
+    // The first that is found is the easiest to read.
+    let found = closes(pool, conditions.clone(), goal, Means::Ranges, &mut log)
+        || goal.is_some_and(|goal| rewriting::derivation(pool, &conditions, goal, &mut log))
+        || closes(pool, conditions.clone(), goal, Means::Much, &mut log)
+        || rewriting::refutation(pool, &conditions, goal, &mut log);
+    pool.restore_work(limit);
+    if found { log.into_steps() } else { Vec::new() }
+}
+
+/// By what a proof is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Means {
+    /// Ranges and congruences.
+    Ranges,
+    /// A little linear reasoning, too.
+    Little,
+    /// More of it, number theory and cases.
+    Much,
+    /// Rewrite rules.
+    Rules,
+}
+
+impl Means {
+    /// All, cheapest first.
+    pub const ALL: [Means; 4] = [Means::Ranges, Means::Little, Means::Much, Means::Rules];
+}
+
+/// The conditions that premises stand for.
+pub(super) fn conditions(pool: &mut Pool, facts: &Facts, premises: &[Premise]) -> Vec<Expr> {
+    let mut conditions: Vec<Expr> = Vec::with_capacity(premises.len() + 4);
+    for premise in premises {
+        let condition = match premise {
+            Premise::Fact(FactId(i)) => facts.conditions().get(*i as usize).copied(),
+            Premise::Lower(s) => facts.bound(pool, *s, false),
+            Premise::Upper(s) => facts.bound(pool, *s, true),
+            Premise::Nonzero(e) => Some(pool.ne(*e, Expr::ZERO)),
+        };
+        conditions.extend(condition);
+    }
+    conditions
+}
+
+/// Whether conditions imply a goal (or contradict each other), by these means and all cheaper ones, but by rules alone.
+pub(super) fn closes(
+    pool: &mut Pool,
+    conditions: Vec<Expr>,
+    goal: Option<Expr>,
+    means: Means,
+    log: &mut Log,
+) -> bool {
+    if means == Means::Rules {
+        return rewriting::contradicts(pool, &conditions, goal);
+    }
+    let mut conditions = conditions;
+    // The divisors of what is used are not zero, nor are those of the goal.
+    let mut roots = conditions.clone();
+    roots.extend(goal);
+    for d in symbolic_divisors(pool, &roots) {
+        conditions.push(pool.ne(d, Expr::ZERO));
+    }
+    let mut table = DomainTable::new();
+    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
+        (0..3).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
+    };
+    let start = log.len();
+    if contradiction(pool, &mut table, &conditions) {
+        log.note("range", || "the premises leave some expression no value".to_string());
+        return true;
+    }
+    if let Some(goal) = goal {
+        domains(pool, &mut table, goal, log);
+        if table.decide(pool, goal) == Some(true) {
+            log.note("range", || format!("so {}", print::expression(pool, goal)));
+            return true;
+        }
+        conditions.push(pool.not(goal));
+        if contradiction(pool, &mut table, &conditions) {
+            log.note("range", || "with the goal false, some expression has no value".to_string());
+            return true;
+        }
+    }
+    log.truncate(start);
+    if means == Means::Ranges {
+        return false;
+    }
+    let mut reduced = Reduced::new(pool, &conditions);
+    let begin = log.len();
+    for (rule, from, to) in &reduced.steps {
+        log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
+    }
+    let (branches, work) = if means == Means::Little { (20, 8_000) } else { (60, 60_000) };
+    let mut effort = Effort { branches, work };
+    let start = log.len();
+    let closed = match linear::refute(pool, &mut reduced, &mut effort, log) {
+        Outcome::Closed => true,
+        Outcome::Candidate(_) => false,
+        Outcome::Open if means == Means::Little => false,
+        Outcome::Open => {
+            log.truncate(start);
+            let mut left = Allowance::new(40, 60_000, 8_000);
+            cases::refute(pool, &mut reduced, &mut left, log) == Outcome::Closed
+        }
+    };
+    if !closed {
+        log.truncate(begin);
+    }
+    closed
+}
+
+/// Notes the domains of what a goal is built of.
+fn domains(pool: &Pool, table: &mut DomainTable, goal: Expr, log: &mut Log) {
+    for e in pool.reachable(&[goal]).into_iter().take(MAX_DOMAINS) {
+        if pool.sort(e) == sizewise_expr::Sort::Int && !pool.is_constant(e) {
+            let domain = table.domain(pool, e);
+            if !domain.is_all() {
+                log.note("range", || format!("{} is in {domain:?}", print::expression(pool, e)));
+            }
+        }
+    }
+}

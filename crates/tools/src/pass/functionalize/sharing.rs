@@ -1,0 +1,142 @@
+//! Whether what a call gives shares memory with what it was given: `Tensor(a)` in a schema says that it may.
+use super::emitter::Emitter;
+use super::inverse::in_order;
+use sizewise_ir::{Argument, Graph, Meta, Node, Sym, TensorMeta};
+
+/// What a result shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// The memory, with the same elements at the same places.
+    All,
+    /// The memory, seen in another way.
+    Seen,
+    /// Nothing: it is a copy.
+    Nothing,
+}
+
+/// Operators that copy where the result cannot be a view.
+const RESHAPING: &[&str] = &["reshape", "reshape_as", "flatten", "ravel"];
+/// Operators that give what they are given, or a copy of another dtype, device or order in memory.
+const CONVERTING: &[&str] = &[
+    "to",
+    "contiguous",
+    "type_as",
+    "_autocast_to_full_precision",
+    "_autocast_to_reduced_precision",
+    "pin_memory",
+    "resolve_conj",
+    "resolve_neg",
+    "coalesce",
+];
+
+/// What the results of a call that may view share with the tensor that it views.
+pub fn of(node: &Node, before: &Meta, graph: &Graph, emitter: &mut Emitter<'_, '_>) -> Shares {
+    let name = node.target.op().map_or("", |(_, op, _)| op);
+    let (Meta::Tensor(before), Some(Meta::Tensor(after))) =
+        (before, node.output_values().next().map(|id| graph.meta(id)))
+    else {
+        return Shares::Seen;
+    };
+    let copies = matches!(node.argument("copy"), Some(Argument::Bool(true)));
+    let same = same(before, after);
+    if CONVERTING.contains(&name) {
+        return if same && !copies { Shares::All } else { Shares::Nothing };
+    }
+    if RESHAPING.contains(&name) && !same {
+        return if reshape_views(before, after, emitter) { Shares::Seen } else { Shares::Nothing };
+    }
+    // Only these are known to leave every element where it is: sizes and strides may agree by chance elsewhere.
+    let stays =
+        matches!(name, "alias" | "detach" | "lift_fresh" | "positive" | "view" | "view_as" | "_unsafe_view");
+    let stays =
+        stays || RESHAPING.contains(&name) || matches!(name, "conj" | "real" | "expand" | "expand_as");
+    if same && stays { Shares::All } else { Shares::Seen }
+}
+
+fn same(before: &TensorMeta, after: &TensorMeta) -> bool {
+    before.dtype == after.dtype
+        && before.device == after.device
+        && before.layout == after.layout
+        && before.sizes == after.sizes
+        && before.strides == after.strides
+        && before.storage_offset == after.storage_offset
+}
+
+/// Whether a tensor can be seen under other sizes without a copy, at the example.
+///
+/// Source: PyTorch, `aten/src/ATen/TensorUtils.cpp` (`computeStride`).
+fn reshape_views(before: &TensorMeta, after: &TensorMeta, emitter: &mut Emitter<'_, '_>) -> bool {
+    let shapes = &mut *emitter.shapes;
+    let mut read = |meta: &TensorMeta| {
+        sizewise_check::propagate::recorded::tensor(&mut shapes.records, &mut shapes.env, meta).ok()
+    };
+    let (Some(old), Some(new)) = (read(before), read(after)) else { return true };
+    if in_order(&old, emitter) {
+        return true;
+    }
+    let mut list = |sizes: &[sizewise_expr::Expr]| -> Option<Vec<i64>> {
+        sizes.iter().map(|&size| emitter.example(size)).collect()
+    };
+    let (Some(sizes), Some(strides), Some(wanted)) = (list(&old.sizes), list(&old.strides), list(&new.sizes))
+    else {
+        // Sizes that only data decides: the record says whether the result begins where the operand does, in its order.
+        return after.strides.iter().zip(&before.strides).any(|(a, b)| matches!(a, Sym::Expr(_)) && a == b);
+    };
+    splits(&sizes, &strides, &wanted)
+}
+
+/// Whether runs of dimensions that lie one behind the other hold whole numbers of the wanted ones.
+fn splits(sizes: &[i64], strides: &[i64], wanted: &[i64]) -> bool {
+    if sizes.contains(&0) || sizes.is_empty() {
+        return true;
+    }
+    let mut view = wanted.iter().rev().copied().peekable();
+    let mut run = 1_i64;
+    let mut base = strides.last().copied().unwrap_or(1);
+    for at in (0..sizes.len()).rev() {
+        run = run.saturating_mul(sizes[at]);
+        let breaks = at == 0 || (sizes[at - 1] != 1 && strides[at - 1] != run.saturating_mul(base));
+        if !breaks {
+            continue;
+        }
+        let mut filled = 1_i64;
+        while let Some(&size) = view.peek() {
+            if filled >= run && size != 1 {
+                break;
+            }
+            filled = filled.saturating_mul(size);
+            view.next();
+        }
+        if filled != run {
+            return false;
+        }
+        if at > 0 {
+            base = strides[at - 1];
+            run = 1;
+        }
+    }
+    view.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::splits;
+
+    #[test]
+    fn runs_of_dimensions_may_be_seen_under_other_sizes() {
+        for (sizes, strides, wanted, views) in [
+            (vec![4, 6], vec![6, 1], vec![24], true),
+            (vec![4, 6], vec![6, 1], vec![2, 2, 3, 2], true),
+            (vec![6, 4], vec![1, 6], vec![24], false),
+            (vec![6, 4], vec![1, 6], vec![2, 3, 4], true),
+            (vec![6, 4], vec![1, 6], vec![3, 8], false),
+            (vec![2, 3, 4], vec![24, 8, 2], vec![6, 4], true),
+            (vec![2, 3, 4], vec![24, 4, 1], vec![6, 4], false),
+            (vec![2, 3, 4], vec![24, 4, 1], vec![2, 12], true),
+            (vec![1, 4], vec![9, 1], vec![4, 1], true),
+            (vec![0, 4], vec![1, 9], vec![0], true),
+        ] {
+            assert_eq!(splits(&sizes, &strides, &wanted), views, "{sizes:?} {strides:?} {wanted:?}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Tracing a program anew: its calls are repeated, and calls are put before, behind or in place of them.
+use super::{Given, Kind, Proxy, TraceError, Traced, Tracer};
+use crate::pass::names::Names;
+use crate::pass::rewrite::{New, argument_with, with_graph};
+use sizewise_check::propagate::recorded;
+use sizewise_check::spec::Contract;
+use sizewise_ir::{Argument, GraphBuilder, GraphInput, Input, Meta, Node, Output, Program, ValueId};
+use sizewise_kernels::{Operators, Value};
+use std::sync::Arc;
+
+/// The program that is traced anew, and what its values are in the new one.
+pub(super) struct Over {
+    program: Program,
+    /// The recorded values, by number.
+    old: Vec<Value>,
+    now: Vec<Option<Proxy>>,
+    /// How many guards the program's contract has.
+    guards: usize,
+}
+
+/// A call of the program that is traced anew.
+#[derive(Debug, Clone)]
+pub struct Step<'p> {
+    /// The call as it was.
+    pub node: &'p Node,
+    /// Its arguments in the new program.
+    pub inputs: Vec<Input>,
+}
+
+impl Step<'_> {
+    /// The argument for a parameter in the new program, if it is passed.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
+    }
+}
+
+/// Traces a program anew. `edit` is asked about each call, front to back, and may record others: those before it returns `None` stand in
+/// front of the call, which is repeated as it was; what it returns otherwise stands for the call's results, and the call is repeated
+/// only by [`Tracer::repeat`]. Where operands have other shapes than before, shapes are inferred; graphs within are kept.
+///
+/// ```
+/// use sizewise_kernels::Operators;
+/// use sizewise_ir::text;
+/// use sizewise_tools::pass::retrace;
+///
+/// let program = text::read(
+///     "class M(torch.nn.Module):
+///     def forward(self, x: \"f32[s0, 3]\"):
+///         y: \"f32[s0, 3]\" = torch.ops.aten.relu.default(x)
+///         z: \"f32[s0, 3]\" = torch.ops.aten.exp.default(y)
+///         return (z,)
+/// ",
+/// )?;
+/// let operators = Operators::new();
+/// // Behind every relu its negative, and the transposed of that instead of it.
+/// let traced = retrace(&program, &operators, |tracer, step| {
+///     if step.node.target.to_string() != "aten.relu.default" {
+///         return Ok(None);
+///     }
+///     let made = tracer.repeat(step)?;
+///     let minus = tracer.call("aten.neg.default", [("self", made[0].into())])?;
+///     tracer.call("aten.t.default", [("self", minus[0].into())]).map(Some)
+/// })?;
+/// let graph = traced.program.graph;
+/// let targets: Vec<String> = graph.nodes().iter().map(|node| node.target.to_string()).collect();
+/// assert_eq!(targets, ["aten.relu.default", "aten.neg.default", "aten.t.default", "aten.exp.default"]);
+/// let z = text::write_readable(&sizewise_ir::Program { graph, ..program.clone() }, text::Detail::Short);
+/// assert!(z.contains("z: \"f32[3, s0]\""), "{z}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the program's contract cannot be read, `edit` fails, or an operator refuses operands that have changed.
+pub fn retrace<'o>(
+    program: &Program,
+    operators: &'o Operators,
+    mut edit: impl FnMut(&mut Tracer<'o>, &Step<'_>) -> Result<Option<Vec<Proxy>>, TraceError>,
+) -> Result<Traced, TraceError> {
+    retrace_edits(program, operators, &mut |tracer, step| {
+        Ok(edit(tracer, step)?.map_or(Edit::Repeat, Edit::Replace))
+    })
+}
+
+/// What becomes of a call.
+pub(in crate::pass) enum Edit {
+    Repeat,
+    Replace(Vec<Proxy>),
+    /// Nothing that is kept uses its results.
+    LeaveOut,
+}
+
+/// What decides what becomes of a call.
+type Editor<'e, 'o> = dyn FnMut(&mut Tracer<'o>, &Step<'_>) -> Result<Edit, TraceError> + 'e;
+
+/// As [`retrace`], with calls that are left out.
+pub(in crate::pass) fn retrace_edits<'o>(
+    program: &Program,
+    operators: &'o Operators,
+    edit: &mut Editor<'_, 'o>,
+) -> Result<Traced, TraceError> {
+    let mut tracer = Tracer::over(program, operators)?;
+    for node in program.graph.nodes() {
+        let step = tracer.step(node);
+        match edit(&mut tracer, &step)? {
+            Edit::Repeat => drop(tracer.repeat(&step)?),
+            Edit::Replace(results) => tracer.stand_for(node, &results)?,
+            Edit::LeaveOut => {}
+        }
+    }
+    tracer.finish_over()
+}
+
+impl<'o> Tracer<'o> {
+    /// A tracer over a program, which has its inputs and no call yet.
+    fn over(program: &Program, operators: &'o Operators) -> Result<Tracer<'o>, TraceError> {
+        let malformed = |message: String| TraceError::Malformed(message);
+        let contract = Contract::load(program).map_err(|error| malformed(error.to_string()))?;
+        let assumptions = contract.assumed();
+        let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
+        let mut old = Vec::with_capacity(program.graph.value_count());
+        for (_, _, value) in program.graph.values() {
+            let value = recorded::value(&mut records, &mut env, &value.meta);
+            old.push(value.map_err(|error| malformed(error.to_string()))?);
+        }
+        let mut tracer = Tracer::new(operators);
+        let guards = env.guards().len();
+        tracer.env = env;
+        tracer.exprs = program.exprs.clone();
+        tracer.builder = GraphBuilder::with_capacity(program.graph.value_count());
+        tracer.names = Names::of(&program.graph);
+        let mut now = vec![None; program.graph.value_count()];
+        for (input, spec) in program.graph.inputs().iter().zip(&program.signature.inputs) {
+            match input {
+                GraphInput::Value(id) => {
+                    let (name, meta) = (program.graph.name(*id).clone(), program.graph.meta(*id).clone());
+                    let kind = Kind::of(&meta);
+                    let value = tracer.builder.input(name.clone(), meta)?;
+                    tracer.values.push(old[id.index()].clone());
+                    now[id.index()] = Some(Proxy { value, kind: kind.unwrap_or(Kind::Tensor) });
+                    tracer.inputs.push(Given { name, spec: spec.clone(), kind });
+                }
+                GraphInput::Constant(constant) => tracer.builder.constant_input(constant.clone()),
+            }
+        }
+        tracer.over = Some(Over { program: program.clone(), old, now, guards });
+        Ok(tracer)
+    }
+
+    /// What a value of the program that is traced anew is now; `None` where there is no such program, or nothing makes it any more.
+    pub fn now(&self, old: ValueId) -> Option<Proxy> {
+        self.over.as_ref()?.now.get(old.index()).copied().flatten()
+    }
+
+    /// An argument of the program that is traced anew in terms of the new one.
+    pub(in crate::pass) fn argument_now(&self, argument: &Argument) -> Argument {
+        argument_with(argument, &|id| self.now(id).map(|proxy| New::Value(proxy.value)))
+    }
+
+    fn step<'p>(&self, node: &'p Node) -> Step<'p> {
+        let input = |input: &Input| Input { arg: self.argument_now(&input.arg), ..input.clone() };
+        Step { node, inputs: node.inputs.iter().map(input).collect() }
+    }
+
+    /// Repeats a call of the program that is traced anew, under its name. What it gives comes back, one proxy a value.
+    ///
+    /// # Errors
+    /// When an operand has another shape than before and the operator refuses it, or holds a graph; when the call is there already.
+    pub fn repeat(&mut self, step: &Step<'_>) -> Result<Vec<Proxy>, TraceError> {
+        let node = step.node;
+        let Some(over) = &self.over else {
+            return Err(TraceError::Malformed("no program is traced anew".to_owned()));
+        };
+        let ids: Vec<ValueId> = node.output_values().collect();
+        let graph = &over.program.graph;
+        let kept = ids.iter().map(|id| (over.old[id.index()].clone(), graph.meta(*id).clone()));
+        let mut made: Vec<(Value, Meta)> = kept.collect();
+        let names: Vec<Arc<str>> = ids.iter().map(|&id| graph.name(id).clone()).collect();
+        if self.is_changed(node) {
+            made = self.inferred(step, made.len())?;
+        }
+        let mut proxies = Vec::with_capacity(made.len());
+        for (name, (value, meta)) in names.into_iter().zip(made) {
+            let kind = Kind::of(&meta).unwrap_or(Kind::Tensor);
+            let id = self.builder.output_of_next_node(name, meta)?;
+            self.values.push(value);
+            proxies.push(Proxy { value: id, kind });
+        }
+        let mut fresh = proxies.iter().map(|proxy| proxy.value);
+        let output = |output: &Output| match output {
+            Output::Value(_) => fresh.next().map_or(Output::None, Output::Value),
+            Output::List(list) => Output::List(list.iter().map(|id| id.and_then(|_| fresh.next())).collect()),
+            other => other.clone(),
+        };
+        let outputs = node.outputs.iter().map(output).collect();
+        self.builder.node(Node { inputs: step.inputs.clone(), outputs, ..node.clone() })?;
+        self.stand_for(node, &proxies)?;
+        Ok(proxies)
+    }
+
+    /// Whether an operand is other than it was recorded.
+    fn is_changed(&self, node: &Node) -> bool {
+        let Some(over) = &self.over else { return false };
+        let mut changed = false;
+        for input in &node.inputs {
+            input.arg.for_each_value(&mut |id| {
+                let now = over.now.get(id.index()).copied().flatten();
+                changed |=
+                    now.is_none_or(|now| self.values.get(now.value.index()) != over.old.get(id.index()));
+            });
+        }
+        changed
+    }
+
+    /// What a call gives for operands that have changed.
+    fn inferred(&mut self, step: &Step<'_>, count: usize) -> Result<Vec<(Value, Meta)>, TraceError> {
+        let target = step.node.target.clone();
+        if target.higher_order().is_some() {
+            let message = format!("an operand of `{}` has another shape than before", step.node.name);
+            return Err(TraceError::Malformed(message));
+        }
+        let given: Vec<(&str, Argument)> =
+            step.inputs.iter().map(|input| (&*input.name, input.arg.clone())).collect();
+        let mut made = Vec::with_capacity(count);
+        for value in self.infer(&target, &given)? {
+            let parts = match value {
+                Value::Tensors(list) => list.into_iter().flatten().map(Value::Tensor).collect(),
+                other => vec![other],
+            };
+            for part in parts {
+                if let Some((meta, _)) = self.meta(&part) {
+                    made.push((part, meta));
+                }
+            }
+        }
+        if made.len() != count {
+            let message = format!("`{}` gives {} results now and {count} before", step.node.name, made.len());
+            return Err(TraceError::Malformed(message));
+        }
+        Ok(made)
+    }
+
+    /// Has values stand for what a call of the program gave.
+    fn stand_for(&mut self, node: &Node, results: &[Proxy]) -> Result<(), TraceError> {
+        let ids: Vec<ValueId> = node.output_values().collect();
+        if ids.len() != results.len() {
+            let message =
+                format!("`{}` gives {} results, {} stand for them", node.name, ids.len(), results.len());
+            return Err(TraceError::Malformed(message));
+        }
+        if let Some(over) = &mut self.over {
+            for (id, &proxy) in ids.into_iter().zip(results) {
+                over.now[id.index()] = Some(proxy);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_over(mut self) -> Result<Traced, TraceError> {
+        let Some(over) = self.over.take() else {
+            return Err(TraceError::Malformed("no program is traced anew".to_owned()));
+        };
+        let now =
+            |id: ValueId| over.now.get(id.index()).copied().flatten().map(|proxy| New::Value(proxy.value));
+        let graph = &over.program.graph;
+        let outputs = graph.outputs().iter().map(|output| argument_with(output, &now)).collect();
+        let single = graph.single_tensor_return();
+        let writes = self.writes;
+        let builder = std::mem::take(&mut self.builder);
+        let exprs = std::mem::take(&mut self.exprs);
+        let mut traced = self.finish(&[]);
+        traced.guards.drain(..over.guards.min(traced.guards.len()));
+        let mut program = with_graph(&over.program, builder.finish(outputs, single));
+        program.exprs = exprs;
+        if writes {
+            program.dialect = sizewise_ir::Dialect::Training;
+        }
+        traced.program = program;
+        Ok(traced)
+    }
+}
+
+impl Kind {
+    fn of(meta: &Meta) -> Option<Kind> {
+        match meta {
+            Meta::Tensor(_) => Some(Kind::Tensor),
+            Meta::SymInt(_) => Some(Kind::Int),
+            Meta::SymFloat(_) => Some(Kind::Float),
+            Meta::SymBool(_) => Some(Kind::Bool),
+            Meta::CustomObj(_) | Meta::Token | Meta::Unknown => None,
+        }
+    }
+}

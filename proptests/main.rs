@@ -1,0 +1,18 @@
+//! Laws: what holds of whatever the generators draw, topic by topic.
+mod campaign;
+mod data_sizes;
+mod decide_laws;
+mod egraph_laws;
+mod expressions;
+mod graphs;
+mod guard_code;
+#[cfg(feature = "cli")]
+mod hostile;
+mod magnitudes;
+#[cfg(feature = "cli")]
+mod operators;
+mod programs;
+mod queries;
+mod range_laws;
+#[path = "../tests/text_programs/mod.rs"]
+mod text_programs;

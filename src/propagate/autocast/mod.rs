@@ -1,8 +1,0 @@
-//! Autocast: in a region, operands are cast before an operator sees them, as torch's dispatcher does it for the type of the
-//! region's device and the region's dtype.
-mod casting;
-mod policy;
-mod regions;
-
-pub(crate) use policy::{Policy, find as policy_of};
-pub(crate) use regions::Regions;
