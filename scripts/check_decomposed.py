@@ -1,8 +1,8 @@
 """Compares what `sizewise pass --run functionalize,decompose` makes with torch; needs torch 2.15.
 
-    python scripts/check_decomposed.py SIZEWISE [NAME]
+    python scripts/check_decomposed.py SIZEWISE [FROM [TO]]
 
-Every function of `decomposable_programs.py` is exported as training IR, once with the sizes of its arguments and once with dynamic ones
+FROM and TO are numbers of functions. Every function of `decomposable_programs.py` is exported as training IR, once with the sizes of its arguments and once with dynamic ones
 (`Dim.AUTO`). What is made has to be of core operators, to be loaded by torch, and to give what the exported program gives, at other sizes
 too. Said at the end: how many were decomposed, which were refused, and where torch's `run_decompositions()` leaves other operators.
 """
@@ -19,6 +19,8 @@ import torch.utils._pytree as pytree
 from decomposable_programs import Fn, functions
 
 warnings.filterwarnings("ignore")
+# Made once: it holds every operator that is made of others.
+TABLE = torch.export.default_decompositions()
 # Not of the core set; torch leaves them too, and ExecuTorch admits them.
 ADMITTED = {"aten.full_like.default", "aten.scalar_tensor.default", "aten.sym_size.int", "aten._assert_scalar.default",
             "aten._assert_tensor_metadata.default", "aten.max.default", "aten.min.default", "aten._assert_async.msg"}
@@ -81,16 +83,14 @@ def check(sizewise, work, module, args, dynamic):
         own = outputs(got, given)
         if len(own) != len(expected) or not all(map(equal, own, expected)):
             found.append(f"outputs differ at {[tuple(x.shape) for x in given]}")
-    theirs, ours = ({str(op) for op in operators(p)} for p in (torch.export.load(source).run_decompositions(), got))
+    theirs, ours = ({str(op) for op in operators(p)} for p in (torch.export.load(source).run_decompositions(TABLE.copy()), got))
     return found, (sorted(theirs - ours), sorted(ours - theirs))
 
 
-def main(sizewise, only=None):
+def main(sizewise, first=0, last=None):
     wrong = count = same = 0
     refused = []
-    for name, fn, args in functions():
-        if only and name != only:
-            continue
+    for name, fn, args in list(functions())[int(first) : last and int(last)]:
         for dynamic in (False, True):
             label = f"{name}{' (dynamic)' if dynamic else ''}"
             module = fn if isinstance(fn, torch.nn.Module) else Fn(fn)
@@ -104,10 +104,10 @@ def main(sizewise, only=None):
             count += 1
             if isinstance(found, str):
                 refused.append(label)
-                print(f"{label}: refused: {found}")
+                print(f"{label}: refused: {found}", flush=True)
             elif found:
                 wrong += 1
-                print(f"{label}: {'; '.join(found)}")
+                print(f"{label}: {'; '.join(found)}", flush=True)
             elif others == ([], []):
                 same += 1
             else:
@@ -117,4 +117,4 @@ def main(sizewise, only=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:4]))

@@ -187,7 +187,6 @@ def views(x, wide, image):
     yield "meshgrid_xy", lambda a, c: torch.meshgrid(a, c, indexing="xy"), (f(4), f(5))
     yield "take_along_dim", lambda a, c: torch.take_along_dim(a, c, 1), (x, i(4, 2))
     yield "diag_embed", lambda a: torch.diag_embed(a), (x,)
-    yield "unfold_copy", lambda a: a.diagonal_copy(), (x,)
     yield "fliplr", lambda a: a.fliplr(), (x,)
     yield "select_scatter", lambda a, c: torch.select_scatter(a, c, 1, 2), (x, f(4))
     yield "sum_to_size", lambda a: a.sum_to_size(1, 6), (x,)
@@ -319,4 +318,3 @@ def losses(x, y):
     yield "triplet_margin_loss", F.triplet_margin_loss, (x, y, f(4, 6))
     yield "cosine_embedding_loss", F.cosine_embedding_loss, (x, y, torch.ones(4))
     yield "poisson_nll_loss", F.poisson_nll_loss, (x, p(4, 6))
-    yield "gaussian_nll_loss", F.gaussian_nll_loss, (x, y, p(4, 6))
