@@ -11,9 +11,9 @@ use crate::pass::tracer::{Proxy, TraceError};
 pub const RULES: &[(&str, Function)] = &[
     ("scaled_dot_product_attention.default", attention),
     ("softmax.int", |b, call| softmax(b, call, "_softmax.default")),
-    ("special_softmax.int", |b, call| softmax(b, call, "_softmax.default")),
+    ("special_softmax.default", |b, call| softmax(b, call, "_softmax.default")),
     ("log_softmax.int", |b, call| softmax(b, call, "_log_softmax.default")),
-    ("special_log_softmax.int", |b, call| softmax(b, call, "_log_softmax.default")),
+    ("special_log_softmax.default", |b, call| softmax(b, call, "_log_softmax.default")),
     ("_safe_softmax.default", |b, call| {
         let x = call.tensor("self")?;
         let x = call.dtype("dtype").map_or(Ok(x), |dtype| b.cast(x, dtype))?;
