@@ -7,6 +7,7 @@ mod command;
 mod constants;
 mod coverage;
 mod custom_operators;
+mod decomposed;
 mod doubles;
 mod doubles_by_rules;
 mod edge;

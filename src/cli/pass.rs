@@ -16,7 +16,7 @@ pub struct PassOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The passes, in order: dce, cse, fold, derive, assert, functionalize. After each one the program is verified.
+    /// The passes, in order: dce, cse, fold, derive, assert, functionalize, decompose. After each one the program is verified.
     #[arg(long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass)]
     pub run: Vec<String>,
     /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
@@ -69,7 +69,7 @@ pub fn run(options: &PassOptions) -> ExitCode {
 }
 
 /// The way from a training program to the Edge dialect. A program that is functional already passes the first step as it is.
-const LOWERING: &[&str] = &["functionalize", "edge"];
+const LOWERING: &[&str] = &["functionalize", "decompose", "edge"];
 
 /// Runs `lower`.
 pub fn lower(options: &LowerOptions) -> ExitCode {

@@ -5,6 +5,7 @@
 //! [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
 mod assertions;
 mod dead_code;
+mod decompose;
 mod derive;
 mod edge_noops;
 mod edge_operands;
@@ -20,6 +21,7 @@ mod rewrite;
 mod subexpressions;
 mod tracer;
 
+pub use decompose::{decompose, decomposed_operators};
 pub use functionalize::functionalize;
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};

@@ -1,5 +1,5 @@
 //! Passes by name, and pipelines that verify after each one.
-use super::{assertions, dead_code, derive, fold, functionalize, lower, subexpressions};
+use super::{assertions, dead_code, decompose, derive, fold, functionalize, lower, subexpressions};
 use crate::verify::{KnownOperators, Level, Options, Profile, Violation, verify_program};
 use sizewise_ir::Program;
 use sizewise_ir::schema::{Schema, SchemaTable};
@@ -94,6 +94,11 @@ impl Pass {
             name: "functionalize",
             does: "makes a training program functional: writes become results, those of states and inputs outputs",
             run: Run::Function(functionalize::run),
+        },
+        Pass {
+            name: "decompose",
+            does: "replaces operators outside the core ATen set by what they mean in core operators",
+            run: Run::Function(decompose::decompose),
         },
         Pass {
             name: "edge",

@@ -273,3 +273,19 @@ pub(super) fn with_graph(program: &Program, graph: Graph) -> Program {
     program.graph = graph;
     program
 }
+
+/// The call of the whole program names its results: these have new names.
+pub(super) fn rename_results(program: &mut Program, outputs: &[Argument]) {
+    let graph = &program.graph;
+    let whole = program.module_calls.iter_mut().find(|call| call.fqn.is_empty());
+    let Some(signature) = whole.and_then(|call| call.signature.as_mut()) else { return };
+    for (result, output) in signature.outputs.iter_mut().zip(outputs) {
+        if let (
+            sizewise_ir::CallValue::Named { name, .. } | sizewise_ir::CallValue::Object { name, .. },
+            Some(value),
+        ) = (result, output.value())
+        {
+            *name = graph.name(value).clone();
+        }
+    }
+}

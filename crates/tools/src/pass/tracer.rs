@@ -9,7 +9,7 @@ use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Value as Number};
 use sizewise_ir::{
     Argument, Bounds, ExprTable, GraphBuilder, Input, InputSpec, Meta, Node, Operand, Output, PassedAs,
-    Program, ReadError, Target, ValueId,
+    Program, Provenance, ReadError, Target, ValueId,
 };
 use sizewise_kernels::{Cx, KernelError, Operators, Value, bind, python_function};
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use std::sync::Arc;
 mod finish;
 mod flow;
 mod inputs;
+mod known;
 mod over;
 
-pub(super) use over::{Edit, retrace_edits};
+pub(super) use over::{Edit, retrace_edits, retrace_graphs};
 pub use over::{Step, retrace};
 
 /// An input, as the signature has it.
@@ -134,6 +135,8 @@ pub struct Tracer<'o> {
     writes: bool,
     /// The program that is traced anew.
     over: Option<over::Over>,
+    /// Where the calls that are recorded come from.
+    provenance: Provenance,
 }
 
 impl<'o> Tracer<'o> {
@@ -150,6 +153,7 @@ impl<'o> Tracer<'o> {
             ranges: IndexMap::new(),
             writes: false,
             over: None,
+            provenance: Provenance::default(),
         }
     }
 
@@ -242,7 +246,8 @@ impl<'o> Tracer<'o> {
             }
         }
         let inputs = self.inputs_of(&target, given);
-        self.builder.node(Node::new(name, target, inputs, outputs))?;
+        let provenance = self.provenance.clone();
+        self.builder.node(Node { provenance, ..Node::new(name, target, inputs, outputs) })?;
         Ok(proxies)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::graphs::{Callee, Checks, ScopedGraph, callee, tags};
 use super::rule::Rule;
-use sizewise_ir::schema::{OperatorName, Tags};
+use sizewise_ir::schema::{OperatorName, SchemaTable, Tags};
 use sizewise_ir::{InputSpec, Meta, OutputSpec, Sym, TensorMeta, ValueId};
 
 /// Operators that ExecuTorch admits although they are not of the core set, beside those that stay unwrapped.
@@ -40,6 +40,19 @@ pub(super) fn stays_unwrapped(name: OperatorName<'_>) -> bool {
 /// Whether an operator stands in Edge programs under its own name.
 pub fn edge_operator_stays(namespace: &str, name: &str, overload: &str) -> bool {
     stays_unwrapped(OperatorName { namespace, name, overload })
+}
+
+/// Whether an operator is of the core ATen set, or stands in core programs all the same: the exceptions of ExecuTorch's verifier, and
+/// assertions.
+pub fn is_core_or_excepted(op: &str) -> bool {
+    let Some(found) = SchemaTable::global().find(op) else { return false };
+    let (name, tags) = (found.name(), found.tags());
+    let overload = (name.name, name.overload);
+    tags.contains(Tags::CORE)
+        || tags.contains(Tags::VIEW_COPY)
+        || CORE_EXCEPTIONS.contains(&overload)
+        || UNWRAPPED.contains(&overload)
+        || overload == ("_assert_tensor_metadata", "default")
 }
 
 /// Checks what the ATen dialect asks for.

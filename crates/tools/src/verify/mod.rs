@@ -22,7 +22,7 @@ mod structure;
 mod table;
 mod violation;
 
-pub use aten::edge_operator_stays;
+pub use aten::{edge_operator_stays, is_core_or_excepted};
 pub use calls::is_edge_own;
 pub use edge_dtypes::{Combinations, EdgeDtypes};
 pub use graphs::KnownOperators;

@@ -17,15 +17,13 @@ mod wrap;
 
 use super::derive;
 use super::pipeline::PassError;
-use super::rewrite::with_graph;
+use super::rewrite::{rename_results, with_graph};
 use aliases::Aliases;
 use calls::{Frame, Functionalizer, Slot};
 use emitter::{Emitter, Shapes};
 use sizewise_check::records::Records;
 use sizewise_check::spec::Contract;
-use sizewise_ir::{
-    Argument, CallValue, Dialect, Graph, GraphInput, InputSpec, Meta, OutputSpec, Program, Signature,
-};
+use sizewise_ir::{Argument, Dialect, Graph, GraphInput, InputSpec, Meta, OutputSpec, Program, Signature};
 use sizewise_kernels::Operators;
 
 const NAME: &str = "functionalize";
@@ -95,20 +93,6 @@ fn mutation(program: &Program, at: usize) -> Result<OutputSpec, PassError> {
             Err(PassError::left(NAME, [format!("the constant `{fqn}` is written")]))
         }
         _ => Err(PassError::left(NAME, ["an input that is no tensor is written".to_owned()])),
-    }
-}
-
-/// The call of the whole program names its results: these have new names.
-fn rename_results(program: &mut Program, outputs: &[Argument]) {
-    let graph = &program.graph;
-    let whole = program.module_calls.iter_mut().find(|call| call.fqn.is_empty());
-    let Some(signature) = whole.and_then(|call| call.signature.as_mut()) else { return };
-    for (result, output) in signature.outputs.iter_mut().zip(outputs) {
-        if let (CallValue::Named { name, .. } | CallValue::Object { name, .. }, Some(value)) =
-            (result, output.value())
-        {
-            *name = graph.name(value).clone();
-        }
     }
 }
 

@@ -2,9 +2,13 @@
 use super::{Given, Kind, Proxy, TraceError, Traced, Tracer};
 use crate::pass::names::Names;
 use crate::pass::rewrite::{New, argument_with, with_graph};
+use rustc_hash::FxHashMap;
 use sizewise_check::propagate::recorded;
+use sizewise_check::records::Records;
 use sizewise_check::spec::Contract;
-use sizewise_ir::{Argument, GraphBuilder, GraphInput, Input, Meta, Node, Output, Program, ValueId};
+use sizewise_ir::{
+    Argument, Graph, GraphBuilder, GraphInput, Input, Meta, Node, Output, Program, Subgraph, ValueId,
+};
 use sizewise_kernels::{Operators, Value};
 use std::sync::Arc;
 
@@ -12,10 +16,14 @@ use std::sync::Arc;
 pub(super) struct Over {
     program: Program,
     /// The recorded values, by number.
-    old: Vec<Value>,
+    pub(super) old: Vec<Value>,
     now: Vec<Option<Proxy>>,
     /// How many guards the program's contract has.
     guards: usize,
+    /// Whether what is recorded of a result stays where its sizes and dtype do.
+    keeps_records: bool,
+    /// The sizes that calls of the graph read, by tensor and dimension.
+    pub(super) sizes_read: FxHashMap<(ValueId, usize), Proxy>,
 }
 
 /// A call of the program that is traced anew.
@@ -110,7 +118,113 @@ pub(in crate::pass) fn retrace_edits<'o>(
     tracer.finish_over()
 }
 
+/// As [`retrace_edits`], in the graphs within too. Calls that stand for others have the dtypes and sizes of their results.
+pub(in crate::pass) fn retrace_graphs<'o>(
+    program: &Program,
+    operators: &'o Operators,
+    edit: &mut Editor<'_, 'o>,
+) -> Result<Traced, TraceError> {
+    let contract = Contract::load(program).map_err(|error| TraceError::Malformed(error.to_string()))?;
+    let mut records = contract.assumed().records.clone();
+    let mut tracer = Tracer::over(program, operators)?;
+    if let Some(over) = &mut tracer.over {
+        over.keeps_records = true;
+    }
+    tracer.edit_nodes(&program.graph, &mut records, edit)?;
+    tracer.finish_over()
+}
+
 impl<'o> Tracer<'o> {
+    fn edit_nodes(
+        &mut self,
+        graph: &Graph,
+        records: &mut Records<'_>,
+        edit: &mut Editor<'_, 'o>,
+    ) -> Result<(), TraceError> {
+        for node in graph.nodes() {
+            let mut step = self.step(node);
+            for input in &mut step.inputs {
+                input.arg = self.with_inner(&input.arg, records, edit)?;
+            }
+            match edit(self, &step)? {
+                Edit::Repeat => drop(self.repeat(&step)?),
+                Edit::Replace(results) => self.stand_for(node, &results)?,
+                Edit::LeaveOut => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// An argument with its graphs edited.
+    fn with_inner(
+        &mut self,
+        argument: &Argument,
+        records: &mut Records<'_>,
+        edit: &mut Editor<'_, 'o>,
+    ) -> Result<Argument, TraceError> {
+        Ok(match argument {
+            Argument::Graph(inner) => {
+                let graph = self.inner_graph(&inner.graph, records, edit)?;
+                Argument::Graph(Arc::new(Subgraph { name: inner.name.clone(), graph }))
+            }
+            Argument::List(items) => {
+                let items = items.iter().map(|item| self.with_inner(item, records, edit));
+                Argument::List(items.collect::<Result<_, _>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+
+    fn inner_graph(
+        &mut self,
+        graph: &Graph,
+        records: &mut Records<'_>,
+        edit: &mut Editor<'_, 'o>,
+    ) -> Result<Graph, TraceError> {
+        let Some(outer) = self.over.take() else {
+            return Err(TraceError::Malformed("no program is traced anew".to_owned()));
+        };
+        let builder = std::mem::take(&mut self.builder);
+        let values = std::mem::take(&mut self.values);
+        let names = std::mem::replace(&mut self.names, Names::of(graph));
+        let made = self.traced_graph(graph, &outer, records, edit);
+        (self.builder, self.values, self.names, self.over) = (builder, values, names, Some(outer));
+        made
+    }
+
+    fn traced_graph(
+        &mut self,
+        graph: &Graph,
+        outer: &Over,
+        records: &mut Records<'_>,
+        edit: &mut Editor<'_, 'o>,
+    ) -> Result<Graph, TraceError> {
+        let mut old = Vec::with_capacity(graph.value_count());
+        for (_, _, value) in graph.values() {
+            let value = recorded::value(records, &mut self.env, &value.meta);
+            old.push(value.map_err(|error| TraceError::Malformed(error.to_string()))?);
+        }
+        let mut now = vec![None; graph.value_count()];
+        for input in graph.inputs() {
+            match input {
+                GraphInput::Value(id) => {
+                    let meta = graph.meta(*id).clone();
+                    let kind = Kind::of(&meta).unwrap_or(Kind::Tensor);
+                    let value = self.builder.input(graph.name(*id).clone(), meta)?;
+                    self.values.push(old[id.index()].clone());
+                    now[id.index()] = Some(Proxy { value, kind });
+                }
+                GraphInput::Constant(constant) => self.builder.constant_input(constant.clone()),
+            }
+        }
+        let program = Program { graph: graph.clone(), ..outer.program.clone() };
+        let (guards, keeps_records, sizes_read) = (outer.guards, true, FxHashMap::default());
+        self.over = Some(Over { program, old, now, guards, keeps_records, sizes_read });
+        self.edit_nodes(graph, records, edit)?;
+        let outputs = graph.outputs().iter().map(|output| self.argument_now(output)).collect();
+        Ok(std::mem::take(&mut self.builder).finish(outputs, graph.single_tensor_return()))
+    }
+
     /// A tracer over a program, which has its inputs and no call yet.
     fn over(program: &Program, operators: &'o Operators) -> Result<Tracer<'o>, TraceError> {
         let malformed = |message: String| TraceError::Malformed(message);
@@ -142,7 +256,8 @@ impl<'o> Tracer<'o> {
                 GraphInput::Constant(constant) => tracer.builder.constant_input(constant.clone()),
             }
         }
-        tracer.over = Some(Over { program: program.clone(), old, now, guards });
+        let (keeps_records, sizes_read) = (false, FxHashMap::default());
+        tracer.over = Some(Over { program: program.clone(), old, now, guards, keeps_records, sizes_read });
         Ok(tracer)
     }
 
@@ -176,7 +291,12 @@ impl<'o> Tracer<'o> {
         let mut made: Vec<(Value, Meta)> = kept.collect();
         let names: Vec<Arc<str>> = ids.iter().map(|&id| graph.name(id).clone()).collect();
         if self.is_changed(node) {
-            made = self.inferred(step, made.len())?;
+            let count = made.len();
+            match self.inferred_alike(step, &made) {
+                Some(alike) => made = alike,
+                None if self.over.as_ref().is_some_and(|over| over.keeps_records) => {}
+                None => made = self.inferred(step, count)?,
+            }
         }
         let mut proxies = Vec::with_capacity(made.len());
         for (name, (value, meta)) in names.into_iter().zip(made) {
@@ -237,6 +357,22 @@ impl<'o> Tracer<'o> {
             return Err(TraceError::Malformed(message));
         }
         Ok(made)
+    }
+
+    /// What a call gives for operands that lie otherwise in memory, where sizes and dtypes are those that were recorded and nothing
+    /// depends on data.
+    fn inferred_alike(&mut self, step: &Step<'_>, recorded: &[(Value, Meta)]) -> Option<Vec<(Value, Meta)>> {
+        if !self.over.as_ref()?.keeps_records {
+            return None;
+        }
+        let data = self.env.unbacked().len();
+        let made = self.inferred(step, recorded.len()).ok()?;
+        let alike = |(new, old): (&Value, &Value)| match (new, old) {
+            (Value::Tensor(new), Value::Tensor(old)) => new.dtype == old.dtype && new.sizes == old.sizes,
+            (new, old) => new == old,
+        };
+        let same = made.iter().zip(recorded).all(|((new, _), (old, _))| alike((new, old)));
+        (same && self.env.unbacked().len() == data).then_some(made)
     }
 
     /// Has values stand for what a call of the program gave.

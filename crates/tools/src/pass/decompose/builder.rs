@@ -1,0 +1,292 @@
+//! What decompositions are made with: calls by the order of their parameters, sizes as operands, and arithmetic on them.
+use super::call::{Call, fitted, refused};
+use super::{Made, table};
+use crate::pass::tracer::{Proxy, Step, TraceError, Tracer};
+use crate::verify::is_core_or_excepted;
+use sizewise_expr::Expr;
+use sizewise_ir::{Argument, Device, Dtype, Operand};
+use sizewise_kernels::{Cx, Tensor};
+use std::sync::Arc;
+
+/// How deep decompositions may stand on others: more than any of the table.
+const MAX_DEPTH: usize = 24;
+
+/// An integer: a literal, or a value of the graph.
+pub type Size = Operand<i64>;
+
+/// Makes the calls that stand for another.
+pub struct Builder<'t, 'o> {
+    tracer: &'t mut Tracer<'o>,
+    depth: usize,
+}
+
+impl<'t, 'o> Builder<'t, 'o> {
+    pub fn new(tracer: &'t mut Tracer<'o>) -> Builder<'t, 'o> {
+        Builder { tracer, depth: 0 }
+    }
+
+    /// What stands for the results of a call of the program. Dtypes and sizes have to be those of the results.
+    pub fn replaced(&mut self, step: &Step<'_>, op: &str) -> Made {
+        let (schema, _) =
+            self.tracer.operators().find(op).ok_or_else(|| TraceError::Unknown(op.to_owned()))?;
+        let matched = step.node.matched(schema).zip(&step.inputs);
+        let given = matched
+            .filter_map(|((parameter, _), input)| {
+                Some((schema.args.get(parameter?)?.name.clone(), input.arg.clone()))
+            })
+            .collect();
+        let wanted: Vec<Option<Arc<Tensor>>> = self.tracer.recorded_tensors(step.node);
+        let call = Call::new(schema, given);
+        // What the operator asks of its operands itself is no guard of the decomposition.
+        self.foreseen(&call, op);
+        let guards = self.tracer.guard_count();
+        let results = self.decomposed(op, call)?;
+        if self.tracer.guard_count() > guards {
+            return Err(refused(format!("the decomposition holds only where {}", self.tracer.last_guard())));
+        }
+        if results.len() != wanted.len() {
+            return Err(refused(format!("{} results stand for {}", results.len(), wanted.len())));
+        }
+        for (result, wanted) in results.iter().zip(&wanted) {
+            let (Some(found), Some(wanted)) = (self.tracer.tensor_of(*result), wanted) else { continue };
+            if found.dtype != wanted.dtype || found.sizes != wanted.sizes {
+                let recorded = format!("{}{:?}", wanted.dtype, wanted.sizes.len());
+                return Err(refused(format!(
+                    "the decomposition gives {} for {recorded}",
+                    self.tracer.shape(*result)
+                )));
+            }
+        }
+        Ok(results)
+    }
+
+    fn decomposed(&mut self, op: &str, call: Call<'_>) -> Made {
+        let rule = table::find(op).ok_or_else(|| refused(format!("there is no decomposition of `{op}`")))?;
+        if self.depth >= MAX_DEPTH {
+            return Err(refused("decompositions stand on each other without end"));
+        }
+        self.depth += 1;
+        let made = rule.apply(self, &call);
+        self.depth -= 1;
+        made
+    }
+
+    /// A call of an operator of `aten` with its arguments in order, and others by name. One that is not of the core set is decomposed.
+    pub fn call_with(&mut self, op: &str, ordered: &[Argument], named: &[(&str, Argument)]) -> Made {
+        let op = format!("aten.{op}");
+        let (schema, _) = self.tracer.operators().find(&op).ok_or_else(|| TraceError::Unknown(op.clone()))?;
+        if ordered.len() > schema.args.len() {
+            return Err(refused(format!("`{op}` takes {} arguments", schema.args.len())));
+        }
+        let ordered = schema.args.iter().zip(ordered).map(|(spec, argument)| (spec.name.as_str(), argument));
+        let named = named.iter().map(|(name, argument)| (*name, argument));
+        let mut given: Vec<(String, Argument)> = Vec::new();
+        for (name, argument) in ordered.chain(named) {
+            let spec = schema.args.iter().find(|spec| spec.name == name);
+            let spec = spec.ok_or_else(|| refused(format!("`{op}` has no `{name}`")))?;
+            let absent = matches!(argument, Argument::None) && spec.default.is_some();
+            if !absent {
+                given.push((name.to_owned(), fitted(argument.clone(), &spec.ty)));
+            }
+        }
+        if table::find(&op).is_some() {
+            return self.decomposed(&op, Call::new(schema, given));
+        }
+        if !is_core_or_excepted(&op) {
+            return Err(refused(format!("there is no decomposition of `{op}`")));
+        }
+        self.tracer.call(&op, given.iter().map(|(name, argument)| (name.as_str(), argument.clone())))
+    }
+
+    /// The first result of a call.
+    pub fn one_with(
+        &mut self,
+        op: &str,
+        ordered: &[Argument],
+        named: &[(&str, Argument)],
+    ) -> Result<Proxy, TraceError> {
+        let made = self.call_with(op, ordered, named)?;
+        made.first().copied().ok_or_else(|| refused(format!("`{op}` gives nothing")))
+    }
+
+    /// As [`Builder::one_with`], without arguments by name.
+    pub fn one(&mut self, op: &str, ordered: &[Argument]) -> Result<Proxy, TraceError> {
+        self.one_with(op, ordered, &[])
+    }
+
+    /// A tensor as kernels see it.
+    pub fn tensor(&self, proxy: Proxy) -> Result<Arc<Tensor>, TraceError> {
+        self.tracer.tensor_of(proxy).ok_or_else(|| refused("an operand is no tensor whose shape is known"))
+    }
+
+    pub fn rank(&self, proxy: Proxy) -> Result<usize, TraceError> {
+        Ok(self.tensor(proxy)?.sizes.len())
+    }
+
+    pub fn dtype(&self, proxy: Proxy) -> Result<Dtype, TraceError> {
+        Ok(self.tensor(proxy)?.dtype)
+    }
+
+    /// A tensor without dimensions.
+    pub fn scalar(&mut self, value: Argument, dtype: Dtype, device: &Device) -> Result<Proxy, TraceError> {
+        let named = [("dtype", Argument::Dtype(dtype)), ("device", Argument::Device(device.clone()))];
+        self.one_with("scalar_tensor.default", &[value], &named)
+    }
+
+    /// A tensor in a dtype.
+    pub fn cast(&mut self, proxy: Proxy, dtype: Dtype) -> Result<Proxy, TraceError> {
+        if self.dtype(proxy)? == dtype {
+            return Ok(proxy);
+        }
+        self.one_with("_to_copy.default", &[proxy.into()], &[("dtype", Argument::Dtype(dtype))])
+    }
+
+    /// What an operator gives, without calling it.
+    pub fn foreseen(&mut self, call: &Call<'_>, op: &str) -> Option<Arc<Tensor>> {
+        let names = call.schema.args.iter().map(|spec| spec.name.as_str());
+        let given: Vec<(&str, Argument)> = names
+            .map(|name| (name, call.argument(name)))
+            .filter(|(_, argument)| !matches!(argument, Argument::None))
+            .collect();
+        self.tracer.foreseen(op, &given)
+    }
+
+    /// How many tensors a call gives.
+    pub fn foreseen_count(&mut self, call: &Call<'_>, op: &str) -> Option<usize> {
+        let names = call.schema.args.iter().map(|spec| spec.name.as_str());
+        let given: Vec<(&str, Argument)> = names
+            .map(|name| (name, call.argument(name)))
+            .filter(|(_, argument)| !matches!(argument, Argument::None))
+            .collect();
+        self.tracer.foreseen_count(op, &given)
+    }
+
+    /// A dimension counted from the front.
+    pub fn dim(&self, dim: i64, rank: usize) -> Result<usize, TraceError> {
+        let rank = rank.max(1) as i64;
+        let from_front = if dim < 0 { dim + rank } else { dim };
+        if (0..rank).contains(&from_front) {
+            return Ok(from_front as usize);
+        }
+        Err(refused(format!("there is no dimension {dim}")))
+    }
+
+    /// The size of a dimension.
+    pub fn size(&mut self, proxy: Proxy, dim: usize) -> Result<Size, TraceError> {
+        let tensor = self.tensor(proxy)?;
+        let e = *tensor.sizes.get(dim).ok_or_else(|| refused(format!("there is no dimension {dim}")))?;
+        if let Some(value) = self.tracer.number(e) {
+            return Ok(Operand::Literal(value));
+        }
+        if let Some(known) = self.tracer.size_read(proxy, dim) {
+            return Ok(Operand::Value(known.id()));
+        }
+        let given = [("self", proxy.into()), ("dim", Argument::Int(dim as i64))];
+        let made = self.tracer.call("aten.sym_size.int", given)?;
+        let size = made.first().copied().ok_or_else(|| refused("a size is no number"))?;
+        self.tracer.note_size_read(proxy, dim, size);
+        Ok(Operand::Value(size.id()))
+    }
+
+    pub fn sizes(&mut self, proxy: Proxy) -> Result<Vec<Size>, TraceError> {
+        (0..self.rank(proxy)?).map(|dim| self.size(proxy, dim)).collect()
+    }
+
+    /// Arithmetic on integers: a function of Python's `operator`.
+    fn arithmetic(&mut self, function: &str, a: Size, b: Size) -> Result<Size, TraceError> {
+        let made = self.tracer.call(&format!("_operator.{function}"), [("a", size(a)), ("b", size(b))])?;
+        let made = made.first().copied().ok_or_else(|| refused("arithmetic gives no number"))?;
+        Ok(self.tracer.number_of(made).map_or(Operand::Value(made.id()), Operand::Literal))
+    }
+
+    pub fn times(&mut self, a: Size, b: Size) -> Result<Size, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) => literal(a.checked_mul(b)),
+            (Operand::Literal(1), other) | (other, Operand::Literal(1)) => Ok(other),
+            _ => self.arithmetic("mul", a, b),
+        }
+    }
+
+    pub fn plus(&mut self, a: Size, b: Size) -> Result<Size, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) => literal(a.checked_add(b)),
+            (Operand::Literal(0), other) | (other, Operand::Literal(0)) => Ok(other),
+            _ => self.arithmetic("add", a, b),
+        }
+    }
+
+    pub fn minus(&mut self, a: Size, b: Size) -> Result<Size, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) => literal(a.checked_sub(b)),
+            (other, Operand::Literal(0)) => Ok(other),
+            _ => self.arithmetic("sub", a, b),
+        }
+    }
+
+    pub fn divided(&mut self, a: Size, b: Size) -> Result<Size, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) if b > 0 => Ok(Operand::Literal(a.div_euclid(b))),
+            (other, Operand::Literal(1)) => Ok(other),
+            _ => self.arithmetic("floordiv", a, b),
+        }
+    }
+
+    pub fn product(&mut self, list: &[Size]) -> Result<Size, TraceError> {
+        let mut product = Operand::Literal(1);
+        for &size in list {
+            product = self.times(product, size)?;
+        }
+        Ok(product)
+    }
+
+    /// Whether a tensor lies in memory without gaps and in order, for all sizes.
+    pub fn is_contiguous(&mut self, proxy: Proxy) -> Result<bool, TraceError> {
+        let tensor = self.tensor(proxy)?;
+        let expected = Cx::new(self.tracer.env_mut()).contiguous_strides(&tensor.sizes);
+        let strides = tensor.strides.iter().zip(&expected).zip(&tensor.sizes);
+        let mut all = true;
+        for ((stride, expected), &size) in strides {
+            all &= stride == expected || self.tracer.number(size) == Some(1);
+        }
+        Ok(all)
+    }
+
+    /// Whether all sizes and strides are numbers.
+    pub fn is_static(&self, proxy: Proxy) -> Result<bool, TraceError> {
+        let tensor = self.tensor(proxy)?;
+        let known = |e: &Expr| self.tracer.number(*e).is_some();
+        Ok(tensor.sizes.iter().all(known) && tensor.strides.iter().all(known))
+    }
+
+    /// The size that an expression is, where it is a number.
+    pub fn number(&self, e: Expr) -> Option<i64> {
+        self.tracer.number(e)
+    }
+}
+
+fn literal(value: Option<i64>) -> Result<Size, TraceError> {
+    value.map(Operand::Literal).ok_or_else(|| refused("a size is beyond 64 bits"))
+}
+
+/// An integer as an argument.
+pub fn size(size: Size) -> Argument {
+    match size {
+        Operand::Literal(value) => Argument::Int(value),
+        value => Argument::SymInt(value),
+    }
+}
+
+/// Integers as an argument.
+pub fn sizes(list: &[Size]) -> Argument {
+    let literal = |size: &Size| match size {
+        Operand::Literal(value) => Some(*value),
+        Operand::Value(_) => None,
+    };
+    let literals: Option<Vec<i64>> = list.iter().map(literal).collect();
+    literals.map_or_else(|| Argument::SymInts(list.to_vec()), Argument::Ints)
+}
+
+/// Dimensions as an argument.
+pub fn dims(list: impl IntoIterator<Item = usize>) -> Argument {
+    Argument::Ints(list.into_iter().map(|dim| dim as i64).collect())
+}

@@ -1,0 +1,327 @@
+//! Pieces of tensors, and tensors of pieces.
+use super::Made;
+use super::builder::{Builder, Size, size, sizes};
+use super::call::{Call, refused};
+use super::creation::numbers;
+use super::table::Function;
+use super::views::{copied, expanded, one, sliced, squeezed, transposed, unsqueezed, viewed};
+use crate::pass::tracer::{Proxy, TraceError};
+use sizewise_ir::{Argument, Operand, ValueId};
+
+pub const RULES: &[(&str, Function)] = &[
+    ("split.Tensor", split),
+    ("unsafe_split.Tensor", split),
+    ("split.sizes", split_with_sizes),
+    ("unsafe_split_with_sizes.default", split_with_sizes),
+    ("chunk.default", chunk),
+    ("unsafe_chunk.default", chunk),
+    ("tensor_split.sections", tensor_split),
+    ("unbind.int", unbind),
+    ("narrow.default", narrow),
+    ("stack.default", stack),
+    ("hstack.default", |b, call| {
+        let tensors = call.tensor_list("tensors")?;
+        let flat = tensors.first().map_or(Ok(0), |x| b.rank(*x))? < 2;
+        let tensors = at_least(b, tensors, 1)?;
+        concatenated(b, tensors, i64::from(!flat)).map(one)
+    }),
+    ("vstack.default", |b, call| {
+        let tensors = at_least(b, call.tensor_list("tensors")?, 2)?;
+        concatenated(b, tensors, 0).map(one)
+    }),
+    ("concat.default", |b, call| concatenated(b, call.tensor_list("tensors")?, call.int("dim")?).map(one)),
+    ("concatenate.default", |b, call| {
+        concatenated(b, call.tensor_list("tensors")?, call.int("dim")?).map(one)
+    }),
+    ("repeat_interleave.self_int", repeat_interleave),
+    ("roll.default", roll),
+    ("fliplr.default", |b, call| {
+        b.one("flip.default", &[call.argument("self"), Argument::Ints(vec![1])]).map(one)
+    }),
+    ("flipud.default", |b, call| {
+        b.one("flip.default", &[call.argument("self"), Argument::Ints(vec![0])]).map(one)
+    }),
+    ("rot90.default", rot90),
+    ("meshgrid.default", |b, call| meshgrid(b, call, false)),
+    ("meshgrid.indexing", |b, call| meshgrid(b, call, call.text("indexing")? == "xy")),
+    ("select_scatter.default", select_scatter),
+    ("index_add.default", index_add),
+    ("index_copy.default", |b, call| {
+        let source = call.argument("source");
+        indexed(b, call, source, false)
+    }),
+    ("_unsafe_index.Tensor", |b, call| {
+        b.one("index.Tensor", &[call.argument("self"), call.argument("indices")]).map(one)
+    }),
+    ("diff.default", diff),
+];
+
+fn axis(b: &Builder<'_, '_>, call: &Call<'_>, x: Proxy) -> Result<usize, TraceError> {
+    b.dim(call.int("dim")?, b.rank(x)?)
+}
+
+/// Pieces of these lengths.
+fn pieces(b: &mut Builder<'_, '_>, x: Proxy, lengths: Vec<i64>, dim: usize) -> Made {
+    b.call_with(
+        "split_with_sizes.default",
+        &[x.into(), Argument::Ints(lengths), Argument::Int(dim as i64)],
+        &[],
+    )
+}
+
+fn split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let dim = axis(b, call, x)?;
+    match (b.size(x, dim)?, call.size("split_size")?) {
+        (Operand::Literal(full), Operand::Literal(each)) if each > 0 => {
+            let count = ((full + each - 1) / each).max(1);
+            let lengths = (0..count).map(|at| each.min(full - at * each)).collect();
+            pieces(b, x, lengths, dim)
+        }
+        (full, each) => {
+            // How many pieces there are is recorded: all but the last have the length that is asked for.
+            let op = call.schema.qualified().to_string();
+            let count =
+                b.foreseen_count(call, &op).ok_or_else(|| refused("it is open how many pieces there are"))?;
+            let mut lengths = vec![each; count.saturating_sub(1)];
+            let before = b.times(each, Operand::Literal(count as i64 - 1))?;
+            lengths.push(b.minus(full, before)?);
+            let arguments = [x.into(), sizes(&lengths), Argument::Int(dim as i64)];
+            b.call_with("split_with_sizes.default", &arguments, &[])
+        }
+    }
+}
+
+fn split_with_sizes(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let name = if call.has("split_sizes") { "split_sizes" } else { "split_size" };
+    let lengths = sizes(&call.sizes(name)?);
+    b.call_with("split_with_sizes.default", &[call.argument("self"), lengths, call.argument("dim")], &[])
+}
+
+fn chunk(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let dim = axis(b, call, x)?;
+    let (Operand::Literal(full), chunks) = (b.size(x, dim)?, call.int("chunks")?) else {
+        return Err(refused("the size that is cut is symbolic"));
+    };
+    if chunks <= 0 || full == 0 {
+        return Err(refused("nothing is cut"));
+    }
+    let each = (full + chunks - 1) / chunks;
+    let count = (full + each - 1) / each;
+    pieces(b, x, (0..count).map(|at| each.min(full - at * each)).collect(), dim)
+}
+
+fn tensor_split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let dim = axis(b, call, x)?;
+    let (Operand::Literal(full), sections) = (b.size(x, dim)?, call.int("sections")?) else {
+        return Err(refused("the size that is cut is symbolic"));
+    };
+    if !(1..=4096).contains(&sections) {
+        return Err(refused("nothing is cut"));
+    }
+    let mut made = Vec::new();
+    let mut start = 0;
+    for at in 0..sections {
+        let end = start + full / sections + i64::from(at < full % sections);
+        made.push(sliced(b, x, dim, Operand::Literal(start), Operand::Literal(end))?);
+        start = end;
+    }
+    Ok(made)
+}
+
+fn unbind(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let dim = axis(b, call, x)?;
+    let Operand::Literal(full) = b.size(x, dim)? else {
+        return Err(refused("the size that is taken apart is symbolic"));
+    };
+    let mut made = Vec::new();
+    for at in 0..full {
+        let slice = sliced(b, x, dim, Operand::Literal(at), Operand::Literal(at + 1))?;
+        made.push(squeezed(b, slice, vec![dim])?);
+    }
+    Ok(made)
+}
+
+fn narrow(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let dim = axis(b, call, x)?;
+    let (start, length) = (call.size("start")?, call.size("length")?);
+    let start = match start {
+        Operand::Literal(value) if value < 0 => {
+            let full = b.size(x, dim)?;
+            b.plus(full, start)?
+        }
+        start => start,
+    };
+    let end = b.plus(start, length)?;
+    sliced(b, x, dim, start, end).map(one)
+}
+
+fn concatenated(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, dim: i64) -> Result<Proxy, TraceError> {
+    let ids: Vec<ValueId> = tensors.into_iter().map(Proxy::id).collect();
+    b.one("cat.default", &[Argument::Tensors(ids), Argument::Int(dim)])
+}
+
+fn at_least(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, rank: usize) -> Result<Vec<Proxy>, TraceError> {
+    let mut wide = Vec::with_capacity(tensors.len());
+    for mut x in tensors {
+        while b.rank(x)? < rank {
+            x = unsqueezed(b, x, 0)?;
+        }
+        wide.push(x);
+    }
+    Ok(wide)
+}
+
+/// Tensors side by side: concatenated, then taken apart.
+fn stack(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let tensors = call.tensor_list("tensors")?;
+    let Some(&first) = tensors.first() else { return Err(refused("there is nothing to stack")) };
+    let rank = b.rank(first)?;
+    let dim = b.dim(call.int("dim")?, rank + 1)?;
+    let count = Operand::Literal(tensors.len() as i64);
+    if dim == rank {
+        let mut columns = Vec::with_capacity(tensors.len());
+        for x in tensors {
+            columns.push(unsqueezed(b, x, rank as i64)?);
+        }
+        return concatenated(b, columns, rank as i64).map(one);
+    }
+    let mut shape = b.sizes(first)?;
+    let joined = concatenated(b, tensors, dim as i64)?;
+    shape.insert(dim, count);
+    viewed(b, joined, &shape).map(one)
+}
+
+fn repeat_interleave(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let mut x = call.tensor("self")?;
+    let times = call.size("repeats")?;
+    let dim = if matches!(call.argument("dim"), Argument::None) {
+        x = super::views::reshaped(b, x, &[Operand::Literal(-1)])?;
+        0
+    } else {
+        axis(b, call, x)?
+    };
+    let mut shape = b.sizes(x)?;
+    let column = unsqueezed(b, x, dim as i64 + 1)?;
+    let mut wide = shape.clone();
+    wide.insert(dim + 1, times);
+    let wide = expanded(b, column, &wide)?;
+    let copy = copied(b, wide)?;
+    shape[dim] = b.times(shape[dim], times)?;
+    viewed(b, copy, &shape).map(one)
+}
+
+fn roll(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let (shifts, dims) = (call.ints("shifts")?, call.ints("dims")?);
+    if shifts.len() != dims.len() || dims.is_empty() {
+        return Err(refused("rolling of all elements is left"));
+    }
+    let (rank, device) = (b.rank(x)?, b.tensor(x)?.device.clone());
+    let mut made = x;
+    for (shift, dim) in shifts.into_iter().zip(dims) {
+        let dim = b.dim(dim, rank)?;
+        let full = b.size(made, dim)?;
+        let places = numbers(b, full, &device)?;
+        let moved = b.one("sub.Tensor", &[places.into(), Argument::Int(shift)])?;
+        let index = b.one("remainder.Scalar", &[moved.into(), size(full)])?;
+        made = b.one("index_select.default", &[made.into(), Argument::Int(dim as i64), index.into()])?;
+    }
+    Ok(vec![made])
+}
+
+fn rot90(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let rank = b.rank(x)?;
+    let dims = call.ints("dims")?.into_iter().map(|dim| b.dim(dim, rank)).collect::<Result<Vec<_>, _>>()?;
+    let [first, second] = dims[..] else { return Err(refused("it turns two dimensions")) };
+    let mut flip =
+        |x: Proxy, dims: Vec<usize>| b.one("flip.default", &[x.into(), super::builder::dims(dims)]);
+    let made = match call.int("k")?.rem_euclid(4) {
+        0 => return b.one("clone.default", &[x.into()]).map(one),
+        1 => flip(x, vec![second])?,
+        2 => return flip(x, vec![first, second]).map(one),
+        _ => flip(x, vec![first])?,
+    };
+    transposed(b, made, first, second).map(one)
+}
+
+fn meshgrid(b: &mut Builder<'_, '_>, call: &Call<'_>, swapped: bool) -> Made {
+    let tensors = call.tensor_list("tensors")?;
+    let swapped = swapped && tensors.len() > 1;
+    let place = |at: usize| if swapped && at < 2 { 1 - at } else { at };
+    let mut shape = vec![Operand::Literal(1); tensors.len()];
+    for (at, &x) in tensors.iter().enumerate() {
+        shape[place(at)] = if b.rank(x)? == 0 { Operand::Literal(1) } else { b.size(x, 0)? };
+    }
+    let mut grids = Vec::with_capacity(tensors.len());
+    for (at, x) in tensors.into_iter().enumerate() {
+        let mut alone: Vec<Size> = vec![Operand::Literal(1); shape.len()];
+        alone[place(at)] = shape[place(at)];
+        let line = super::views::reshaped(b, x, &alone)?;
+        grids.push(expanded(b, line, &shape)?);
+    }
+    Ok(grids)
+}
+
+fn select_scatter(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, source) = (call.tensor("self")?, call.tensor("src")?);
+    let (dim, tensor) = (axis(b, call, x)?, b.tensor(x)?);
+    let (full, index) = (b.size(x, dim)?, call.size("index")?);
+    let index = match index {
+        Operand::Literal(value) if value < 0 => b.plus(full, index)?,
+        index => index,
+    };
+    let places = numbers(b, full, &tensor.device)?;
+    let mut shape = vec![Operand::Literal(1); tensor.sizes.len()];
+    shape[dim] = Operand::Literal(-1);
+    let places = viewed(b, places, &shape)?;
+    let here = b.one("eq.Scalar", &[places.into(), size(index)])?;
+    let column = unsqueezed(b, source, dim as i64)?;
+    let full = b.sizes(x)?;
+    let wide = expanded(b, column, &full)?;
+    b.one("where.self", &[here.into(), wide.into(), x.into()]).map(one)
+}
+
+fn index_add(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let source = match call.argument("alpha") {
+        Argument::Int(1) => call.argument("source"),
+        alpha => b.one("mul.Tensor", &[call.argument("source"), alpha])?.into(),
+    };
+    indexed(b, call, source, true)
+}
+
+/// Puts the source at the places that an index names.
+fn indexed(b: &mut Builder<'_, '_>, call: &Call<'_>, source: Argument, accumulates: bool) -> Made {
+    let (x, index) = (call.tensor("self")?, call.tensor("index")?);
+    if b.rank(x)? == 0 || b.rank(index)? != 1 {
+        return Err(refused("operands without dimensions are left"));
+    }
+    let dim = axis(b, call, x)?;
+    let mut indices: Vec<Option<ValueId>> = vec![None; dim];
+    indices.push(Some(index.id()));
+    let arguments = [x.into(), Argument::OptionalTensors(indices), source, Argument::Bool(accumulates)];
+    b.one("index_put.default", &arguments).map(one)
+}
+
+fn diff(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let mut x = call.tensor("self")?;
+    if call.optional_tensor("prepend").is_some() || call.optional_tensor("append").is_some() {
+        return Err(refused("`prepend` and `append` are left"));
+    }
+    let dim = axis(b, call, x)?;
+    let boolean = b.dtype(x)?.is_bool();
+    for _ in 0..call.int("n")?.min(64) {
+        let full = b.size(x, dim)?;
+        let last = b.minus(full, Operand::Literal(1))?;
+        let before = sliced(b, x, dim, Operand::Literal(0), last)?;
+        let behind = sliced(b, x, dim, Operand::Literal(1), full)?;
+        let op = if boolean { "logical_xor.default" } else { "sub.Tensor" };
+        x = b.one(op, &[behind.into(), before.into()])?;
+    }
+    Ok(vec![x])
+}

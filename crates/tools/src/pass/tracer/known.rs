@@ -1,0 +1,107 @@
+//! What is known of values while a program is traced.
+use super::{Proxy, Tracer};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_expr::text::print;
+use sizewise_ir::{Argument, Node, Provenance, Target, ValueId};
+use sizewise_kernels::{Operators, Tensor, Value};
+use std::sync::Arc;
+
+impl Proxy {
+    /// Stands for a tensor of the program that is being made.
+    pub(in crate::pass) fn tensor(value: ValueId) -> Proxy {
+        Proxy { value, kind: super::Kind::Tensor }
+    }
+
+    /// The value that it stands for.
+    pub(in crate::pass) fn id(self) -> ValueId {
+        self.value
+    }
+}
+
+impl<'o> Tracer<'o> {
+    pub(in crate::pass) fn operators(&self) -> &'o Operators {
+        self.operators
+    }
+
+    pub(in crate::pass) fn env_mut(&mut self) -> &mut ShapeEnv {
+        &mut self.env
+    }
+
+    /// A tensor as kernels see it.
+    pub(in crate::pass) fn tensor_of(&self, proxy: Proxy) -> Option<Arc<Tensor>> {
+        match self.values.get(proxy.value.index()) {
+            Some(Value::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        }
+    }
+
+    /// The tensors that were recorded of a call's results.
+    pub(in crate::pass) fn recorded_tensors(&self, node: &Node) -> Vec<Option<Arc<Tensor>>> {
+        let Some(over) = &self.over else { return Vec::new() };
+        let tensor = |id: ValueId| match over.old.get(id.index()) {
+            Some(Value::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        };
+        node.output_values().map(tensor).collect()
+    }
+
+    /// The number that an expression is.
+    pub(in crate::pass) fn number(&self, e: Expr) -> Option<i64> {
+        self.env.pool.as_int(e).and_then(|value| value.to_i64())
+    }
+
+    /// The number that a value is.
+    pub(in crate::pass) fn number_of(&self, proxy: Proxy) -> Option<i64> {
+        match self.values.get(proxy.value.index()) {
+            Some(Value::Int(e)) => self.number(*e),
+            _ => None,
+        }
+    }
+
+    /// The first tensor that a call would give.
+    pub(in crate::pass) fn foreseen(&mut self, op: &str, given: &[(&str, Argument)]) -> Option<Arc<Tensor>> {
+        let target = Target::parse(&format!("torch.ops.{op}"));
+        match self.infer(&target, given).ok()?.into_iter().next()? {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// How many tensors a call would give.
+    pub(in crate::pass) fn foreseen_count(&mut self, op: &str, given: &[(&str, Argument)]) -> Option<usize> {
+        let target = Target::parse(&format!("torch.ops.{op}"));
+        match self.infer(&target, given).ok()?.into_iter().next()? {
+            Value::Tensors(list) => Some(list.len()),
+            _ => None,
+        }
+    }
+
+    /// How many guards there are.
+    pub(in crate::pass) fn guard_count(&self) -> usize {
+        self.env.guards().len()
+    }
+
+    /// The guard that was added last.
+    pub(in crate::pass) fn last_guard(&self) -> String {
+        let last = self.env.guards().last();
+        last.map_or_else(String::new, |guard| print::expression(&self.env.pool, guard.condition))
+    }
+
+    /// The number of a tensor's dimension that a call of the graph reads, if one does.
+    pub(in crate::pass) fn size_read(&self, tensor: Proxy, dim: usize) -> Option<Proxy> {
+        self.over.as_ref()?.sizes_read.get(&(tensor.value, dim)).copied()
+    }
+
+    /// Notes that a call reads the size of a dimension.
+    pub(in crate::pass) fn note_size_read(&mut self, tensor: Proxy, dim: usize, size: Proxy) {
+        if let Some(over) = &mut self.over {
+            over.sizes_read.insert((tensor.value, dim), size);
+        }
+    }
+
+    /// Says where the calls that follow come from.
+    pub(in crate::pass) fn come_from(&mut self, provenance: Provenance) {
+        self.provenance = provenance;
+    }
+}

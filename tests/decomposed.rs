@@ -1,0 +1,219 @@
+//! Operators outside the core ATen set become core ones, with shapes that hold for all sizes.
+use sizewise::fake::Operators;
+use sizewise::ir::{Dialect, Graph, Program, text};
+use sizewise::pass::{Pass, PassError, Pipeline, decompose, decomposed_operators, lower_to_edge};
+
+/// A program of one call: inputs as text annotates them, the call, and the shape of its result.
+fn program(inputs: &str, call: &str, result: &str) -> Program {
+    let source = format!(
+        "class M(torch.nn.Module):
+    def forward(self, {inputs}):
+        r: \"{result}\" = torch.ops.aten.{call}
+        return (r,)
+"
+    );
+    text::read(&source).unwrap_or_else(|error| panic!("{call}: {error}"))
+}
+
+/// The operators of a graph and those within, in order.
+fn operators(graph: &Graph) -> Vec<String> {
+    let mut all = Vec::new();
+    for node in graph.nodes() {
+        all.push(node.target.to_string().trim_start_matches("aten.").to_owned());
+        for inner in node.subgraphs() {
+            all.extend(operators(&inner.graph));
+        }
+    }
+    all
+}
+
+fn shape(program: &Program) -> String {
+    let text = text::write_readable(program, text::Detail::Full);
+    let output = program.graph.outputs()[0].value().expect("a value");
+    let name = program.graph.name(output);
+    let line = text.lines().find(|line| {
+        line.trim_start().starts_with(&format!("{name}: ")) || line.contains(&format!(" {name}: "))
+    });
+    line.and_then(|line| line.split('"').nth(1)).unwrap_or_default().to_owned()
+}
+
+/// Inputs, call, shape of the result, the operators that it becomes.
+const CASES: &[(&str, &str, &str, &str)] = &[
+    (
+        r#"x: "f32[s0, 6]", w: "f32[5, 6]", v: "f32[5]""#,
+        "linear.default(x, w, v)",
+        "f32[s0, 5]",
+        "permute.default addmm.default",
+    ),
+    (
+        r#"x: "f32[s0, 4, 6]", w: "f32[5, 6]", v: "f32[5]""#,
+        "linear.default(x, w, v)",
+        "f32[s0, 4, 5]",
+        "sym_size.int _operator.mul view.default permute.default addmm.default view.default",
+    ),
+    (
+        r#"x: "f32[s0, 4, 6]", y: "f32[s0, 6, 3]""#,
+        "matmul.default(x, y)",
+        "f32[s0, 4, 3]",
+        "sym_size.int sym_size.int expand.default view.default expand.default view.default bmm.default view.default",
+    ),
+    (r#"x: "f32[s0]", y: "f32[s0]""#, "dot.default(x, y)", "f32[]", "mul.Tensor sum.dim_IntList"),
+    (r#"x: "f32[s0, 6]""#, "layer_norm.default(x, [6])", "f32[s0, 6]", "native_layer_norm.default"),
+    (r#"x: "f32[s0, 6]""#, "softmax.int(x, -1)", "f32[s0, 6]", "_softmax.default"),
+    (
+        r#"x: "f16[s0, 6]""#,
+        "silu.default(x)",
+        "f16[s0, 6]",
+        "_to_copy.default sigmoid.default mul.Tensor _to_copy.default",
+    ),
+    (r#"x: "f32[s0, 6]""#, "silu.default(x)", "f32[s0, 6]", "sigmoid.default mul.Tensor"),
+    (r#"x: "f32[s0, 6]""#, "dropout.default(x, 0.5, False)", "f32[s0, 6]", ""),
+    (
+        r#"x: "f32[s0, 3, 8, 8]", w: "f32[4, 3, 3, 3]""#,
+        "conv2d.default(x, w)",
+        "f32[s0, 4, 6, 6]",
+        "convolution.default",
+    ),
+    (
+        r#"x: "f32[s0, 3, 8, 8]""#,
+        "max_pool2d.default(x, [2, 2])",
+        "f32[s0, 3, 4, 4]",
+        "max_pool2d_with_indices.default",
+    ),
+    (r#"x: "f32[s0, 3, 8]""#, "flatten.using_ints(x, 1)", "f32[s0, 24]", "sym_size.int view.default"),
+    (r#"x: "f32[s0, 6]""#, "transpose.int(x, 0, 1)", "f32[6, s0]", "permute.default"),
+    (
+        r#"x: "f32[s0, 6]", y: "f32[s0, 6]""#,
+        "stack.default([x, y], 1)",
+        "f32[s0, 2, 6]",
+        "sym_size.int cat.default view.default",
+    ),
+    (
+        r#"x: "f32[s0, 6]", m: "b8[s0, 6]""#,
+        "masked_fill.Scalar(x, m, 0.0)",
+        "f32[s0, 6]",
+        "scalar_tensor.default where.self",
+    ),
+    (r#"x: "f32[s0, 6]""#, "sum.default(x)", "f32[]", "sum.dim_IntList"),
+    (r#"x: "f32[s0, 6]""#, "zeros_like.default(x)", "f32[s0, 6]", "full_like.default"),
+    (
+        r#"x: "f32[s0, 6]", y: "f32[6, 3]""#,
+        r#"einsum.default("ij,jk->ik", [x, y])"#,
+        "f32[s0, 3]",
+        "sym_size.int permute.default view.default permute.default view.default bmm.default view.default permute.default",
+    ),
+];
+
+#[test]
+fn operators_become_core_ones_of_the_same_shape() {
+    let known = Operators::new();
+    for (inputs, call, result, expected) in CASES {
+        let before = program(inputs, call, result);
+        let made = decompose(&before, &known).unwrap_or_else(|error| panic!("{call}: {error}"));
+        assert_eq!(operators(&made.graph).join(" "), *expected, "{call}");
+        assert_eq!(shape(&made), *result, "{call}");
+        assert_eq!(made.dialect, Dialect::Aten, "{call}");
+    }
+}
+
+#[test]
+fn what_is_recorded_is_what_the_kernels_derive() {
+    let known = Operators::new();
+    for (inputs, call, result, _) in CASES {
+        let made = decompose(&program(inputs, call, result), &known).expect("core operators");
+        let again = Pass::find("derive").expect("the pass").run(&made, &known).expect("shapes");
+        let text = |program: &Program| text::write_readable(program, text::Detail::Full);
+        assert_eq!(text(&again), text(&made), "{call}");
+    }
+}
+
+/// Inputs, call, result, what the refusal names.
+const LEFT: &[(&str, &str, &str, &str)] = &[
+    (r#"x: "f32[s0, 6]""#, "dropout.default(x, 0.5, True)", "f32[s0, 6]", "random"),
+    (r#"x: "f32[s0, 6]""#, "cumprod.default(x, 1)", "f32[s0, 6]", "no decomposition"),
+    (r#"x: "f32[s0, 6]""#, "nextafter.default(x, x)", "f32[s0, 6]", "`aten.nextafter.default`"),
+];
+
+#[test]
+fn what_has_no_decomposition_is_named() {
+    let known = Operators::new();
+    for (inputs, call, result, wanted) in LEFT {
+        match decompose(&program(inputs, call, result), &known) {
+            Err(PassError::Left { pass, operators }) => {
+                assert_eq!(pass, "decompose");
+                assert_eq!(operators.len(), 1, "{call}");
+                assert!(operators[0].contains(wanted), "{call}: {}", operators[0]);
+            }
+            other => panic!("{call}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn graphs_within_are_decomposed() {
+    let source = "class M(torch.nn.Module):
+    def forward(self, p: \"b8[]\", x: \"f32[s0, 3]\"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, (x,))
+        getitem: \"f32[s0, 3]\" = cond[0]
+        return (getitem,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: \"f32[s0, 3]\"):
+            silu: \"f32[s0, 3]\" = torch.ops.aten.silu.default(arg0_1)
+            return (silu,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: \"f32[s0, 3]\"):
+            square: \"f32[s0, 3]\" = torch.ops.aten.square.default(arg0_1)
+            return (square,)
+";
+    let before = text::read(source).expect("a program");
+    let made = decompose(&before, &Operators::new()).expect("core operators");
+    let found = operators(&made.graph).join(" ");
+    assert_eq!(found, "higher_order.cond sigmoid.default mul.Tensor pow.Tensor_Scalar");
+}
+
+#[test]
+fn other_dialects_are_refused() {
+    let known = Operators::new();
+    let before = program(r#"x: "f32[3]""#, "add.Tensor(x, x)", "f32[3]");
+    let edge = lower_to_edge(&before, &known).expect("an Edge program");
+    match decompose(&edge, &known) {
+        Err(PassError::Failed { message, .. }) => assert!(message.contains("functionalize"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_training_program_becomes_a_core_program() {
+    let source = "class M(torch.nn.Module):
+    def forward(self, x: \"f32[s0, 3]\"):
+        r: \"f32[s0, 3]\" = torch.ops.aten.relu_.default(x)
+        s: \"f32[s0, 3]\" = torch.ops.aten.silu.default(r)
+        return (s,)
+";
+    let before = text::read(source).expect("a program");
+    let passes = ["functionalize", "decompose"].into_iter().filter_map(Pass::find);
+    let made =
+        passes.fold(Pipeline::new(), Pipeline::then).run(&before, &Operators::new()).expect("a program");
+    assert_eq!(operators(&made.graph).join(" "), "relu.default sigmoid.default mul.Tensor");
+    assert_eq!(made.signature.outputs.len(), 2);
+}
+
+#[test]
+fn the_documentation_lists_every_decomposition() {
+    let page = include_str!("../docs/decompositions.md");
+    let listed: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect();
+    assert_eq!(listed, decomposed_operators());
+}
+
+#[test]
+fn every_decomposed_operator_has_a_kernel() {
+    let known = Operators::new();
+    let without: Vec<&str> =
+        decomposed_operators().into_iter().filter(|op| known.find(&format!("aten.{op}")).is_none()).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
