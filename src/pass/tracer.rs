@@ -6,7 +6,7 @@ use crate::expr::{Expr, Value as Number};
 use crate::fake::{Cx, KernelError, Operators, Value, bind, python_function};
 use crate::ir::{
     Argument, Bounds, ExprTable, GraphBuilder, Input, InputSpec, Meta, Node, Operand, Output, PassedAs,
-    Program, ReadError, Target, ValueId,
+    Program, Provenance, ReadError, Target, ValueId,
 };
 use crate::propagate::arguments;
 use crate::range::ValueRange;
@@ -132,6 +132,8 @@ pub struct Tracer<'o> {
     names: Names,
     ranges: IndexMap<Arc<str>, Bounds>,
     writes: bool,
+    /// Where new calls come from: the call that they are recorded for.
+    origin: Provenance,
     /// The program that is traced anew.
     over: Option<over::Over>,
 }
@@ -149,6 +151,7 @@ impl<'o> Tracer<'o> {
             names: Names::default(),
             ranges: IndexMap::new(),
             writes: false,
+            origin: Provenance::default(),
             over: None,
         }
     }
@@ -242,7 +245,9 @@ impl<'o> Tracer<'o> {
             }
         }
         let inputs = self.inputs_of(&target, given);
-        self.builder.node(Node::new(name, target, inputs, outputs))?;
+        let mut node = Node::new(name, target, inputs, outputs);
+        node.provenance = self.origin.clone();
+        self.builder.node(node)?;
         Ok(proxies)
     }
 

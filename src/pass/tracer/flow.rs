@@ -183,6 +183,7 @@ impl<'o> Tracer<'o> {
         let target = Target::parse(&format!("torch.ops.higher_order.{op}"));
         let mut node = Node::new(name, target, inputs, outputs);
         node.hop_single_tensor = Some(false);
+        node.provenance = self.origin.clone();
         self.builder.node(node)?;
         Ok(proxies)
     }
