@@ -4,6 +4,7 @@ mod autocast;
 mod because;
 mod canonical_forms;
 mod command;
+mod conformance;
 mod constants;
 mod coverage;
 mod custom_operators;

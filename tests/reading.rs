@@ -192,6 +192,11 @@ fn an_archive_of_several_programs_is_read_by_name() {
     let reports: Json = serde_json::from_str(&text).expect("JSON");
     assert_eq!(reports.as_array().map(Vec::len), Some(2));
     assert_eq!(reports[1]["inputs"][0]["shape"], serde_json::json!([5]));
+    let (_, text, _) = run(&["check", "--format", "sarif"]);
+    let log: Json = serde_json::from_str(&text).expect("JSON");
+    let runs = log["runs"].as_array().expect("runs");
+    let ids: Vec<&str> = runs.iter().filter_map(|run| run["automationDetails"]["id"].as_str()).collect();
+    assert!(ids.len() == 2 && ids[0].ends_with("encoder/") && ids[1].ends_with("decoder/"), "{ids:?}");
     let (status, text, _) = run(&["check", "--model", "decoder", "--format", "json"]);
     let report: Json = serde_json::from_str(&text).expect("JSON");
     assert_eq!((status, &report["inputs"][0]["shape"]), (Some(0), &serde_json::json!([5])));

@@ -175,6 +175,22 @@ fn an_assertion_that_pins_a_size_is_listed_although_the_records_have_put_the_num
     }
 }
 
+/// `torch._check_tensor_all(x > 0)` and `torch._check(torch.sym_not((x < 0).any().item()))`, exported by torch 2.15.
+#[test]
+fn a_truth_value_that_data_decides_is_a_condition_at_run_time() {
+    for (name, listed) in [("check_tensor_all", "u1 == 1"), ("check_not_any", "((1 if u0 == 1 else 0)) != 1")]
+    {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/run_time/{name}.pt2"));
+        let checker = Checker::read(name, &std::fs::read(path).expect("the program")).expect("a program");
+        let spec = r#"{"x": [{"dim": "n", "min": 0}, 3]}"#;
+        for spec in [None, Some(spec)] {
+            let report = checked(&checker, spec);
+            let texts: Vec<&str> = report.runtime_asserts.iter().map(|a| a.expr.as_str()).collect();
+            assert_eq!((report.verdict, texts.as_slice()), (Outcome::Ok, &[listed][..]), "{name} {spec:?}");
+        }
+    }
+}
+
 #[test]
 fn the_range_of_a_size_without_an_example_is_part_of_the_contract() {
     // A program read from text knows no example.

@@ -257,6 +257,38 @@ fn control_flow_is_traced_by_closures() {
 }
 
 #[test]
+fn a_scan_carries_one_form_and_stacks_the_rest() {
+    let operators = Operators::new();
+    let mut tracer = Tracer::new(&operators);
+    tracer.size("s0", 2, None, 4).expect("a size");
+    let carried = tracer.tensor("c", Dtype::Float32, &["3"]).expect("a tensor");
+    let scanned = tracer.tensor("x", Dtype::Float32, &["s0", "3"]).expect("a tensor");
+    let number = tracer.tensor("n", Dtype::Float32, &[]).expect("a tensor");
+    let add = |inner: &mut Tracer, a: sizewise::pass::Proxy, b: sizewise::pass::Proxy| {
+        inner.call("aten.add.Tensor", [("self", a.into()), ("other", b.into())])
+    };
+    let made = tracer.scan(&[carried], &[scanned], &[number], |inner, given| {
+        let next = add(inner, given[0], given[1])?[0];
+        let sum = inner.call("aten.sum.default", [("self", next.into())])?[0];
+        Ok(vec![next, add(inner, sum, given[2])?[0]])
+    });
+    let made = made.expect("a scan");
+    let shapes: Vec<String> = made.iter().map(|&result| tracer.shape(result)).collect();
+    assert_eq!(shapes, ["f32[3]", "f32[s0]"]);
+    let shrinks = tracer.scan(&[carried], &[scanned], &[], |inner, given| {
+        inner.call("aten.sum.default", [("self", given[1].into())])
+    });
+    let message = "`scan` carries and its graph gives different results at place 0";
+    assert_eq!(shrinks.expect_err("another form").to_string(), message);
+    let number = tracer.scan(&[], &[number], &[], |_, given| Ok(given.to_vec()));
+    let message = "`scan` is given something without a dimension";
+    assert_eq!(number.expect_err("no dimension").to_string(), message);
+    let program = tracer.finish(&made).program;
+    assert_eq!(targets(&program), ["higher_order.scan"]);
+    verify(&program);
+}
+
+#[test]
 fn passes_are_closures_that_may_fail() {
     let operators = Operators::new();
     let limit = 2;

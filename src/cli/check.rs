@@ -4,7 +4,9 @@ use super::{files, operators, programs};
 use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
 use crate::escape::visible;
-use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch};
+use crate::report::{
+    Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
+};
 use crate::spec::Spec;
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
@@ -54,7 +56,7 @@ fn gravity(verdict: Outcome) -> u8 {
     }
 }
 
-/// The reports in one text: one after the other, in JSON as a list.
+/// The reports in one text: one after the other, in JSON as a list, in SARIF as runs of one log.
 fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
     let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
     let one = |(report, checker): &(Report, Checker)| match options.format {
@@ -65,6 +67,9 @@ fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
         ReportFormat::Github => to_github(report),
         ReportFormat::Html => to_html(report, &outline(checker.program())),
     };
+    if checked.len() > 1 && matches!(options.format, ReportFormat::Sarif) {
+        return to_sarif_of(checked.iter().map(|(report, _)| report));
+    }
     let texts: Vec<String> = checked.iter().map(one).collect();
     match (texts.as_slice(), options.format) {
         ([only], _) => only.clone(),
@@ -80,9 +85,8 @@ fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
 /// Checks the program, or all programs of an archive.
 fn check_all(options: &CheckOptions) -> Result<Vec<(Report, Checker)>, (u8, String)> {
     let checkers = programs::checkers(&options.program).map_err(|message| (3, message))?;
-    let of_one = options.fix.is_some()
-        || options.emit_smt2.is_some()
-        || matches!(options.format, ReportFormat::Html | ReportFormat::Sarif);
+    let of_one =
+        options.fix.is_some() || options.emit_smt2.is_some() || matches!(options.format, ReportFormat::Html);
     if checkers.len() > 1 && of_one {
         let message = format!(
             "{} holds {} programs: name one with --model for a report of this kind",

@@ -160,6 +160,14 @@ impl Interpreter<'_> {
                 self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
             }
             renamed.insert(d, r);
+        } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.env.pool.is_constant(r))
+            && unnamed(&bit)
+            && d == self.env.pool.eq(bit, Expr::ONE)
+        {
+            // A truth value that data decides, where the records have what an assertion makes of it.
+            let number = self.env.pool.as_integer(r);
+            self.env.equate(bit, number);
+            renamed.insert(bit, number);
         } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
             let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);

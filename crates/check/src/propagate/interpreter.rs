@@ -192,7 +192,8 @@ impl<'p> Interpreter<'p> {
             return Err(self.failure(FailureKind::Malformed, message, None, None));
         }
         let origin = self.origin;
-        let inner = self.scope.inner(&subgraph.name);
+        let caller = usize::try_from(origin.0).ok().and_then(|at| self.steps.get(at));
+        let inner = self.scope.inner(&subgraph.name, caller);
         let outer = std::mem::replace(&mut self.scope, inner);
         let hidden = self.hidden;
         let (autocast, entered) = (self.autocast.clone(), std::mem::take(&mut self.entered));

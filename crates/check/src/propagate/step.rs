@@ -50,15 +50,18 @@ impl<'p> Step<'p> {
         }
     }
 
-    /// The line of the user's code, `model.py:8`, if recorded.
+    /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the node has none.
     pub fn location(&self) -> Option<String> {
-        self.reached.provenance.location().map(|location| location.to_string())
+        let own = self.reached.provenance.location().map(|location| location.to_string());
+        own.or_else(|| self.scope.caller.as_ref()?.location.clone())
     }
 
     /// That line's text, if recorded.
     pub fn code(&self) -> Option<String> {
-        let location = self.reached.provenance.location()?;
-        (!location.code.is_empty()).then(|| location.code.to_string())
+        match self.reached.provenance.location() {
+            Some(location) => (!location.code.is_empty()).then(|| location.code.to_string()),
+            None => self.scope.caller.as_ref()?.code.clone(),
+        }
     }
 }
 
@@ -68,16 +71,25 @@ pub(super) struct Scope {
     names: Option<Arc<str>>,
     /// How many they are.
     pub depth: usize,
+    caller: Option<Arc<Caller>>,
+}
+
+/// Where the call of a graph comes from.
+#[derive(Debug)]
+struct Caller {
+    location: Option<String>,
+    code: Option<String>,
 }
 
 impl Scope {
-    /// That of a graph called from here.
-    pub fn inner(&self, name: &str) -> Scope {
+    /// That of a graph called from here by a step.
+    pub fn inner(&self, name: &str, caller: Option<&Step<'_>>) -> Scope {
         let names = match &self.names {
             None => name.into(),
             Some(around) => format!("{around}.{name}").into(),
         };
-        Scope { names: Some(names), depth: self.depth + 1 }
+        let caller = caller.map(|step| Arc::new(Caller { location: step.location(), code: step.code() }));
+        Scope { names: Some(names), depth: self.depth + 1, caller }
     }
 
     /// The names joined by points; empty for the program's own graph.
@@ -162,4 +174,36 @@ pub enum FailureKind {
     DataDependent,
     /// The arguments do not fit the operator's schema.
     Malformed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scope, Step};
+    use sizewise_ir::{Node, Target};
+
+    fn node(name: &str, line: Option<u32>) -> Node {
+        let mut node =
+            Node::new(name.into(), Target::parse("torch.ops.aten.neg.default"), Vec::new(), Vec::new());
+        let trace = |line| format!("File \"model.py\", line {line}, in forward\n    y = map(f, x)");
+        node.provenance.stack_trace = line.map(|line| trace(line).into());
+        node
+    }
+
+    #[test]
+    fn a_step_without_a_line_has_that_of_the_call_of_the_graph_around_it() {
+        let (call, silent, own) = (node("map", Some(8)), node("a", None), node("b", Some(3)));
+        let caller = Step::new(&call, Scope::default());
+        let inside = Scope::default().inner("body", Some(&caller));
+        let twice = inside.inner("true_graph_0", Some(&Step::new(&silent, inside.clone())));
+        for (node, scope, line) in [
+            (&silent, Scope::default(), None),
+            (&silent, inside.clone(), Some("model.py:8")),
+            (&own, inside, Some("model.py:3")),
+            (&silent, twice, Some("model.py:8")),
+        ] {
+            let step = Step::new(node, scope);
+            assert_eq!(step.location().as_deref(), line, "{}", step.node());
+            assert_eq!(step.code().is_some(), line.is_some(), "{}", step.node());
+        }
+    }
 }

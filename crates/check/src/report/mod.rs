@@ -20,7 +20,7 @@ pub use graph::{GraphView, NodeView, ValueView};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_view_json};
 pub use json::to_json;
 pub use model::*;
-pub use sarif::to_sarif;
+pub use sarif::{to_sarif, to_sarif_of};
 pub use style::Style;
 pub use text::to_text;
 pub use torch::to_torch;

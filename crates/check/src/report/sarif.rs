@@ -6,6 +6,32 @@ use sizewise_expr::escape::{json_text, visible};
 
 /// The report as SARIF, ending in a line break.
 pub fn to_sarif(report: &Report) -> String {
+    to_sarif_of([report])
+}
+
+/// Reports as one SARIF log, a run each, ending in a line break. Where there are several, their runs are told apart by the program.
+pub fn to_sarif_of<'r>(reports: impl IntoIterator<Item = &'r Report>) -> String {
+    let mut runs: Vec<(String, Json)> = Vec::new();
+    for report in reports {
+        runs.push((uri(&report.program.path), run(report)));
+    }
+    if runs.len() > 1 {
+        runs.iter_mut()
+            .for_each(|(program, run)| run["automationDetails"] = json!({"id": format!("{program}/")}));
+    }
+    let runs: Vec<Json> = runs.into_iter().map(|(_, run)| run).collect();
+    let log = json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": runs,
+    });
+    let mut text = json_text(serde_json::to_string_pretty(&log).unwrap_or_default());
+    text.push('\n');
+    text
+}
+
+/// A report as a run.
+fn run(report: &Report) -> Json {
     let rules: Vec<Json> = RULES
         .iter()
         .map(|rule| {
@@ -18,28 +44,21 @@ pub fn to_sarif(report: &Report) -> String {
         .collect();
     let program = uri(&report.program.path);
     let results: Vec<Json> = findings(report).iter().map(|finding| result(finding, &program)).collect();
-    let log = json!({
-        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": report.tool.name,
-                "version": report.tool.version,
-                "semanticVersion": report.tool.version,
-                "rules": rules,
-            }},
-            "columnKind": "unicodeCodePoints",
-            "artifacts": [{
-                "location": {"uri": program},
-                "hashes": {"sha-256": report.program.sha256},
-            }],
-            "invocations": [{"executionSuccessful": report.verdict != Outcome::Invalid}],
-            "results": results,
+    json!({
+        "tool": {"driver": {
+            "name": report.tool.name,
+            "version": report.tool.version,
+            "semanticVersion": report.tool.version,
+            "rules": rules,
+        }},
+        "columnKind": "unicodeCodePoints",
+        "artifacts": [{
+            "location": {"uri": program},
+            "hashes": {"sha-256": report.program.sha256},
         }],
-    });
-    let mut text = json_text(serde_json::to_string_pretty(&log).unwrap_or_default());
-    text.push('\n');
-    text
+        "invocations": [{"executionSuccessful": report.verdict != Outcome::Invalid}],
+        "results": results,
+    })
 }
 
 fn result(finding: &Finding, program: &str) -> Json {

@@ -133,10 +133,10 @@ pub struct Tracer<'o> {
     names: Names,
     ranges: IndexMap<Arc<str>, Bounds>,
     writes: bool,
+    /// Where new calls come from: the call that they are recorded for.
+    origin: Provenance,
     /// The program that is traced anew.
     over: Option<over::Over>,
-    /// Where the calls that are recorded come from.
-    provenance: Provenance,
 }
 
 impl<'o> Tracer<'o> {
@@ -152,8 +152,8 @@ impl<'o> Tracer<'o> {
             names: Names::default(),
             ranges: IndexMap::new(),
             writes: false,
+            origin: Provenance::default(),
             over: None,
-            provenance: Provenance::default(),
         }
     }
 
@@ -246,8 +246,9 @@ impl<'o> Tracer<'o> {
             }
         }
         let inputs = self.inputs_of(&target, given);
-        let provenance = self.provenance.clone();
-        self.builder.node(Node { provenance, ..Node::new(name, target, inputs, outputs) })?;
+        let mut node = Node::new(name, target, inputs, outputs);
+        node.provenance = self.origin.clone();
+        self.builder.node(node)?;
         Ok(proxies)
     }
 

@@ -7,6 +7,8 @@ use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
+    ///
+    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks what the graph returns, and has no form for nothing.
     pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
@@ -15,6 +17,10 @@ impl<'p> Interpreter<'p> {
             return Err(self.malformed("map needs something to map over"));
         };
         let (slices, length) = self.slices(xs, "map.C1")?;
+        let some = self.env.pool.ge(length, Expr::ONE);
+        let result = Cx::new(&mut self.env)
+            .require(some, "map.C2", |_| "there is nothing to map over: a first dimension of 0".into());
+        self.returned(result)?;
         let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
         let results = self.run_subgraph(graph, inputs)?;
         Ok(results.into_iter().map(|value| self.stacked(value, length)).collect())

@@ -84,7 +84,6 @@ fn edited(tracer: &mut Tracer<'_>, step: &Step<'_>, left: &mut Vec<String>) -> R
         }
         return Ok(Edit::Repeat);
     }
-    tracer.come_from(step.node.provenance.clone());
     let replaced = Builder::new(tracer).replaced(step, &op);
     Ok(match replaced {
         Ok(results) => Edit::Replace(results),

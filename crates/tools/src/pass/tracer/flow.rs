@@ -1,5 +1,6 @@
 //! Control flow: graphs within are traced by closures.
 use super::{Kind, Proxy, TraceError, Tracer};
+use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Graph, Input, Node, Operand, Output, PassedAs, Subgraph, Target, ValueId};
 use sizewise_kernels::{Cx, Tensor, Value};
 use std::sync::Arc;
@@ -82,37 +83,69 @@ impl<'o> Tracer<'o> {
         others: &[Proxy],
         mut body: impl FnMut(&mut Tracer<'o>, &[Proxy]) -> Result<Vec<Proxy>, TraceError>,
     ) -> Result<Vec<Proxy>, TraceError> {
-        let mut given = Vec::new();
-        let mut length = None;
-        for value in self.values_of(mapped) {
-            let sliced = match &value {
-                Value::Tensor(t) if !t.sizes.is_empty() => {
-                    Tensor { sizes: t.sizes[1..].into(), strides: t.strides[1..].into(), ..Tensor::clone(t) }
-                }
-                _ => return Err(TraceError::Malformed("what is mapped over has no dimension".to_owned())),
-            };
-            if let Value::Tensor(t) = &value {
-                length = length.or(t.sizes.first().copied());
-            }
-            given.push(sliced.into());
-        }
-        let Some(length) = length else {
-            return Err(TraceError::Malformed("`map` needs a tensor to map over".to_owned()));
-        };
+        let (mut given, length) = self.sliced(mapped, "map")?;
         given.extend(self.values_of(others));
         let (body, slices) = self.inner("body_graph", &given, &mut body)?;
-        let mut results = Vec::with_capacity(slices.len());
-        for slice in slices {
+        let results = self.stacked(slices, length, "map")?;
+        let inputs = vec![graph(body), tensors(mapped), tensors(others)];
+        self.higher_order("map_impl", inputs, results)
+    }
+
+    /// `scan`: a graph run on each slice of the first dimension of some tensors, with what it carries from slice to slice and others as they
+    /// are. It gives what is carried, of the form that it was given, and results that are stacked.
+    ///
+    /// # Errors
+    /// When the closure fails, what is carried changes its form, or something is scanned that has no dimension.
+    pub fn scan(
+        &mut self,
+        carried: &[Proxy],
+        scanned: &[Proxy],
+        others: &[Proxy],
+        mut body: impl FnMut(&mut Tracer<'o>, &[Proxy]) -> Result<Vec<Proxy>, TraceError>,
+    ) -> Result<Vec<Proxy>, TraceError> {
+        let carry = self.values_of(carried);
+        let (slices, length) = self.sliced(scanned, "scan")?;
+        let given: Vec<Value> = carry.iter().cloned().chain(slices).chain(self.values_of(others)).collect();
+        let (body, mut results) = self.inner("scan_combine_graph", &given, &mut body)?;
+        let kept = results.len().min(carry.len());
+        alike(&carry, &results[..kept], "`scan` carries and its graph gives")?;
+        let stacked = results.split_off(kept);
+        results.extend(self.stacked(stacked, length, "scan")?);
+        let inputs = vec![graph(body), tensors(carried), tensors(scanned), tensors(others)];
+        self.higher_order("scan", inputs, results)
+    }
+
+    /// A slice of each tensor along its first dimension, and the size of that dimension.
+    fn sliced(&mut self, tensors: &[Proxy], what: &'static str) -> Result<(Vec<Value>, Expr), TraceError> {
+        let (mut slices, mut length) = (Vec::new(), None);
+        for value in self.values_of(tensors) {
+            let (Value::Tensor(t), Some(size)) = (&value, first_size(&value)) else {
+                return Err(TraceError::Malformed(format!(
+                    "`{what}` is given something without a dimension"
+                )));
+            };
+            let common = *length.get_or_insert(size);
+            Cx::new(&mut self.env).require_eq(size, common, what, "the first dimensions differ")?;
+            let (sizes, strides) = (t.sizes[1..].into(), t.strides[1..].into());
+            slices.push(Tensor { sizes, strides, ..Tensor::clone(t) }.into());
+        }
+        let none = || TraceError::Malformed(format!("`{what}` needs a tensor to take slices of"));
+        Ok((slices, length.ok_or_else(none)?))
+    }
+
+    /// Results for each slice as one tensor each.
+    fn stacked(&mut self, results: Vec<Value>, length: Expr, what: &str) -> Result<Vec<Value>, TraceError> {
+        let mut all = Vec::with_capacity(results.len());
+        for slice in results {
             let Value::Tensor(slice) = slice else {
-                return Err(TraceError::Malformed("the graph of `map` gives what is no tensor".to_owned()));
+                return Err(TraceError::Malformed(format!("the graph of `{what}` gives what is no tensor")));
             };
             let mut sizes = slice.sizes.clone();
             sizes.insert(0, length);
             let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
-            results.push(Tensor { sizes, strides, ..Tensor::clone(&slice) }.into());
+            all.push(Tensor { sizes, strides, ..Tensor::clone(&slice) }.into());
         }
-        let inputs = vec![graph(body), tensors(mapped), tensors(others)];
-        self.higher_order("map_impl", inputs, results)
+        Ok(all)
     }
 
     fn values_of(&self, proxies: &[Proxy]) -> Vec<Value> {
@@ -183,8 +216,17 @@ impl<'o> Tracer<'o> {
         let target = Target::parse(&format!("torch.ops.higher_order.{op}"));
         let mut node = Node::new(name, target, inputs, outputs);
         node.hop_single_tensor = Some(false);
+        node.provenance = self.origin.clone();
         self.builder.node(node)?;
         Ok(proxies)
+    }
+}
+
+/// The first size of a tensor that has one.
+fn first_size(value: &Value) -> Option<Expr> {
+    match value {
+        Value::Tensor(t) => t.sizes.first().copied(),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@ use super::{Proxy, Tracer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
-use sizewise_ir::{Argument, Node, Provenance, Target, ValueId};
+use sizewise_ir::{Argument, Node, Target, ValueId};
 use sizewise_kernels::{Operators, Tensor, Value};
 use std::sync::Arc;
 
@@ -98,10 +98,5 @@ impl<'o> Tracer<'o> {
         if let Some(over) = &mut self.over {
             over.sizes_read.insert((tensor.value, dim), size);
         }
-    }
-
-    /// Says where the calls that follow come from.
-    pub(in crate::pass) fn come_from(&mut self, provenance: Provenance) {
-        self.provenance = provenance;
     }
 }

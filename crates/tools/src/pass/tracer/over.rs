@@ -44,7 +44,8 @@ impl Step<'_> {
 
 /// Traces a program anew. `edit` is asked about each call, front to back, and may record others: those before it returns `None` stand in
 /// front of the call, which is repeated as it was; what it returns otherwise stands for the call's results, and the call is repeated
-/// only by [`Tracer::repeat`]. Where operands have other shapes than before, shapes are inferred; graphs within are kept.
+/// only by [`Tracer::repeat`]. Where operands have other shapes than before, shapes are inferred; graphs within are kept. New calls have
+/// the source lines of the call that they are recorded for.
 ///
 /// ```
 /// use sizewise_kernels::Operators;
@@ -109,6 +110,7 @@ pub(in crate::pass) fn retrace_edits<'o>(
     let mut tracer = Tracer::over(program, operators)?;
     for node in program.graph.nodes() {
         let step = tracer.step(node);
+        tracer.origin = node.provenance.clone();
         match edit(&mut tracer, &step)? {
             Edit::Repeat => drop(tracer.repeat(&step)?),
             Edit::Replace(results) => tracer.stand_for(node, &results)?,
