@@ -55,13 +55,27 @@ def difference(got, wanted, tolerance):
     return None
 
 
+def depth(module):
+    """How deep control flow and regions nest in a graph."""
+    graphs = {name for name, inner in module.named_children() if isinstance(inner, torch.fx.GraphModule)}
+    used = [node.target for node in module.graph.nodes if node.op == "get_attr" and node.target in graphs]
+    return max((1 + depth(getattr(module, name)) for name in used), default=0)
+
+
 def compare(binary, module, inputs, dynamic_shapes, decomposed=False, tolerance=1e-4):
-    """What comes of a module, exported with the first inputs and run with all: `ok`, or what went wrong and how."""
+    """What comes of a module, exported with the first inputs and run with all.
+
+    That is `ok`, or what went wrong and how; and whether it has control flow within control flow.
+    """
     try:
         program = torch.export.export(module, inputs[0], dynamic_shapes=dynamic_shapes, strict=False)
         program = program.run_decompositions() if decomposed else program
     except Exception as error:
-        return "not exported", str(error)
+        return "not exported", str(error), False
+    return *written(binary, program, module, inputs, tolerance), depth(program.graph_module) > 1
+
+
+def written(binary, program, module, inputs, tolerance):
     with tempfile.TemporaryDirectory() as folder:
         archive, path = str(pathlib.Path(folder, "program.pt2")), str(pathlib.Path(folder, "model.onnx"))
         torch.export.save(program, archive)
