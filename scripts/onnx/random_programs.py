@@ -22,13 +22,17 @@ class Random(nn.Module):
 
     def __init__(self, seed):
         super().__init__()
-        self.seed = seed
         choose = random.Random(seed)
         self.dtype = choose.choice(DTYPES[:4] + DTYPES)
         self.register_buffer("count", torch.zeros(3, dtype=torch.int64))
         self.register_buffer("held", (torch.arange(3) + 1).to(self.dtype))
+        self.first = self.steps(choose, 2, choose.randint(1, 3))
+        self.second = self.steps(choose, 2, choose.randint(0, 2))
+        self.unused = self.steps(choose, 2, 0)
+        self.writes, self.reads = choose.random() < 0.3, choose.random() < 0.3
+        self.returned = [choose.randrange(11) for _ in range(choose.randint(0, 4))]
 
-    def step(self, choose, x):
+    def step(self, choose):
         """An operator that keeps shape and dtype."""
         float_ones = [torch.sin, torch.tanh, lambda y: y.softmax(-1), lambda y: y / 3, lambda y: y - y.mean()]
         any_ones = [
@@ -51,48 +55,48 @@ class Random(nn.Module):
             lambda y: y.transpose(0, -1).contiguous().transpose(0, -1) + 0,
         ]
         truth_ones = [lambda y: ~y, lambda y: y ^ self.held, lambda y: y & y.flip(0), lambda y: y | y[..., :1]]
-        if x.dtype == torch.bool:
-            return choose.choice(truth_ones)(x)
-        return choose.choice(any_ones + (float_ones if x.dtype.is_floating_point else []))(x)
+        if self.dtype == torch.bool:
+            return choose.choice(truth_ones)
+        return choose.choice(any_ones + (float_ones if self.dtype.is_floating_point else []))
 
-    def run(self, choose, x, depth):
-        """A program of some steps that keeps shape and dtype."""
+    def steps(self, choose, rank, depth):
+        """Some steps that keep shape and dtype, chosen before anything is traced."""
+        chosen = []
         for _ in range(choose.randint(1, 3)):
-            x = self.nested(choose, x, depth) if depth and choose.random() < 0.6 else self.step(choose, x)
-        return x
+            nests = depth and choose.random() < 0.6
+            chosen.append(self.nested(choose, rank, depth) if nests else self.step(choose))
 
-    def nested(self, choose, x, depth):
-        seeds = choose.random(), choose.random()
+        def run(x):
+            for step in chosen:
+                x = step(x)
+            return x.clone()
 
-        def inner(which):
-            # Each body is traced more than once, and has to be the same each time.
-            return lambda y: self.run(random.Random(seeds[which]), y, depth - 1).clone()
+        return run
 
-        kind = choose.choice(["cond", "cond", "size", "while", "scan", "map"] if x.dim() > 1 else ["cond", "while"])
+    def nested(self, choose, rank, depth):
+        kind = choose.choice(["cond", "cond", "size", "while", "scan", "map"] if rank > 1 else ["cond", "while"])
+        inner = rank - 1 if kind in ("scan", "map") else rank
+        first, second = (self.steps(choose, inner, depth - 1) for _ in range(2))
+        limit = choose.randint(0, 4)
         if kind == "cond":
-            return cond(total(x), inner(0), inner(1), (x,))
+            return lambda x: cond(total(x), first, second, (x,))
         if kind == "size":
-            return cond(x.shape[0] > choose.randint(1, 5), inner(0), inner(1), (x,))
+            return lambda x: cond(x.shape[0] > limit, first, second, (x,))
         if kind == "while":
-            turns, body = choose.randint(0, 3), inner(0)
-            return while_loop(lambda i, y: i < turns, lambda i, y: (i + 1, body(y)), (zero(), x))[1]
+            return lambda x: while_loop(lambda i, y: i < limit, lambda i, y: (i + 1, first(y)), (zero(), x))[1]
         if kind == "map":
-            return hmap(inner(0), x)
-        body = inner(0)
-        begin = torch.zeros(3, dtype=x.dtype)
-        if x.dtype == torch.bool:
-            return scan(lambda c, y: (c ^ y, body(y)), begin, x)[1]
-        return scan(lambda c, y: ((c + y).to(c.dtype), body(c)), begin, x)[1]
+            return lambda x: hmap(first, x)
+        if self.dtype == torch.bool:
+            return lambda x: scan(lambda c, y: (c ^ y, first(y)), torch.zeros(3, dtype=torch.bool), x)[1]
+        return lambda x: scan(lambda c, y: ((c + y).to(c.dtype), first(c)), torch.zeros(3, dtype=x.dtype), x)[1]
 
     def forward(self, x, y):
-        choose = random.Random(self.seed + 1)
-        first = self.run(choose, x, choose.randint(1, 3))
-        second = self.run(choose, y, choose.randint(0, 2))
-        self.run(choose, second, 0)
+        first, second = self.first(x), self.second(y)
+        self.unused(second)
         results = [first]
-        if choose.random() < 0.3:
+        if self.writes:
             self.count.add_(1)
-        if choose.random() < 0.3:
+        if self.reads:
             results.append(self.count * 2)
         more = [
             lambda: x,
@@ -107,7 +111,7 @@ class Random(nn.Module):
             lambda: (y, first),
             lambda: {"a": first.any(), "b": second[:0]},
         ]
-        results += [choose.choice(more)() for _ in range(choose.randint(0, 4))]
+        results += [more[index]() for index in self.returned]
         return tuple(results)
 
 

@@ -13,8 +13,9 @@ use super::proto::{
 };
 use super::types::Types;
 use super::weights::{External, initialisers};
+use crate::fake::Operators;
 use crate::ir::pt2::Weights;
-use crate::ir::{Functions, Program};
+use crate::ir::{Dialect, Functions, Program};
 
 /// The version of the file format: the first whose nodes have metadata and whose functions have `value_info`.
 const IR_VERSION: i64 = 10;
@@ -75,6 +76,20 @@ pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
 /// # Errors
 /// As [`write()`], and when weights do not fit the model and no file is named for them.
 pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxError> {
+    match functional(program) {
+        Some(functional) => functional_model(&functional, options),
+        None => functional_model(program, options),
+    }
+}
+
+/// The functional form of a program that writes tensors, which ONNX cannot say. Where there is none, what writes stays and is named as
+/// left.
+fn functional(program: &Program) -> Option<Program> {
+    let writes = program.dialect == Dialect::Training && crate::pass::writes(&program.graph);
+    writes.then(|| crate::pass::functionalize(program, &Operators::new()).ok()).flatten()
+}
+
+fn functional_model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxError> {
     let functions = Functions::new(program);
     let mut regions = autocast::regions(&program.graph, &functions);
     let mut types = Types::new(&program.exprs);

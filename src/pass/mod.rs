@@ -21,6 +21,7 @@ mod subexpressions;
 mod tracer;
 
 pub use functionalize::functionalize;
+pub(crate) use purity::writes;
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, PassError, Pipeline};

@@ -55,6 +55,6 @@ fn may_write(node: &Node) -> bool {
 }
 
 /// Whether a graph may write tensors, so that equal tensors are not the same.
-pub(super) fn writes(graph: &Graph) -> bool {
+pub(crate) fn writes(graph: &Graph) -> bool {
     graph.nodes().iter().any(may_write)
 }
