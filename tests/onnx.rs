@@ -62,9 +62,7 @@ fn slices_are_added_where_an_index_says() {
 #[test]
 fn a_recurrent_layer_is_a_node() {
     let weights = "w: \"f32[16, 3]\", u: \"f32[16, 4]\", b: \"f32[16]\", c: \"f32[16]\"";
-    let parameters = format!(
-        "x: \"f32[5, s0, 3]\", h: \"f32[1, s0, 4]\", k: \"f32[1, s0, 4]\", {weights}"
-    );
+    let parameters = format!("x: \"f32[5, s0, 3]\", h: \"f32[1, s0, 4]\", k: \"f32[1, s0, 4]\", {weights}");
     let text = format!(
         "class M(torch.nn.Module):
     def forward(self, {parameters}):
@@ -84,27 +82,25 @@ fn a_recurrent_layer_is_a_node() {
 #[test]
 fn what_no_standard_operator_says_is_left() {
     let x = "x: \"f32[s0, 3]\"";
-    for (call, result) in [("unfold.default(x, 0, 2, 0)", "f32[s0, 3, 2]"), ("diagonal.default(x, 0, 1, 1)", "f32[3]")] {
+    for (call, result) in
+        [("unfold.default(x, 0, 2, 0)", "f32[s0, 3, 2]"), ("diagonal.default(x, 0, 1, 1)", "f32[3]")]
+    {
         let written = written(x, &format!("y: \"{result}\" = torch.ops.aten.{call}"), "y");
         assert_eq!(written.left.len(), 1, "{call}");
     }
 }
 
 #[test]
-fn weights_above_the_limit_lie_in_a_file_beside_the_model() {
+fn a_model_without_weights_is_one_file_whatever_the_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("model.onnx");
     let path = output.to_str().expect("a path");
-    let program = "tests/data/programs/cond_with_weights.pt2";
-    let show = |limit: &str, output: &str| {
-        command::with_input(&["show", program, "--as", "onnx", "--inline-bytes", limit, "--output", output], "")
-    };
-    assert_eq!(show("1073741824", path), (0, String::new(), String::new()));
-    assert!(!folder.path().join("model.onnx.data").exists());
-    assert_eq!(show("0", path), (0, String::new(), String::new()));
-    let data = std::fs::metadata(folder.path().join("model.onnx.data")).expect("the file of weights");
-    assert!(data.len() > 0);
-    let (status, _, message) = show("0", "-");
-    assert_eq!(status, 3);
-    assert!(message.contains("the weights do not fit the model; name a file to write to"), "{message}");
+    let program = "tests/data/programs/nested_conds.pt2";
+    let arguments = ["show", program, "--as", "onnx", "--inline-bytes", "0", "--output", path];
+    assert_eq!(command::with_input(&arguments, ""), (0, String::new(), String::new()));
+    assert!(output.exists() && !folder.path().join("model.onnx.data").exists());
+    let (status, _, message) =
+        command::with_input(&["show", program, "--as", "onnx", "--inline-bytes", "x"], "");
+    assert_ne!(status, 0);
+    assert!(message.contains("--inline-bytes"), "{message}");
 }

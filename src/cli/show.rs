@@ -61,7 +61,12 @@ pub fn run(options: &ShowOptions) -> ExitCode {
                 return programs::write_archive(&program, &loaded, options.output.as_deref());
             }
             Form::Onnx => {
-                return write_onnx(&options.program, &program, options.output.as_deref(), options.inline_bytes);
+                return write_onnx(
+                    &options.program,
+                    &program,
+                    options.output.as_deref(),
+                    options.inline_bytes,
+                );
             }
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),

@@ -21,8 +21,8 @@ mod subexpressions;
 mod tracer;
 
 pub use functionalize::functionalize;
-pub(crate) use purity::writes;
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, PassError, Pipeline};
+pub(crate) use purity::writes;
 pub use tracer::{Proxy, Step, TraceError, Traced, Tracer, retrace};

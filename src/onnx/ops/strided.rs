@@ -43,10 +43,8 @@ fn grid(call: &mut Call<'_, '_, '_>) -> Made {
     let sizes = call.chained(&ordered);
     let mut grids = Vec::with_capacity(rank);
     for (index, vector) in flat.iter().enumerate() {
-        let others: Vec<i64> = (0..rank)
-            .filter(|&dim| dim != place(index))
-            .filter_map(|dim| i64::try_from(dim).ok())
-            .collect();
+        let others: Vec<i64> =
+            (0..rank).filter(|&dim| dim != place(index)).filter_map(|dim| i64::try_from(dim).ok()).collect();
         let line = if others.is_empty() { vector.clone() } else { call.unsqueeze(vector, &others) };
         grids.push(call.put("Expand", &[&line, &sizes], Vec::new(), (vector.dtype, rank)));
     }
