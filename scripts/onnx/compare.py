@@ -105,13 +105,17 @@ def run(program, session, module, inputs, tolerance):
     accepting, ran = program.module(), 0
     for arguments in inputs:
         try:
-            copy.deepcopy(accepting)(*copy.deepcopy(arguments))
+            exported = leaves(copy.deepcopy(accepting)(*copy.deepcopy(arguments)))
         except Exception:
             # What the program refuses need not be refused by a model, which has no assertions.
             continue
         # A call may write buffers, which a model returns and does not keep.
         called = copy.deepcopy(module)
-        wanted = [array(value) for value in leaves(called(*copy.deepcopy(arguments)))]
+        try:
+            wanted = [array(value) for value in leaves(called(*copy.deepcopy(arguments)))]
+        except Exception:
+            # Some control flow is exported that torch cannot run otherwise.
+            wanted = [array(value) for value in exported]
         feed = {name: passed(value) for name, value in zip(users, leaves(arguments)) if name in names}
         try:
             got = session.run_with_ort_values(None, feed)
