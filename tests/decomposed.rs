@@ -55,7 +55,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         r#"x: "f32[s0, 4, 6]", y: "f32[s0, 6, 3]""#,
         "matmul.default(x, y)",
         "f32[s0, 4, 3]",
-        "sym_size.int sym_size.int expand.default view.default expand.default view.default bmm.default view.default",
+        "sym_size.int expand.default view.default expand.default view.default bmm.default view.default",
     ),
     (r#"x: "f32[s0]", y: "f32[s0]""#, "dot.default(x, y)", "f32[]", "mul.Tensor sum.dim_IntList"),
     (r#"x: "f32[s0, 6]""#, "layer_norm.default(x, [6])", "f32[s0, 6]", "native_layer_norm.default"),
@@ -81,7 +81,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "max_pool2d_with_indices.default",
     ),
     (r#"x: "f32[s0, 3, 8]""#, "flatten.using_ints(x, 1)", "f32[s0, 24]", "sym_size.int view.default"),
-    (r#"x: "f32[s0, 6]""#, "transpose.int(x, 0, 1)", "f32[6, s0]", "permute.default"),
+    (r#"x: "f32[s0, 6]""#, "transpose.int(x, 0, 1)", "f32[6, s0][1, 6]", "permute.default"),
     (
         r#"x: "f32[s0, 6]", y: "f32[s0, 6]""#,
         "stack.default([x, y], 1)",
@@ -106,14 +106,16 @@ const CASES: &[(&str, &str, &str, &str)] = &[
 
 #[test]
 fn operators_become_core_ones_of_the_same_shape() {
-    let known = Operators::new();
+    let (known, mut wrong) = (Operators::new(), Vec::new());
     for (inputs, call, result, expected) in CASES {
         let before = program(inputs, call, result);
         let made = decompose(&before, &known).unwrap_or_else(|error| panic!("{call}: {error}"));
-        assert_eq!(operators(&made.graph).join(" "), *expected, "{call}");
-        assert_eq!(shape(&made), *result, "{call}");
-        assert_eq!(made.dialect, Dialect::Aten, "{call}");
+        let found = (operators(&made.graph).join(" "), shape(&made), made.dialect);
+        if found != ((*expected).to_owned(), (*result).to_owned(), Dialect::Aten) {
+            wrong.push(format!("{call}: {found:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

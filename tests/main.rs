@@ -26,6 +26,7 @@ mod machine_integers;
 mod many_facts;
 mod nested_graphs;
 mod normal_forms;
+mod onnx;
 mod ops_corpus;
 mod other_solvers;
 mod passes;

@@ -1,15 +1,18 @@
-"""Holds ONNX models against torch: models with nested control flow, and single operators.
+"""Holds ONNX models against torch: models with nested control flow, single operators, networks and random programs.
 
-    python scripts/onnx/run_models.py SIZEWISE [control_flow|operators] [PREFIX]
+    python scripts/onnx/run_models.py SIZEWISE [control_flow|operators|networks|random] [PREFIX]
 
-Prints what is not equal and how many were. Needs torch, onnx and onnxruntime.
+Prints what is not equal and how many were; of the models with control flow also how many have it nested. Needs torch, onnx and onnxruntime.
 """
 
 import collections
 import sys
 
 import control_flow
+import nested  # noqa: F401  (declares its models beside those of control_flow)
+import networks
 import operators
+import random_programs
 import torch
 from compare import compare
 
@@ -51,6 +54,14 @@ def models(which):
                 tolerance = 2e-2 if "bfloat16" in name else 2e-3 if "float16" in name else 1e-4
                 module = function if is_module else Call(function)
                 yield name, module, inputs, shapes if is_module else (shapes,), decomposed, tolerance
+    if which in ("networks", ""):
+        for name, (model, make) in networks.NETWORKS.items():
+            for decomposed in (False, True):
+                torch.manual_seed(0)
+                inputs = [make(n) for n in (6, 3, 9, 2)]
+                yield name, model().eval(), inputs, dynamic(*inputs[:2]), decomposed, 1e-3
+    if which == "random":
+        yield from random_programs.models()
 
 
 def main(binary, which="", prefix=""):
@@ -58,8 +69,8 @@ def main(binary, which="", prefix=""):
     for name, module, inputs, shapes, decomposed, tolerance in models(which):
         if not name.startswith(prefix):
             continue
-        found, detail = compare(binary, module, inputs, shapes, decomposed, tolerance)
-        counts[found] += 1
+        found, detail, nests = compare(binary, module, inputs, shapes, decomposed, tolerance)
+        counts[found + (", nested" if nests else "")] += 1
         if found != "ok":
             stage = " (decomposed)" if decomposed else ""
             print(f"{name}{stage}: {found}: {' '.join(detail.split())[:300]}", flush=True)

@@ -2,27 +2,35 @@
 use super::args::ProgramFile;
 use super::files;
 use crate::escape;
+use crate::fake::Operators;
 use crate::ir::Program;
 use crate::ir::pt2::{ReadOptions, Weights, read_weights};
 use crate::onnx::{INLINE_BYTES, Options, model};
+use crate::pass::without_writes;
 use prost::Message;
 use std::path::{Path, PathBuf};
 
-/// Writes the model of a program that was read from `source`, and a file of weights beside it where they do not fit.
+/// Writes the model of a program that was read from `source`, and a file of weights beside it where they are more than `inline` bytes.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
-pub fn write_onnx(source: &ProgramFile, program: &Program, output: Option<&Path>) -> Result<(), String> {
+pub fn write_onnx(
+    source: &ProgramFile,
+    program: &Program,
+    output: Option<&Path>,
+    inline: usize,
+) -> Result<(), String> {
     let weights = weights(source)?;
     let beside = match output {
-        _ if weights.total_bytes() <= INLINE_BYTES => None,
+        _ if weights.total_bytes() <= inline.min(INLINE_BYTES) => None,
         Some(output) if output.as_os_str() != "-" => Some(data_file(output)),
         _ => return Err("the weights do not fit the model; name a file to write to".to_owned()),
     };
     let name =
         beside.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let options = Options { weights: Some(&weights), external: name };
-    let written = model(program, &options).map_err(|error| error.to_string())?;
+    let functional = without_writes(program, &Operators::new());
+    let written = model(&functional, &options).map_err(|error| error.to_string())?;
     if let Some(path) = &beside {
         files::write_bytes(Some(path), &written.external)?;
     }

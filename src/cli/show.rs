@@ -5,6 +5,7 @@ use super::{files, programs};
 use crate::escape::json_text;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
+use crate::onnx::INLINE_BYTES;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ pub struct ShowOptions {
     /// Where to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The most bytes of weights that an ONNX model holds; where there are more, all lie in a file beside it. At most 1 GiB.
+    #[arg(long, value_name = "BYTES", default_value_t = INLINE_BYTES)]
+    pub inline_bytes: usize,
 }
 
 /// The forms of a program.
@@ -57,7 +61,12 @@ pub fn run(options: &ShowOptions) -> ExitCode {
                 return programs::write_archive(&program, &loaded, options.output.as_deref());
             }
             Form::Onnx => {
-                return write_onnx(&options.program, &program, options.output.as_deref());
+                return write_onnx(
+                    &options.program,
+                    &program,
+                    options.output.as_deref(),
+                    options.inline_bytes,
+                );
             }
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),

@@ -1,6 +1,6 @@
 //! Statements of the specifications that no other test shows.
 use crate::conformance::root;
-use sizewise::check::{Checker, Shapes, recorded_values};
+use sizewise::check::{Checker, Shapes};
 use sizewise::decide::Budget;
 use sizewise::expr::Int;
 use sizewise::fake::Operators;
@@ -9,6 +9,7 @@ use sizewise::ir::schema::Schema;
 use sizewise::ir::text::{self, Detail};
 use sizewise::ir::{Argument, Constant, Dialect, Graph, Node, Program};
 use sizewise::pass::{Pass, lower_to_edge, retrace};
+use sizewise::recorded_values;
 use sizewise::report::Outcome;
 use sizewise::spec::{Shape, Spec};
 use sizewise::verify::{KnownOperators, Level, Options, Profile, verify_program};

@@ -6,7 +6,7 @@
 //! that autocast touches. Other operators are written by standard ones where these say the same for all sizes; assertions, which the
 //! format cannot say, are left out, and so is what nothing uses.
 //!
-//! What has no counterpart keeps its name in the domain of its namespace: `aten.unfold.default` is `unfold.default` of the domain
+//! What has no counterpart keeps its name in the domain of its namespace: `aten.bernoulli.p` is `bernoulli.p` of the domain
 //! `aten`. Arguments of such a node that are values are inputs, and its attribute `input_names` names the parameter of each
 //! (`size[1]` is an element of a list); arguments that are literals are attributes by the parameter's name, doubles as tensors, as
 //! ONNX's own floats are narrower. In a list of which some elements are inputs, the attribute has 0 in their places. Arguments that

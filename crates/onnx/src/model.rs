@@ -53,7 +53,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
     Ok(model(program, &Options::default())?.model.encode_to_vec())
 }
 
-/// The ONNX model of a program.
+/// The ONNX model of a program. What writes tensors has no counterpart: make the program functional first.
 ///
 /// ```
 /// use sizewise_ir::text;

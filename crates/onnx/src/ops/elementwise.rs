@@ -246,9 +246,26 @@ fn composed(call: &mut Call<'_, '_, '_>, op: &str, x: &Val) -> Option<Val> {
             call.map("Where", &[&above, x, &value])
         }
         "softsign" => call.map("Softsign", &[x]),
+        "softshrink" | "hardshrink" => shrink(call, op, x)?,
         "nan_to_num" => nan_to_num(call, x)?,
         _ => return None,
     })
+}
+
+/// 0 between the bounds; what is not a number stays.
+fn shrink(call: &mut Call<'_, '_, '_>, op: &str, x: &Val) -> Option<Val> {
+    let bound = call.real("lambd", 0.5)?;
+    let [zero, high, low] = [0.0, bound, -bound].map(|value| call.float(value, x.dtype));
+    let (below, above) = (call.test("LessOrEqual", &[x, &high]), call.test("GreaterOrEqual", &[x, &low]));
+    let between = call.test("And", &[&below, &above]);
+    let outside = match op {
+        "hardshrink" => x.clone(),
+        _ => {
+            let (less, more) = (call.map("Sub", &[x, &high]), call.map("Add", &[x, &high]));
+            call.map("Where", &[&below, &more, &less])
+        }
+    };
+    Some(call.map("Where", &[&between, &zero, &outside]))
 }
 
 fn softplus(call: &mut Call<'_, '_, '_>, x: &Val) -> Option<Val> {

@@ -14,12 +14,14 @@ mod normalization;
 mod numbers;
 mod pointwise;
 mod pooling;
+mod recurrent;
 mod reduction;
 mod resize;
 mod scatter;
 mod selection;
 mod shapes;
 mod sorting;
+mod strided;
 
 use super::body::Body;
 use super::call::{Call, Made};
@@ -91,7 +93,7 @@ pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
     // The node is one of the graph's, whose borrow lasts as long as the body.
     let node = graph.nodes().iter().find(|known| std::ptr::eq(*known, node))?;
     let begin = body.nodes.len();
-    let mut families: [fn(&mut Call<'_, '_, '_>, &str) -> Made; 15] = [
+    let mut families: [fn(&mut Call<'_, '_, '_>, &str) -> Made; 17] = [
         shapes::translate,
         elementwise::translate,
         pointwise::translate,
@@ -107,6 +109,8 @@ pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
         normalization::translate,
         sorting::translate,
         resize::translate,
+        recurrent::translate,
+        strided::translate,
     ];
     let mut call = Call { body, node };
     if node.target.python().is_some() {

@@ -31,10 +31,12 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
         "any" | "all" => {
             let dims = call.ints("dim").or_else(|| call.ints("dims"))?;
             let truth = call.cast(&x, Dtype::Bool);
-            let number = call.cast(&truth, Dtype::Int32);
-            let value =
-                call.reduce(if op == "any" { "ReduceMax" } else { "ReduceMin" }, &number, &dims, keep);
-            one(call.cast(&value, Dtype::Bool))
+            // Counted, as the largest of nothing is no truth value.
+            let truth = if op == "all" { call.map("Not", &[&truth]) } else { truth };
+            let number = call.cast(&truth, Dtype::Int64);
+            let count = call.reduce("ReduceSum", &number, &dims, keep);
+            let found = call.cast(&count, Dtype::Bool);
+            one(if op == "all" { call.map("Not", &[&found]) } else { found })
         }
         "count_nonzero" => {
             let dims = call.ints("dim")?;
@@ -53,8 +55,36 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             let axis = call.integer(axis, Dtype::Int64);
             one(call.put("CumSum", &[&x, &axis], Vec::new(), (x.dtype, x.rank)))
         }
+        "cumprod" => {
+            let x = call.cast(&x, out);
+            let dim = call.int("dim", 0)?;
+            products(call, &x, dim)
+        }
         _ => None,
     }
+}
+
+/// The products of all beginnings: each is that of a row in which 1 stands for what lies behind.
+fn products(call: &mut Call<'_, '_, '_>, x: &Val, dim: i64) -> Made {
+    let dim = super::super::call::axis(dim, x.rank)?;
+    if x.rank == 0 || x.dtype.is_bool() {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..x.rank).collect();
+    order.swap(dim, x.rank - 1);
+    let turned = call.permute(x, &order);
+    let size = call.size(x, dim);
+    let sizes = call.put("Concat", &[&size, &size], vec![attribute::int("axis", 0)], (Dtype::Int64, 1));
+    let all = call.integer(1, Dtype::Int64);
+    let ones = call.put("Expand", &[&all, &sizes], Vec::new(), (Dtype::Int64, 2));
+    let lower = call.put("Trilu", &[&ones], vec![attribute::int("upper", 0)], (Dtype::Int64, 2));
+    let kept = call.cast(&lower, Dtype::Bool);
+    let rows = call.unsqueeze(&turned, &[-2]);
+    let neutral = call.integer(1, x.dtype);
+    let rows = call.map("Where", &[&kept, &rows, &neutral]);
+    let rows = Val { rank: x.rank + 1, ..rows };
+    let made = call.reduce("ReduceProd", &rows, &[-1], false);
+    one(call.permute(&made, &order))
 }
 
 fn simple(call: &mut Call<'_, '_, '_>, op: &str, x: &Val, dims: &[i64], keep: bool) -> Option<Val> {

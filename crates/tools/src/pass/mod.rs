@@ -22,7 +22,7 @@ mod subexpressions;
 mod tracer;
 
 pub use decompose::{decompose, decomposed_operators};
-pub use functionalize::functionalize;
+pub use functionalize::{functionalize, without_writes};
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, PassError, Pipeline};

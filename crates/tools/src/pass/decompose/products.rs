@@ -137,7 +137,7 @@ fn outer(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 fn scaled(b: &mut Builder<'_, '_>, x: Proxy, factor: Argument) -> Result<Proxy, TraceError> {
     match factor {
         Argument::Int(1) => Ok(x),
-        Argument::Float(value) if value == 1.0 => Ok(x),
+        Argument::Float(1.0) => Ok(x),
         factor => b.one("mul.Tensor", &[x.into(), factor]),
     }
 }

@@ -17,6 +17,7 @@ mod wrap;
 
 use super::derive;
 use super::pipeline::PassError;
+use super::purity::writes;
 use super::rewrite::{rename_results, with_graph};
 use aliases::Aliases;
 use calls::{Frame, Functionalizer, Slot};
@@ -25,6 +26,7 @@ use sizewise_check::records::Records;
 use sizewise_check::spec::Contract;
 use sizewise_ir::{Argument, Dialect, Graph, GraphInput, InputSpec, Meta, OutputSpec, Program, Signature};
 use sizewise_kernels::Operators;
+use std::borrow::Cow;
 
 const NAME: &str = "functionalize";
 
@@ -42,6 +44,15 @@ struct Rewritten {
     graph: Graph,
     /// The inputs that it writes, by place, and what is recorded of their new values.
     written: Vec<(usize, Meta)>,
+}
+
+/// The functional form of a training program that writes tensors; any other program as it is, and one that has no functional form.
+pub fn without_writes<'p>(program: &'p Program, operators: &Operators) -> Cow<'p, Program> {
+    let functional = match program.dialect == Dialect::Training && writes(&program.graph) {
+        true => functionalize(program, operators).ok(),
+        false => None,
+    };
+    functional.map_or(Cow::Borrowed(program), Cow::Owned)
 }
 
 /// The functional form of a program: of the ATen dialect, with an output for each state and input that it writes.

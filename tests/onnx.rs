@@ -1,0 +1,112 @@
+//! Operators by standard ones of ONNX: which nodes stand for a call, and where weights lie.
+use crate::command;
+use sizewise::fake::Operators;
+use sizewise::ir::text;
+use sizewise::onnx::{Options, Written, model};
+use sizewise::pass::without_writes;
+
+/// The model of a program with these parameters and one step, whose results are named.
+fn written(parameters: &str, step: &str, results: &str) -> Written {
+    let text = format!(
+        "class M(torch.nn.Module):\n    def forward(self, {parameters}):\n        {step}\n        return ({results},)\n"
+    );
+    let program = text::read(&text).expect("a program");
+    model(&without_writes(&program, &Operators::new()), &Options::default()).expect("a model")
+}
+
+/// The operators of a model's nodes, constants left out.
+fn operators(written: &Written) -> Vec<&str> {
+    let graph = written.model.graph.as_ref().expect("a graph");
+    let named = graph.node.iter().map(|node| node.op_type.as_deref().unwrap_or_default());
+    named.filter(|name| *name != "Constant").collect()
+}
+
+#[test]
+fn operators_are_written_by_standard_ones() {
+    let x = "x: \"f32[s0, 3]\"";
+    let cases: &[(&str, &str, &str)] = &[
+        ("any.dim(x, 0)", "b8[3]", "Cast Cast ReduceSum Cast"),
+        ("all.dim(x, 0)", "b8[3]", "Cast Not Cast ReduceSum Cast Not"),
+        ("cumprod.default(x, 1)", "f32[s0, 3]", "Shape Concat Expand Trilu Cast Unsqueeze Where ReduceProd"),
+        (
+            "diagonal.default(x, -1)",
+            "f32[u0]",
+            "Shape Shape Mul Concat Reshape Sub Min Max Reshape Range Add Mul Mul Add Gather",
+        ),
+        (
+            "unfold.default(x, 0, 2, 1)",
+            "f32[s0 - 1, 3, 2]",
+            "Shape Sub Div Add Reshape Range Mul Unsqueeze Reshape Range Add Gather Transpose",
+        ),
+        ("repeat_interleave.self_int(x, 2, 1)", "f32[s0, 6]", "Shape Mul Reshape Range Div Gather"),
+    ];
+    let mut wrong = Vec::new();
+    for (call, result, wanted) in cases {
+        let step = format!("y: \"{result}\" = torch.ops.aten.{call}");
+        let written = written(x, &step, "y");
+        let found = operators(&written).join(" ");
+        if !written.left.is_empty() || found != *wanted {
+            wrong.push(format!("{call}: {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn slices_are_added_where_an_index_says() {
+    let written = written(
+        "x: \"f32[s0, 3]\", i: \"i64[s1]\", y: \"f32[s1, 3]\"",
+        "z: \"f32[s0, 3]\" = torch.ops.aten.index_add.default(x, 0, i, y)",
+        "z",
+    );
+    assert_eq!(operators(&written), ["Unsqueeze", "ScatterND"]);
+    let graph = written.model.graph.as_ref().expect("a graph");
+    let node = graph.node.last().expect("a node");
+    assert_eq!(node.attribute[0].s.as_deref(), Some(&b"add"[..]));
+}
+
+#[test]
+fn a_recurrent_layer_is_a_node() {
+    let weights = "w: \"f32[16, 3]\", u: \"f32[16, 4]\", b: \"f32[16]\", c: \"f32[16]\"";
+    let parameters = format!("x: \"f32[5, s0, 3]\", h: \"f32[1, s0, 4]\", k: \"f32[1, s0, 4]\", {weights}");
+    let text = format!(
+        "class M(torch.nn.Module):
+    def forward(self, {parameters}):
+        lstm = torch.ops.aten.lstm.input(x, [h, k], [w, u, b, c], True, 1, 0.0, False, False, False)
+        y: \"f32[5, s0, 4]\" = lstm[0]
+        h1: \"f32[1, s0, 4]\" = lstm[1]
+        k1: \"f32[1, s0, 4]\" = lstm[2]
+        return (y, h1, k1)
+"
+    );
+    let written = model(&text::read(&text).expect("a program"), &Options::default()).expect("a model");
+    assert!(written.left.is_empty(), "{:?}", written.left);
+    let recurrent = operators(&written).into_iter().filter(|name| *name == "LSTM").count();
+    assert_eq!(recurrent, 1);
+}
+
+#[test]
+fn what_no_standard_operator_says_is_left() {
+    let x = "x: \"f32[s0, 3]\"";
+    for (call, result) in
+        [("unfold.default(x, 0, 2, 0)", "f32[s0, 3, 2]"), ("diagonal.default(x, 0, 1, 1)", "f32[3]")]
+    {
+        let written = written(x, &format!("y: \"{result}\" = torch.ops.aten.{call}"), "y");
+        assert_eq!(written.left.len(), 1, "{call}");
+    }
+}
+
+#[test]
+fn a_model_without_weights_is_one_file_whatever_the_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("model.onnx");
+    let path = output.to_str().expect("a path");
+    let program = "tests/data/programs/nested_conds.pt2";
+    let arguments = ["show", program, "--as", "onnx", "--inline-bytes", "0", "--output", path];
+    assert_eq!(command::with_input(&arguments, ""), (0, String::new(), String::new()));
+    assert!(output.exists() && !folder.path().join("model.onnx.data").exists());
+    let (status, _, message) =
+        command::with_input(&["show", program, "--as", "onnx", "--inline-bytes", "x"], "");
+    assert_ne!(status, 0);
+    assert!(message.contains("--inline-bytes"), "{message}");
+}
