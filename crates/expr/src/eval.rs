@@ -255,9 +255,8 @@ impl Pool {
 pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     use Func::*;
     let int = |i: usize| args.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
-    let real = |i: usize| args.get(i).and_then(Value::to_double).ok_or(EvalError::Domain);
     if let Some(function) = func.real_function() {
-        let x = real(0)?;
+        let x = args.first().and_then(Value::to_double).ok_or(EvalError::Domain)?;
         let y = function(x);
         // Python raises an error where a function has a pole or overflows, too.
         let outside = (y.is_nan() && !x.is_nan()) || (y.is_infinite() && x.is_finite());
@@ -307,6 +306,21 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             let values: Option<Vec<Int>> = args.iter().map(Value::as_int).collect();
             Value::Int(Int::from(i64::from(is_dense(&values.ok_or(EvalError::Domain)?))))
         }
+        IsZero => Value::Bool(int(0)?.is_zero()),
+        NotPositive => Value::Bool(!int(0)?.is_positive()),
+        Not => Value::Bool(!args[0].as_bool()),
+        And => Value::Bool(args.iter().all(Value::as_bool)),
+        Or => Value::Bool(args.iter().any(Value::as_bool)),
+        _ => return call_on_doubles(func, args),
+    })
+}
+
+/// The value of a call whose operands or value are doubles.
+fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
+    use Func::*;
+    let int = |i: usize| args.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
+    let real = |i: usize| args.get(i).and_then(Value::to_double).ok_or(EvalError::Domain);
+    Ok(match func {
         Trunc | Floor | Ceil | Round => {
             let x = match &args[0] {
                 Value::Float(x) => *x,
@@ -353,14 +367,9 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             Value::Float(round_decimal(x, k).ok_or(EvalError::Domain)?)
         }
         TruncToFloat => Value::Float(finite(real(0)?)?.trunc()),
-        IsZero => Value::Bool(int(0)?.is_zero()),
-        NotPositive => Value::Bool(!int(0)?.is_positive()),
         FloatEq => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Equal)),
         FloatLt => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Less)),
         FloatLe => Value::Bool(compare(&args[0], &args[1]).is_some_and(Ordering::is_le)),
-        Not => Value::Bool(!args[0].as_bool()),
-        And => Value::Bool(args.iter().all(Value::as_bool)),
-        Or => Value::Bool(args.iter().any(Value::as_bool)),
         _ => return Err(EvalError::Domain),
     })
 }

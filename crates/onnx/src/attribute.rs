@@ -108,6 +108,41 @@ impl<'b, 'p> Arguments<'b, 'p> {
         literals
     }
 
+    /// Adds what a list or a map of arguments holds, one by one; `false` for other arguments.
+    fn add_parts(&mut self, parameter: &str, argument: &Argument) -> Result<bool, OnnxError> {
+        match argument {
+            Argument::Tensors(values) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.element(parameter, index, Some(*value));
+                }
+            }
+            Argument::OptionalTensors(values) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.element(parameter, index, *value);
+                }
+            }
+            Argument::NestedTensors(lists) => {
+                for (index, list) in lists.iter().enumerate() {
+                    for (inner, value) in list.iter().enumerate() {
+                        self.element(&format!("{parameter}[{index}]"), inner, Some(*value));
+                    }
+                }
+            }
+            Argument::Map(map) => {
+                for (key, value) in map.iter() {
+                    self.add(&format!("{parameter}.{key}"), value)?;
+                }
+            }
+            Argument::List(items) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.add(&format!("{parameter}[{index}]"), value)?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Adds the argument for a parameter.
     ///
     /// # Errors
@@ -117,28 +152,11 @@ impl<'b, 'p> Arguments<'b, 'p> {
             self.input(parameter, Some(value));
             return Ok(());
         }
+        if self.add_parts(parameter, argument)? {
+            return Ok(());
+        }
         let attribute = match argument {
             Argument::None | Argument::OptionalTensor(None) => return Ok(()),
-            Argument::Tensors(values) => {
-                for (index, value) in values.iter().enumerate() {
-                    self.element(parameter, index, Some(*value));
-                }
-                return Ok(());
-            }
-            Argument::OptionalTensors(values) => {
-                for (index, value) in values.iter().enumerate() {
-                    self.element(parameter, index, *value);
-                }
-                return Ok(());
-            }
-            Argument::NestedTensors(lists) => {
-                for (index, list) in lists.iter().enumerate() {
-                    for (inner, value) in list.iter().enumerate() {
-                        self.element(&format!("{parameter}[{index}]"), inner, Some(*value));
-                    }
-                }
-                return Ok(());
-            }
             Argument::Int(value) => int(parameter, *value),
             Argument::Ints(list) => ints(parameter, list.clone()),
             Argument::Float(value) => tensor(parameter, doubles(&[*value], Vec::new())),
@@ -174,18 +192,6 @@ impl<'b, 'p> Arguments<'b, 'p> {
             Argument::FloatLists(lists) => {
                 let rows: Vec<String> = lists.iter().map(|list| format!("{list:?}")).collect();
                 strings(parameter, &rows)
-            }
-            Argument::Map(map) => {
-                for (key, value) in map.iter() {
-                    self.add(&format!("{parameter}.{key}"), value)?;
-                }
-                return Ok(());
-            }
-            Argument::List(items) => {
-                for (index, value) in items.iter().enumerate() {
-                    self.add(&format!("{parameter}[{index}]"), value)?;
-                }
-                return Ok(());
             }
             Argument::Graph(subgraph) => {
                 let name = self.functions.of(subgraph).map_or("", |function| &function.name);

@@ -74,15 +74,10 @@ impl<'p> Evaluator<'p> {
         self.operators
     }
 
-    /// What the program does with inputs of these shapes; inputs not given keep the shape that they were traced with.
-    ///
-    /// # Errors
-    /// When the exported module or one of its operators refuses them.
-    pub fn evaluate(&self, given: &Shapes) -> Result<Evaluation, Refused> {
-        let contract = &self.contract;
-        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+    /// Whether there is an input of each name.
+    fn known_inputs(&self, given: &Shapes) -> Result<(), Refused> {
         for name in given.keys() {
-            if !contract.inputs.iter().any(|i| i.input.placeholder == *name) {
+            if !self.contract.inputs.iter().any(|i| i.input.placeholder == *name) {
                 let names: Vec<&str> = self.placeholders().collect();
                 let near = keys::nearest(name, self.placeholders());
                 let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
@@ -92,24 +87,23 @@ impl<'p> Evaluator<'p> {
                 )));
             }
         }
-        let mut known: Vec<(Expr, Hint)> = Vec::new();
+        Ok(())
+    }
+
+    /// What the program does with inputs of these shapes; inputs not given keep the shape that they were traced with.
+    ///
+    /// # Errors
+    /// When the exported module or one of its operators refuses them.
+    pub fn evaluate(&self, given: &Shapes) -> Result<Evaluation, Refused> {
+        let contract = &self.contract;
+        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+        self.known_inputs(given)?;
         let mut sizes: Vec<(String, Expr, Number)> = Vec::new();
         for input in &contract.inputs {
             self.actual(input, given.get(&input.input.placeholder), &mut sizes)?;
         }
-        for (_, recorded, actual) in &sizes {
-            known.push((
-                *recorded,
-                match actual {
-                    Number::Int(v) => Hint::Int(
-                        v.to_i64().ok_or_else(|| malformed("a size does not fit in 64 bits".into()))?,
-                    ),
-                    Number::Float(v) => Hint::Float(*v),
-                    Number::Bool(v) => Hint::Bool(*v),
-                    Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
-                },
-            ));
-        }
+        let known = sizes.iter().map(|(_, recorded, actual)| Ok((*recorded, hint_of(actual)?)));
+        let known = known.collect::<Result<Vec<(Expr, Hint)>, Refused>>()?;
         let values = symbol_hints(&env.pool, &known);
         self.check_sizes(&sizes, &values)?;
         self.check_contract(&values)?;
@@ -427,4 +421,16 @@ fn some_data_passes(interpreter: &mut Interpreter) -> Result<(), Refused> {
     let shown: Vec<String> = shown.map(|&e| text::print::expression(pool, e)).collect();
     let message = format!("no data passes the assertions: {}", shown.join(", "));
     Err(Refused { message, node, expr: Some(clause), malformed: false })
+}
+
+/// A size or number that is given, as a hint.
+fn hint_of(actual: &Number) -> Result<Hint, Refused> {
+    Ok(match actual {
+        Number::Int(v) => {
+            Hint::Int(v.to_i64().ok_or_else(|| malformed("a size does not fit in 64 bits".into()))?)
+        }
+        Number::Float(v) => Hint::Float(*v),
+        Number::Bool(v) => Hint::Bool(*v),
+        Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
+    })
 }

@@ -118,17 +118,7 @@ impl Checker {
         let mut assumptions = contract.unconstrained();
         let needs = self.needs(&contract, &assumptions, operators)?;
         let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
-        let ranges: Vec<(Symbol, ValueRange)> = {
-            let (_, facts) = assumptions.env.facts();
-            let bound = |b: Option<&Int>| b.cloned();
-            facts
-                .ranges()
-                .map(|(s, low, high)| {
-                    let range = ValueRange::between_options(bound(low), bound(high));
-                    (s, range.unwrap_or_else(ValueRange::all))
-                })
-                .collect()
-        };
+        let ranges = declared_ranges(&mut assumptions);
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
@@ -161,21 +151,9 @@ impl Checker {
             let open: Vec<usize> = (0..needed.len()).filter(|&i| !used[i]).take(MAX_CONDITIONS).collect();
             match follows(&mut pool, &open) {
                 Verdict::Implied { because } => {
-                    let mut core: Vec<usize> = because
-                        .iter()
-                        .filter_map(|premise| match premise {
-                            Premise::Fact(id) => open.get(id.0 as usize).copied(),
-                            _ => None,
-                        })
-                        .collect();
-                    // What the program records goes first, so that what needs it is left.
-                    core.sort_by_key(|&i| (needed[i].obligation.origin.is_some(), i));
-                    for i in core.clone() {
-                        let without: Vec<usize> = core.iter().copied().filter(|&j| j != i).collect();
-                        if follows(&mut pool, &without).is_implied() {
-                            core = without;
-                        }
-                    }
+                    let core = minimal_core(&needed, &open, &because, |chosen| {
+                        follows(&mut pool, chosen).is_implied()
+                    });
                     if core.is_empty() {
                         break;
                     }
@@ -308,6 +286,38 @@ impl Checker {
             .collect();
         Ok(Needs { pool, conditions, steps: run.steps, stopped_at })
     }
+}
+
+/// The ranges that the assumptions declare.
+fn declared_ranges(assumptions: &mut Assumptions<'_>) -> Vec<(Symbol, ValueRange)> {
+    let (_, facts) = assumptions.env.facts();
+    let range = |low: Option<&Int>, high: Option<&Int>| {
+        ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
+    };
+    facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
+}
+
+/// The conditions that a proof used, without those that it can do without; `because` numbers those of `open`.
+fn minimal_core(
+    needed: &[Needed],
+    open: &[usize],
+    because: &[Premise],
+    mut follows: impl FnMut(&[usize]) -> bool,
+) -> Vec<usize> {
+    let used = because.iter().filter_map(|premise| match premise {
+        Premise::Fact(id) => open.get(id.0 as usize).copied(),
+        _ => None,
+    });
+    let mut core: Vec<usize> = used.collect();
+    // What the program records goes first, so that what needs it is left.
+    core.sort_by_key(|&i| (needed[i].obligation.origin.is_some(), i));
+    for i in core.clone() {
+        let without: Vec<usize> = core.iter().copied().filter(|&j| j != i).collect();
+        if follows(&without) {
+            core = without;
+        }
+    }
+    core
 }
 
 /// A size near the traced one that satisfies everything, the other symbols being as traced.

@@ -222,6 +222,37 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Sums, products and comparisons of doubles; `a` and `b` are the pieces of the operands.
+    fn call_on_doubles(&mut self, func: Func, args: &[Expr], a: Piece, b: Piece) -> Piece {
+        match func {
+            Func::FloatAdd => {
+                let (a, b) = self.number_last(args, a, b);
+                // A constant stands last.
+                match args.iter().find_map(|&e| self.pool.as_float(e)) {
+                    Some(v) if v.is_sign_negative() && !v.is_nan() => self.piece_of(|p| {
+                        p.push_at_least(Binding::Sum, a);
+                        p.text.push_str(" - ");
+                        p.float(-v);
+                        Binding::Sum
+                    }),
+                    _ => self.infix(" + ", Binding::Sum, a, b),
+                }
+            }
+            Func::FloatMul => {
+                let (a, b) = self.number_last(args, a, b);
+                let constant = args.iter().any(|&e| self.pool.is_constant(e));
+                let (a, b) = if constant { (b, a) } else { (a, b) };
+                self.infix("*", Binding::Product, a, b)
+            }
+            Func::FloatEq => {
+                let (a, b) = self.number_last(args, a, b);
+                self.float_equation("Eq(", " == ", a, b)
+            }
+            Func::FloatLt => self.infix(" < ", Binding::Comparison, a, b),
+            _ => self.infix(" <= ", Binding::Comparison, a, b),
+        }
+    }
+
     fn call(&mut self, func: Func, args: &[Expr]) -> Piece {
         let sympy = self.style == Style::Sympy;
         match (func, args) {
@@ -278,31 +309,9 @@ impl<'a> Printer<'a> {
                     _ => self.infix(" ^ ", Binding::BitXor, a, b),
                 }
             }
-            (Func::FloatAdd, &[a, b]) => {
-                let (a, b) = self.number_last(args, a, b);
-                // A constant stands last.
-                match args.iter().find_map(|&e| self.pool.as_float(e)) {
-                    Some(v) if v.is_sign_negative() && !v.is_nan() => self.piece_of(|p| {
-                        p.push_at_least(Binding::Sum, a);
-                        p.text.push_str(" - ");
-                        p.float(-v);
-                        Binding::Sum
-                    }),
-                    _ => self.infix(" + ", Binding::Sum, a, b),
-                }
+            (Func::FloatAdd | Func::FloatMul | Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
+                self.call_on_doubles(func, args, a, b)
             }
-            (Func::FloatMul, &[a, b]) => {
-                let (a, b) = self.number_last(args, a, b);
-                let constant = args.iter().any(|&e| self.pool.is_constant(e));
-                let (a, b) = if constant { (b, a) } else { (a, b) };
-                self.infix("*", Binding::Product, a, b)
-            }
-            (Func::FloatEq, &[a, b]) => {
-                let (a, b) = self.number_last(args, a, b);
-                self.float_equation("Eq(", " == ", a, b)
-            }
-            (Func::FloatLt, &[a, b]) => self.infix(" < ", Binding::Comparison, a, b),
-            (Func::FloatLe, &[a, b]) => self.infix(" <= ", Binding::Comparison, a, b),
             (Func::TruncToFloat, _) if !sympy => self.piece_of(|p| {
                 p.text.push_str("float(math.trunc(");
                 p.join(&pieces, ", ");

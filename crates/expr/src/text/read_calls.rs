@@ -285,6 +285,31 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(e))
     }
 
+    /// A function of doubles, or one that gives a double or rounds one; nothing for others.
+    fn apply_to_doubles(&mut self, function: Function, numbers: &[Expr]) -> Option<Expr> {
+        Some(match (function, numbers) {
+            (Function::ToFloat, &[a]) => self.pool.to_float(a),
+            (Function::TrueDiv { float }, &[a, b]) => {
+                let (a, b) = if float { (self.pool.to_float(a), self.pool.to_float(b)) } else { (a, b) };
+                self.divisor(b);
+                self.pool.true_div(a, b)
+            }
+            (Function::FloatPow, &[a, n]) => self.pool.float_pow(a, n),
+            (Function::Rounding(func), &[a]) => self.pool.float_to_int(func, a),
+            (Function::Round, &[a]) => self.pool.float_to_int(Func::Round, a),
+            (Function::Round | Function::RoundDecimal, &[a, k]) => {
+                let a = self.pool.to_float(a);
+                self.pool.call(Func::RoundDecimal, &[a, k])
+            }
+            (Function::TruncToFloat, &[a]) => {
+                let a = self.pool.to_float(a);
+                self.pool.call(Func::TruncToFloat, &[a])
+            }
+            (Function::Real(func), &[a]) => self.pool.real_function(func, a),
+            _ => return None,
+        })
+    }
+
     fn apply(&mut self, function: Function, args: Args<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         match function {
             Function::Compare(op) => return self.chain(op, args, at),
@@ -297,6 +322,9 @@ impl<'a> Reader<'a, '_> {
             _ => {}
         }
         let numbers = self.numbers(args, at)?;
+        if let Some(e) = self.apply_to_doubles(function, &numbers) {
+            return Ok(Operand::Expr(e));
+        }
         let e = match (function, numbers.as_slice()) {
             (Function::FloorDiv, &[a, b]) => {
                 self.divisor(b);
@@ -333,24 +361,6 @@ impl<'a> Reader<'a, '_> {
             (Function::LeftShift, &[a, n]) => self.shifted(a, n, Pool::mul),
             (Function::RightShift, &[a, n]) => self.shifted(a, n, Pool::floor_div),
             (Function::Bitwise(func), all) => self.bitwise(func, all, at)?,
-            (Function::ToFloat, &[a]) => self.pool.to_float(a),
-            (Function::TrueDiv { float }, &[a, b]) => {
-                let (a, b) = if float { (self.pool.to_float(a), self.pool.to_float(b)) } else { (a, b) };
-                self.divisor(b);
-                self.pool.true_div(a, b)
-            }
-            (Function::FloatPow, &[a, n]) => self.pool.float_pow(a, n),
-            (Function::Rounding(func), &[a]) => self.pool.float_to_int(func, a),
-            (Function::Round, &[a]) => self.pool.float_to_int(Func::Round, a),
-            (Function::Round | Function::RoundDecimal, &[a, k]) => {
-                let a = self.pool.to_float(a);
-                self.pool.call(Func::RoundDecimal, &[a, k])
-            }
-            (Function::TruncToFloat, &[a]) => {
-                let a = self.pool.to_float(a);
-                self.pool.call(Func::TruncToFloat, &[a])
-            }
-            (Function::Real(func), &[a]) => self.pool.real_function(func, a),
             (Function::DenseIndicator, all) if all.len() % 2 == 0 => {
                 let all: Vec<Expr> = all.iter().map(|&e| self.pool.as_integer(e)).collect();
                 self.pool.dense_indicator(&all)

@@ -11,86 +11,11 @@ impl Reduced {
                 continue;
             }
             let domain = self.table.domain(pool, e);
-            let new = match (domain.as_point(), pool.node(e)) {
-                (Some(v), Some(Node::Symbol(_))) => {
-                    solved.get_or_insert((e, v.clone()));
-                    continue;
-                }
-                (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => continue,
-                (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
-                    let (a, b) = (args[0], args[1]);
-                    let room = pool.sub(b, a);
-                    let inside = self.table.domain(pool, a).range.lo.signum() >= 0
-                        && self.table.domain(pool, room).range.lo.signum() > 0;
-                    let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
-                    if inside {
-                        let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
-                        self.conditions.extend(bounds);
-                        Some(if quotient { Expr::ZERO } else { a })
-                    } else if quotient {
-                        self.nested_quotient(pool, a, b)
-                    } else {
-                        None
-                    }
-                }
-                (_, Some(Node::Call(Func::Ite, args))) => {
-                    let (c, p, q) = (args[0], args[1], args[2]);
-                    self.table.decide(pool, c).map(|holds| {
-                        let settled = if holds { c } else { pool.not(c) };
-                        self.conditions.push(settled);
-                        if holds { p } else { q }
-                    })
-                }
-                (_, Some(Node::Call(Func::Abs, args))) => {
-                    let a = args[0];
-                    let range = self.table.domain(pool, a).range;
-                    if range.lo.signum() >= 0 {
-                        self.conditions.push(pool.le(Expr::ZERO, a));
-                        Some(a)
-                    } else if range.hi.signum() <= 0 {
-                        self.conditions.push(pool.le(a, Expr::ZERO));
-                        Some(pool.neg(a))
-                    } else {
-                        None
-                    }
-                }
-                (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
-                    let (value, a, d) = (v.clone(), args[0], args[1]);
-                    self.fixed_quotient(pool, &value, a, d)
-                }
-                // The value of another atom is known under conditions that must not be lost with it.
-                (Some(_), _) => continue,
-                (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
-                    let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
-                    self.settled_extremum(pool, func == Some(Func::Min), &args)
-                }
-                (None, Some(Node::Call(Func::Mod, args))) => {
-                    let (a, d) = (args[0], args[1]);
-                    match (self.table.domain(pool, a), pool.as_int(d)) {
-                        (inner, Some(d)) => {
-                            let end = |b: Option<&Int>| b.and_then(|v| v.floor_div(&d));
-                            match (end(inner.range.lo.finite()), end(inner.range.hi.finite())) {
-                                (Some(x), Some(y)) if x == y => {
-                                    let offset = pool.int(&x * &d);
-                                    let remainder = pool.sub(a, offset);
-                                    let (zero, d) = (Expr::ZERO, pool.int(d));
-                                    let inside = if pool.as_int(d).is_some_and(|d| d.is_positive()) {
-                                        [pool.le(zero, remainder), pool.lt(remainder, d)]
-                                    } else {
-                                        [pool.le(remainder, zero), pool.lt(d, remainder)]
-                                    };
-                                    self.conditions.extend(inside);
-                                    Some(remainder)
-                                }
-                                _ => None,
-                            }
-                        }
-                        _ => None,
-                    }
-                }
-                _ => None,
-            };
-            if let Some(new) = new {
+            if let (Some(v), Some(Node::Symbol(_))) = (domain.as_point(), pool.node(e)) {
+                solved.get_or_insert((e, v.clone()));
+                continue;
+            }
+            if let Some(new) = self.settled(pool, e, domain.as_point()) {
                 self.steps.push(("settle", e, new));
                 replace.insert(e, new);
             }
@@ -107,5 +32,84 @@ impl Reduced {
         let changed = self.substitute(pool, &replace, None);
         self.learn_new(pool, &changed);
         true
+    }
+
+    /// What an expression is equal to under the conditions, which may grow by what that rests on; `value` is its only value, if it has one.
+    fn settled(&mut self, pool: &mut Pool, e: Expr, value: Option<&Int>) -> Option<Expr> {
+        match (value, pool.node(e)) {
+            (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => None,
+            (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
+                let (a, b) = (args[0], args[1]);
+                let room = pool.sub(b, a);
+                let inside = self.table.domain(pool, a).range.lo.signum() >= 0
+                    && self.table.domain(pool, room).range.lo.signum() > 0;
+                let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
+                if inside {
+                    let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];
+                    self.conditions.extend(bounds);
+                    Some(if quotient { Expr::ZERO } else { a })
+                } else if quotient {
+                    self.nested_quotient(pool, a, b)
+                } else {
+                    None
+                }
+            }
+            (_, Some(Node::Call(Func::Ite, args))) => {
+                let (c, p, q) = (args[0], args[1], args[2]);
+                self.table.decide(pool, c).map(|holds| {
+                    let settled = if holds { c } else { pool.not(c) };
+                    self.conditions.push(settled);
+                    if holds { p } else { q }
+                })
+            }
+            (_, Some(Node::Call(Func::Abs, args))) => {
+                let a = args[0];
+                let range = self.table.domain(pool, a).range;
+                if range.lo.signum() >= 0 {
+                    self.conditions.push(pool.le(Expr::ZERO, a));
+                    Some(a)
+                } else if range.hi.signum() <= 0 {
+                    self.conditions.push(pool.le(a, Expr::ZERO));
+                    Some(pool.neg(a))
+                } else {
+                    None
+                }
+            }
+            (Some(v), Some(Node::Call(Func::FloorDiv, args))) => {
+                let (value, a, d) = (v.clone(), args[0], args[1]);
+                self.fixed_quotient(pool, &value, a, d)
+            }
+            // The value of another atom is known under conditions that must not be lost with it.
+            (Some(_), _) => None,
+            (None, Some(Node::Call(Func::Min | Func::Max, args))) => {
+                let (func, args) = (pool.as_call(e).map(|(f, _)| f), args.to_vec());
+                self.settled_extremum(pool, func == Some(Func::Min), &args)
+            }
+            (None, Some(Node::Call(Func::Mod, args))) => {
+                let (a, d) = (args[0], args[1]);
+                self.fixed_remainder(pool, a, d)
+            }
+            _ => None,
+        }
+    }
+
+    /// `a % d` where the quotient of all values of `a` by the constant `d` is the same.
+    fn fixed_remainder(&mut self, pool: &mut Pool, a: Expr, d: Expr) -> Option<Expr> {
+        let d = pool.as_int(d)?;
+        let inner = self.table.domain(pool, a);
+        let end = |b: Option<&Int>| b.and_then(|v| v.floor_div(&d));
+        let (x, y) = (end(inner.range.lo.finite())?, end(inner.range.hi.finite())?);
+        if x != y {
+            return None;
+        }
+        let offset = pool.int(&x * &d);
+        let remainder = pool.sub(a, offset);
+        let (zero, positive, d) = (Expr::ZERO, d.is_positive(), pool.int(d));
+        let inside = match positive {
+            true => [pool.le(zero, remainder), pool.lt(remainder, d)],
+            false => [pool.le(remainder, zero), pool.lt(d, remainder)],
+        };
+        self.conditions.extend(inside);
+        Some(remainder)
     }
 }

@@ -113,8 +113,19 @@ fn moves(
             offer(x);
         }
     }
-    // Where one symbol's unit step changes the obstacle evenly, the value at which it vanishes is known.
-    for &obstacle in &obstacles {
+    vanishing(run, &obstacles, state, &mut moves)?;
+    Some(moves)
+}
+
+/// Adds the values at which obstacles vanish: where one symbol's unit step changes an obstacle evenly, that value is known.
+fn vanishing(
+    run: &mut Run,
+    obstacles: &[usize],
+    state: &State,
+    moves: &mut Vec<(usize, i128)>,
+) -> Option<()> {
+    let constants = run.problem.constants;
+    for &obstacle in obstacles {
         let here = state.regs[obstacle];
         for slot in 0..state.point.len() {
             for step in [1, constants.steps.first().copied().unwrap_or(2)] {
@@ -145,5 +156,5 @@ fn moves(
             }
         }
     }
-    Some(moves)
+    Some(())
 }

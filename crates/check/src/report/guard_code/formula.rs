@@ -166,12 +166,8 @@ pub(super) fn formula<S: Syntax>(
                 let beside_doubles = matches!(func, Func::FloatEq | Func::FloatLt | Func::FloatLe)
                     || (*func == Func::Ite && set.pool.sort(part) == Sort::Float);
                 if beside_doubles && !syntax.compares_by_value() {
-                    for (text, &a) in texts.iter_mut().zip(args) {
-                        if set.pool.sort(a) == Sort::Int {
-                            let converted = syntax.call(Func::ToFloat, Sort::Int, std::slice::from_ref(text));
-                            *text = converted.ok_or_else(|| fail("it lacks doubles".to_string()))?;
-                        }
-                    }
+                    let converted = to_doubles(set, syntax, args, &mut texts);
+                    converted.ok_or_else(|| fail("it lacks doubles".to_string()))?;
                 }
                 let sort = args.last().map_or(Sort::Int, |&a| set.pool.sort(a));
                 let text = syntax.call(*func, sort, &texts);
@@ -191,6 +187,16 @@ pub(super) fn formula<S: Syntax>(
         Some(value) => int(&Int::from(value)),
         None => Ok(texts.remove(&e).unwrap_or_default().0),
     }
+}
+
+/// Converts the texts of integers among operands to those of doubles; none where the language lacks them.
+fn to_doubles<S: Syntax>(set: &GuardSet, syntax: &S, args: &[Expr], texts: &mut [String]) -> Option<()> {
+    for (text, &a) in texts.iter_mut().zip(args) {
+        if set.pool.sort(a) == Sort::Int {
+            *text = syntax.call(Func::ToFloat, Sort::Int, std::slice::from_ref(text))?;
+        }
+    }
+    Some(())
 }
 
 /// What a checker says where a size is not what it has to be.
