@@ -4,7 +4,7 @@
 
 use super::proto::StringStringEntryProto;
 use sizewise_expr::escape::python_string;
-use sizewise_ir::Node;
+use sizewise_ir::{InputSpec, Node, Program, text};
 
 fn entry(key: &str, value: String) -> StringStringEntryProto {
     StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) }
@@ -13,6 +13,34 @@ fn entry(key: &str, value: String) -> StringStringEntryProto {
 fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| python_string(item)).collect();
     format!("[{}]", items.join(", "))
+}
+
+/// The entries for the values of a state: what it is, and of a buffer whether the archive keeps it.
+pub(super) fn of_state(spec: &InputSpec) -> Vec<StringStringEntryProto> {
+    let of = |field: &str, value: &str| {
+        entry(&format!("pkg.torch.export.graph_signature.InputSpec.{field}"), value.to_owned())
+    };
+    match spec {
+        InputSpec::Parameter { .. } => vec![of("kind", "PARAMETER")],
+        InputSpec::Buffer { persistent, .. } => {
+            vec![of("kind", "BUFFER"), of("persistent", if *persistent { "True" } else { "False" })]
+        }
+        InputSpec::TensorConstant { .. } => vec![of("kind", "CONSTANT_TENSOR")],
+        _ => Vec::new(),
+    }
+}
+
+/// The entries for a model: the version of torch, the signature and the ranges of the program.
+pub(super) fn of_program(program: &Program) -> Vec<StringStringEntryProto> {
+    let version = (!program.torch_version.is_empty()).then(|| program.torch_version.to_string());
+    let mut entries: Vec<_> = version.map(|version| entry("torch_version", version)).into_iter().collect();
+    let text = text::write_signature_and_ranges(program);
+    let key = |field: &str| format!("pkg.torch.export.ExportedProgram.{field}");
+    let (signature, ranges) = text.split_once("Range constraints: ").unwrap_or((&text, ""));
+    let signature = signature.trim_start_matches("Graph signature:").trim_matches('\n');
+    entries.push(entry(&key("graph_signature"), signature.to_owned()));
+    entries.push(entry(&key("range_constraints"), ranges.trim_end().to_owned()));
+    entries
 }
 
 /// The entries for a node.

@@ -8,9 +8,8 @@ use super::OnnxError;
 use super::autocast;
 use super::body::{Body, LOCAL};
 use super::items::value_inputs;
-use super::proto::{
-    FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, StringStringEntryProto, ValueInfoProto,
-};
+use super::metadata;
+use super::proto::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
 use super::types::Types;
 use super::weights::{External, initialisers};
 use sizewise_ir::pt2::Weights;
@@ -127,7 +126,7 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
         producer_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         graph: Some(main),
         opset_import: imports(&domains),
-        metadata_props: versions(program),
+        metadata_props: metadata::of_program(program),
         functions: written,
     };
     Ok(Written { model, external: external.bytes, left: left.into_iter().collect() })
@@ -146,12 +145,6 @@ fn graph(body: Body<'_, '_>, name: &str, input: Vec<ValueInfoProto>) -> GraphPro
         input,
         ..GraphProto::default()
     }
-}
-
-fn versions(program: &Program) -> Vec<StringStringEntryProto> {
-    let version = (!program.torch_version.is_empty()).then(|| program.torch_version.to_string());
-    let entry = |value| StringStringEntryProto { key: Some("torch_version".to_owned()), value: Some(value) };
-    version.map(entry).into_iter().collect()
 }
 
 fn imports(domains: &IndexSet<String>) -> Vec<OperatorSetIdProto> {

@@ -144,6 +144,8 @@ pub struct TensorProto {
     pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, optional, tag = "14")]
     pub data_location: Option<i32>,
+    #[prost(message, repeated, tag = "16")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -243,7 +243,22 @@ Graph signature:
         let options = Options { weights: Some(&weights), external: external.map(str::to_owned) };
         super::model(&program, &options).expect("a model")
     };
-    let graph = with(None).model.graph.expect("a graph");
+    let model = with(None).model;
+    let graph = model.graph.expect("a graph");
+    let entries = |entries: &[StringStringEntryProto]| -> Vec<(String, String)> {
+        let of = |entry: &StringStringEntryProto| (entry.key().to_owned(), entry.value().to_owned());
+        entries.iter().map(of).collect()
+    };
+    let [(signature, lines), (ranges, held)] =
+        entries(&model.metadata_props).try_into().expect("two entries");
+    assert_eq!(signature, "pkg.torch.export.ExportedProgram.graph_signature");
+    assert!(lines.contains("p_w: PARAMETER target='w'") && lines.contains("y: USER_OUTPUT"), "{lines}");
+    assert_eq!(
+        (ranges.as_str(), held.as_str()),
+        ("pkg.torch.export.ExportedProgram.range_constraints", "{}")
+    );
+    let kind = ("pkg.torch.export.graph_signature.InputSpec.kind".to_owned(), "PARAMETER".to_owned());
+    assert_eq!(entries(&graph.initializer[0].metadata_props), [kind]);
     let inputs: Vec<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
     assert_eq!(inputs, ["x"]);
     assert_eq!(

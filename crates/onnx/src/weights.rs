@@ -1,6 +1,7 @@
 //! Parameters, buffers and constants as initialisers, in the model or in a file beside it.
 
 use super::OnnxError;
+use super::metadata;
 use super::model::INLINE_BYTES;
 use super::proto::{StringStringEntryProto, TensorProto};
 use super::types::element_type;
@@ -69,6 +70,7 @@ pub(super) fn initialisers(
             dims: weight.sizes.clone(),
             data_type: Some(data_type),
             name: Some(name),
+            metadata_props: metadata::of_state(spec),
             ..TensorProto::default()
         };
         tensors.push(match external.name.clone() {

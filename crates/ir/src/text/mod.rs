@@ -63,6 +63,11 @@ pub fn outline(text: &str) -> ReadResult<Outline> {
     parse(text).map(|document| outline::outline(&document))
 }
 
+/// The signature and the range constraints of a program, as its readable form ends with them.
+pub fn write_signature_and_ranges(program: &Program) -> String {
+    sections::write(program)
+}
+
 /// An expression in the form that torch prints, whichever form it is recorded in; as it is where it cannot be read.
 pub fn expression_text(text: &str) -> String {
     show::expr_text(text)
