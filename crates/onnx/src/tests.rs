@@ -4,7 +4,9 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::proto::{AttributeProto, DimensionValue, GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use super::proto::{
+    AttributeProto, DimensionValue, GraphProto, ModelProto, NodeProto, StringStringEntryProto, ValueInfoProto,
+};
 use super::{Options, Written, write};
 use sizewise_ir::pt2::{ReadOptions, Weight, Weights, read};
 use sizewise_ir::{Dtype, Program, text};
