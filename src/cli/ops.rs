@@ -203,7 +203,7 @@ fn markdown(rows: &[Coverage], lines: &Lines) -> String {
         let _ = writeln!(out, "| {part} | {served} | {all} |");
     }
     out.push_str(
-        "\n*Family* is the file in `src/fake/ops`. *Clauses* are the numbered conditions by which the kernel is known to refuse calls, from \
+        "\n*Family* is the file in `crates/kernels/src/ops`. *Clauses* are the numbered conditions by which the kernel is known to refuse calls, from \
          the tables and from recorded calls (a test compares them with what the kernels do); what is wrong with the types of arguments \
          has none. *Tests* is how many lines of the tables in `tests/kernels` call the overload, recorded calls aside. An in-place overload \
          is served by the kernel of its functional form.\n\n## Functional operators\n\n\

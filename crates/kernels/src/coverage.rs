@@ -25,7 +25,7 @@ pub struct Coverage {
     pub mutable: bool,
     /// How it is served.
     pub served: Served,
-    /// The family of its kernel, which is the file of `src/fake/ops` that holds it.
+    /// The family of its kernel, which is the file of `crates/kernels/src/ops` that holds it.
     pub family: Option<&'static str>,
     /// The clauses by which its kernel is known to refuse calls, sorted: those that the tables of the tests state and those that recorded calls
     /// violate. A test compares the list, `data/clauses.txt`, with what the kernels do.

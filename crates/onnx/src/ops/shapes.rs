@@ -62,6 +62,16 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             let sizes = call.shape(&other);
             one(call.put("Expand", &[&x, &sizes], Vec::new(), (x.dtype, other.rank)))
         }
+        // `copy(self, src)`: what is copied takes the form of what it is copied to.
+        "copy" => {
+            let src = call.tensor("src")?;
+            if src.dtype != x.dtype && (src.dtype.is_complex() || x.dtype.is_complex()) {
+                return None;
+            }
+            let src = call.cast(&src, x.dtype);
+            let sizes = call.shape(&x);
+            one(call.put("Expand", &[&src, &sizes], Vec::new(), (x.dtype, x.rank)))
+        }
         "repeat" | "tile" => repeat(call, &x),
         "pixel_shuffle" if x.rank == 4 => {
             let attributes = vec![
