@@ -139,6 +139,7 @@ pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, 
         let answer = or_bug(|| compute(app, asked, request, &mut decided));
         let answer = answer.unwrap_or_else(|_| Err(counted_bug(app)));
         if !is_cancelled() {
+            app.metrics.misses.inc();
             count(app, decided);
             if let Ok(text) = &answer {
                 app.cache.remember(memory, text.clone());

@@ -12,6 +12,7 @@ mod print_order;
 mod print_parts;
 pub mod read;
 mod read_calls;
+mod read_double_calls;
 mod read_operators;
 mod remarks;
 pub mod size;
