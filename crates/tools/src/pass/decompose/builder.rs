@@ -49,12 +49,12 @@ impl<'t, 'o> Builder<'t, 'o> {
         }
         for (result, wanted) in results.iter().zip(&wanted) {
             let (Some(found), Some(wanted)) = (self.tracer.tensor_of(*result), wanted) else { continue };
-            if found.dtype != wanted.dtype || found.sizes != wanted.sizes {
-                let recorded = format!("{}{:?}", wanted.dtype, wanted.sizes.len());
-                return Err(refused(format!(
-                    "the decomposition gives {} for {recorded}",
-                    self.tracer.shape(*result)
-                )));
+            if found.dtype != wanted.dtype || !self.tracer.same_sizes(&found.sizes, &wanted.sizes) {
+                let found = self.tracer.shape(*result);
+                let (dtype, rank) = (wanted.dtype, wanted.sizes.len());
+                let message =
+                    format!("the decomposition gives {found}, not the recorded {dtype} of {rank} dimensions");
+                return Err(refused(message));
             }
         }
         Ok(results)

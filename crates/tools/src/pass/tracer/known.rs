@@ -93,6 +93,15 @@ impl<'o> Tracer<'o> {
         self.over.as_ref()?.sizes_read.get(&(tensor.value, dim)).copied()
     }
 
+    /// Whether sizes are proved to be equal, one by one.
+    pub(in crate::pass) fn same_sizes(&mut self, a: &[Expr], b: &[Expr]) -> bool {
+        let mut same = |a: Expr, b: Expr| {
+            let equal = self.env.pool.eq(a, b);
+            self.env.statically_known_true(equal)
+        };
+        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || same(a, b))
+    }
+
     /// Notes that a call reads the size of a dimension.
     pub(in crate::pass) fn note_size_read(&mut self, tensor: Proxy, dim: usize, size: Proxy) {
         if let Some(over) = &mut self.over {
