@@ -147,6 +147,17 @@ fn what_has_no_functional_form_is_named() {
              b: \"f32[2, 3]\" = torch.ops.aten.neg_.default(a)\n        return (b,)\n",
             "aten.expand.default (a view that is written)",
         ),
+        (
+            "        a: \"f32[4, 3]\" = torch.ops.aten.clone.default(x)\n        \
+             _foreach = torch.ops.aten._foreach_add_.Scalar([a, a], 1)\n        return (a,)\n",
+            "it writes tensors that share memory",
+        ),
+        (
+            "        a: \"f32[4, 3]\" = torch.ops.aten.clone.default(x)\n        \
+             b: \"f32[4, 3]\" = torch.ops.aten.clone.default(x)\n        \
+             _foreach = torch.ops.aten._foreach_mul_.List([a, b], [b, a])\n        return (a, b)\n",
+            "it writes tensors that share memory",
+        ),
     ] {
         match functionalize(&training(body), &Operators::new()) {
             Err(PassError::Left { operators, .. }) => {

@@ -66,9 +66,12 @@ fn a_recorded_range_that_nothing_states_or_implies_is_a_dropped_assertion() {
 fn a_recorded_bound_that_every_size_satisfies_is_none() {
     let path = "tests/data/programs/dd_view_u0_5.pt2";
     let recorded = r#""u0":{"min_val":0,"max_val":null}"#;
-    for (min, max) in
-        [("0", "18446744073709551602"), ("0", "9223372036854775808"), ("-18446744073709551602", "null")]
-    {
+    for (min, max) in [
+        ("0", "18446744073709551602"),
+        ("0", "9223372036854775808"),
+        ("-18446744073709551602", "null"),
+        ("-9223372036854775809", "18446744073709551616"),
+    ] {
         let bounds = format!(r#""u0":{{"min_val":{min},"max_val":{max}}}"#);
         let report = checked(path, &[(recorded, &bounds)]);
         assert!(report.ledger.iter().all(|entry| entry.kept_by != Keeper::Nothing), "{bounds}");

@@ -54,6 +54,20 @@ fn operators_are_written_by_standard_ones() {
 }
 
 #[test]
+fn dtypes_that_onnxruntime_does_not_move_are_cast_there_and_back() {
+    let cases: &[(&str, &str, &str, &str)] = &[
+        ("x: \"i8[s0, 3]\"", "tril.default(x)", "i8[s0, 3]", "Cast Trilu Cast"),
+        ("x: \"bf16[s0, 3]\"", "repeat.default(x, [2, 2])", "bf16[2*s0, 6]", "Cast Tile Cast"),
+        ("x: \"b8[s0, 3]\"", "where.self(x, x, x)", "b8[s0, 3]", "Cast Cast Where Cast"),
+        ("x: \"f32[s0, 3]\"", "tril.default(x)", "f32[s0, 3]", "Trilu"),
+    ];
+    for (parameters, call, result, wanted) in cases {
+        let written = written(parameters, &format!("y: \"{result}\" = torch.ops.aten.{call}"), "y");
+        assert_eq!(operators(&written).join(" "), *wanted, "{call}");
+    }
+}
+
+#[test]
 fn slices_are_added_where_an_index_says() {
     let written = written(
         "x: \"f32[s0, 3]\", i: \"i64[s1]\", y: \"f32[s1, 3]\"",

@@ -102,7 +102,11 @@ fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
         }
     }
     assert!(count > 7_000 && changed > 50, "{count} runs, {changed} programs changed");
-    assert!(left["functionalize"] <= 2 && left["decompose"] <= 40, "{left:?} programs are left as they are");
+    let at_most = |pass: &str, most: usize| left.get(pass).is_none_or(|count| *count <= most);
+    assert!(
+        at_most("functionalize", 2) && at_most("decompose", 40),
+        "{left:?} programs are left as they are"
+    );
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 /// The crates, each of which uses crates above it in this list only.
 const CRATES: &[&str] = &["expr", "solve", "env", "ir", "kernels", "check", "tools", "onnx", "service"];
 
-/// What the environment of an exporter may stand on.
-const OF_EXPORTERS: &[&str] = &["expr", "solve"];
+/// The crates that `env` uses: what an exporter depends on.
+const USED_BY_ENV: &[&str] = &["expr", "solve"];
 
 /// The layers inside crates: a module uses modules of lower layers only. The files of no module listed are those of "".
 const LAYERS: &[(&str, &[(&str, u32)])] = &[
@@ -91,7 +91,7 @@ fn crates_use_lower_crates_only() {
             assert!(CRATES[..at].contains(used), "`{name}` uses `{used}`");
         }
         if *name == "env" {
-            assert_eq!(used, OF_EXPORTERS);
+            assert_eq!(used, USED_BY_ENV);
         }
     }
 }

@@ -39,6 +39,28 @@ pub(super) fn work(dtype: Dtype) -> Dtype {
     }
 }
 
+/// Operators that move elements and that onnxruntime runs for some dtypes only (tried with 1.32, CPU): which operands are data, and the dtype in
+/// which they are moved instead. Every value is the same there and back.
+fn carrier(op: &str, dtype: Dtype) -> Option<(&'static [usize], Dtype)> {
+    use Dtype::{Bfloat16, Bool, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64};
+    let wide = match dtype {
+        Bfloat16 => Float32,
+        Uint32 | Uint64 => Int64,
+        Bool => Uint8,
+        _ => Int32,
+    };
+    match (op, dtype) {
+        ("Trilu", Int8 | Uint8 | Int16 | Uint16 | Uint32 | Uint64 | Bfloat16) => Some((&[0], wide)),
+        ("Where", Bool | Int16 | Uint16 | Uint64 | Bfloat16) => Some((&[1, 2], wide)),
+        ("Pad", Int16 | Uint16) => Some((&[0, 2], wide)),
+        ("Expand" | "Tile", Bfloat16) => Some((&[0], wide)),
+        ("DepthToSpace" | "SpaceToDepth", Bool | Bfloat16) => Some((&[0], wide)),
+        ("DepthToSpace" | "SpaceToDepth", Int16 | Uint16) => Some((&[0], Float32)),
+        ("DepthToSpace" | "SpaceToDepth", Int32 | Uint32) => Some((&[0], Float64)),
+        _ => None,
+    }
+}
+
 /// The region of `wrap_with_autocast(device, dtype, enabled, ..)` or `_enter_autocast`.
 pub(super) fn region(around: &Regions, node: &Node) -> Option<Regions> {
     let mut given = node.inputs.iter().map(|input| &input.arg);
@@ -294,7 +316,7 @@ impl<'p> Call<'_, '_, 'p> {
         result.dtype().ok()
     }
 
-    /// Adds a node with one result.
+    /// Adds a node with one result. Where onnxruntime has no kernel for the dtype that is moved, it moves another and casts back.
     pub fn put(
         &mut self,
         op: &str,
@@ -302,9 +324,20 @@ impl<'p> Call<'_, '_, 'p> {
         attributes: Vec<AttributeProto>,
         (dtype, rank): (Dtype, usize),
     ) -> Val {
-        let names: Vec<&str> = inputs.iter().map(|value| value.name.as_str()).collect();
-        let name = self.body.emit(op, &names, attributes, 1).remove(0);
-        Val { name, dtype, rank }
+        let Some((data, wide)) = carrier(op, dtype) else {
+            let names: Vec<&str> = inputs.iter().map(|value| value.name.as_str()).collect();
+            let name = self.body.emit(op, &names, attributes, 1).remove(0);
+            return Val { name, dtype, rank };
+        };
+        let mut operands: Vec<Val> = inputs.iter().map(|&value| value.clone()).collect();
+        for &at in data {
+            if let Some(operand) = operands.get_mut(at) {
+                *operand = self.cast(operand, wide);
+            }
+        }
+        let operands: Vec<&Val> = operands.iter().collect();
+        let moved = self.put(op, &operands, attributes, (wide, rank));
+        self.cast(&moved, dtype)
     }
 
     /// Adds an element-wise node; the result has the dtype of the last operand and the greatest rank.

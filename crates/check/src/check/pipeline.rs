@@ -202,23 +202,15 @@ impl Checker {
         budget: &Budget,
         emit: Option<&dyn Fn(&str)>,
     ) -> Result<Report, CheckError> {
-        uncancelled(|| self.examine_and_repair(spec, operators, budget, emit))
-    }
-
-    fn examine_and_repair(
-        &self,
-        spec: Option<&Spec>,
-        operators: &Operators,
-        budget: &Budget,
-        emit: Option<&dyn Fn(&str)>,
-    ) -> Result<Report, CheckError> {
-        let evaluator = self.evaluator(operators)?;
-        let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
-        if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
-            let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
-            examined.report.fixes.extend(fixes);
-        }
-        Ok(examined.report)
+        uncancelled(|| {
+            let evaluator = self.evaluator(operators)?;
+            let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
+            if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
+                let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
+                examined.report.fixes.extend(fixes);
+            }
+            Ok(examined.report)
+        })
     }
 
     /// Checks without repairing.

@@ -73,7 +73,8 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             one(call.put("Expand", &[&src, &sizes], Vec::new(), (x.dtype, x.rank)))
         }
         "repeat" | "tile" => repeat(call, &x),
-        "pixel_shuffle" if x.rank == 4 => {
+        // onnxruntime has no kernel for 64-bit integers, and no wider dtype holds them.
+        "pixel_shuffle" if x.rank == 4 && !matches!(x.dtype, Dtype::Int64 | Dtype::Uint64) => {
             let attributes = vec![
                 attribute::int("blocksize", call.int("upscale_factor", 1)?),
                 attribute::string("mode", "CRD"),

@@ -160,10 +160,11 @@ impl<'de> Deserialize<'de> for Limit {
                 Ok(i64::try_from(value).map_or(Limit::Above, Limit::At))
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Limit, E> {
-                // Integers of more than 64 bits are given as doubles.
+                // Integers of more than 64 bits are given as doubles; -2^63 and 2^63 are doubles.
+                const BEYOND: f64 = 9_223_372_036_854_775_808.0;
                 match value {
-                    ..=-9.3e18 => Ok(Limit::Below),
-                    1.8e19.. => Ok(Limit::Above),
+                    _ if value <= -BEYOND => Ok(Limit::Below),
+                    _ if value >= BEYOND => Ok(Limit::Above),
                     _ => Err(E::invalid_type(serde::de::Unexpected::Float(value), &self)),
                 }
             }

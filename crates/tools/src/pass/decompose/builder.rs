@@ -5,7 +5,7 @@ use crate::pass::tracer::{Proxy, Step, TraceError, Tracer};
 use crate::verify::is_core_or_excepted;
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Device, Dtype, Operand};
-use sizewise_kernels::{Cx, Tensor};
+use sizewise_kernels::{Cx, Tensor, Value};
 use std::sync::Arc;
 
 /// How deep decompositions may stand on others: more than any of the table.
@@ -38,7 +38,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         let wanted: Vec<Option<Arc<Tensor>>> = self.tracer.recorded_tensors(step.node);
         let call = Call::new(schema, given);
         // What the operator asks of its operands itself is no guard of the decomposition.
-        self.foreseen(&call, op);
+        self.foreseen_values(&call, op)?;
         let guards = self.tracer.guard_count();
         let results = self.decomposed(op, call)?;
         if self.tracer.guard_count() > guards {
@@ -141,8 +141,11 @@ impl<'t, 'o> Builder<'t, 'o> {
         self.one_with("_to_copy.default", &[proxy.into()], &[("dtype", Argument::Dtype(dtype))])
     }
 
-    /// What an operator gives, without calling it.
-    pub fn foreseen(&mut self, call: &Call<'_>, op: &str) -> Option<Arc<Tensor>> {
+    /// What the kernel of an operator gives for a call that is not made.
+    ///
+    /// # Errors
+    /// When it refuses the call.
+    fn foreseen_values(&mut self, call: &Call<'_>, op: &str) -> Result<Vec<Value>, TraceError> {
         let names = call.schema.args.iter().map(|spec| spec.name.as_str());
         let given: Vec<(&str, Argument)> = names
             .map(|name| (name, call.argument(name)))
@@ -151,14 +154,20 @@ impl<'t, 'o> Builder<'t, 'o> {
         self.tracer.foreseen(op, &given)
     }
 
-    /// How many tensors a call gives.
+    /// The first tensor that a call would give.
+    pub fn foreseen(&mut self, call: &Call<'_>, op: &str) -> Option<Arc<Tensor>> {
+        match self.foreseen_values(call, op).ok()?.into_iter().next()? {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// How many tensors a call would give.
     pub fn foreseen_count(&mut self, call: &Call<'_>, op: &str) -> Option<usize> {
-        let names = call.schema.args.iter().map(|spec| spec.name.as_str());
-        let given: Vec<(&str, Argument)> = names
-            .map(|name| (name, call.argument(name)))
-            .filter(|(_, argument)| !matches!(argument, Argument::None))
-            .collect();
-        self.tracer.foreseen_count(op, &given)
+        match self.foreseen_values(call, op).ok()?.into_iter().next()? {
+            Value::Tensors(list) => Some(list.len()),
+            _ => None,
+        }
     }
 
     /// A dimension counted from the front.

@@ -78,7 +78,8 @@ fn same_padding(
         let Operand::Literal(kernel) = b.size(weight, dim + 2)? else {
             return Err(refused("the size of its kernel is symbolic"));
         };
-        let total = dilation * (kernel - 1);
+        let total = kernel.checked_sub(1).and_then(|gaps| gaps.checked_mul(*dilation));
+        let total = total.ok_or_else(|| refused("its padding is beyond 64 bits"))?;
         inside.push(total / 2);
         before.splice(0..0, [0, total % 2]);
     }

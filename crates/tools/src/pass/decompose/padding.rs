@@ -91,7 +91,8 @@ fn places(
     let device = ("device", Argument::Device(b.tensor(x)?.device.clone()));
     let full = b.size(x, dim)?;
     let end = b.plus(full, Operand::Literal(after))?;
-    let numbers = b.one_with("arange.start_step", &[Argument::Int(-before), size(end)], &[device])?;
+    let start = before.checked_neg().ok_or_else(|| refused("its padding is beyond 64 bits"))?;
+    let numbers = b.one_with("arange.start_step", &[Argument::Int(start), size(end)], &[device])?;
     let last = b.minus(full, Operand::Literal(1))?;
     match mode {
         Mode::Replicate => b.one("clamp.default", &[numbers.into(), Argument::Int(0), size(last)]),

@@ -56,6 +56,21 @@ pub const RULES: &[(&str, Function)] = &[
     ("diff.default", diff),
 ];
 
+/// The most pieces that a tensor is taken into.
+const MAX_PIECES: i64 = 4096;
+
+/// The lengths of the pieces of `full` elements, each of which has `each` but the last.
+fn lengths(full: i64, each: i64) -> Result<Vec<i64>, TraceError> {
+    if each <= 0 {
+        return Err(refused("its pieces have no length"));
+    }
+    let count = (full / each + i64::from(full % each != 0)).max(1);
+    if count > MAX_PIECES {
+        return Err(refused("it has too many pieces"));
+    }
+    Ok((0..count).map(|at| each.min(full - at * each)).collect())
+}
+
 fn axis(b: &Builder<'_, '_>, call: &Call<'_>, x: Proxy) -> Result<usize, TraceError> {
     b.dim(call.int("dim")?, b.rank(x)?)
 }
@@ -74,8 +89,7 @@ fn split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let dim = axis(b, call, x)?;
     match (b.size(x, dim)?, call.size("split_size")?) {
         (Operand::Literal(full), Operand::Literal(each)) if each > 0 => {
-            let count = ((full + each - 1) / each).max(1);
-            let lengths = (0..count).map(|at| each.min(full - at * each)).collect();
+            let lengths = lengths(full, each)?;
             pieces(b, x, lengths, dim)
         }
         (full, each) => {
@@ -107,9 +121,9 @@ fn chunk(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     if chunks <= 0 || full == 0 {
         return Err(refused("nothing is cut"));
     }
-    let each = (full + chunks - 1) / chunks;
-    let count = (full + each - 1) / each;
-    pieces(b, x, (0..count).map(|at| each.min(full - at * each)).collect(), dim)
+    let each = full / chunks + i64::from(full % chunks != 0);
+    let lengths = lengths(full, each)?;
+    pieces(b, x, lengths, dim)
 }
 
 fn tensor_split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
@@ -118,7 +132,7 @@ fn tensor_split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (Operand::Literal(full), sections) = (b.size(x, dim)?, call.int("sections")?) else {
         return Err(refused("the size that is cut is symbolic"));
     };
-    if !(1..=4096).contains(&sections) {
+    if !(1..=MAX_PIECES).contains(&sections) {
         return Err(refused("nothing is cut"));
     }
     let mut made = Vec::new();
@@ -137,6 +151,9 @@ fn unbind(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let Operand::Literal(full) = b.size(x, dim)? else {
         return Err(refused("the size that is taken apart is symbolic"));
     };
+    if full > MAX_PIECES {
+        return Err(refused("it has too many pieces"));
+    }
     let mut made = Vec::new();
     for at in 0..full {
         let slice = sliced(b, x, dim, Operand::Literal(at), Operand::Literal(at + 1))?;
@@ -314,8 +331,11 @@ fn diff(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         return Err(refused("`prepend` and `append` are left"));
     }
     let dim = axis(b, call, x)?;
-    let boolean = b.dtype(x)?.is_bool();
-    for _ in 0..call.int("n")?.min(64) {
+    let (boolean, times) = (b.dtype(x)?.is_bool(), call.int("n")?);
+    if !(1..=64).contains(&times) {
+        return Err(refused("differences of this order are left"));
+    }
+    for _ in 0..times {
         let full = b.size(x, dim)?;
         let last = b.minus(full, Operand::Literal(1))?;
         let before = sliced(b, x, dim, Operand::Literal(0), last)?;

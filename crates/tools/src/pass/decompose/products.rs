@@ -136,8 +136,7 @@ fn outer(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 /// A tensor times a number, unless that is one.
 fn scaled(b: &mut Builder<'_, '_>, x: Proxy, factor: Argument) -> Result<Proxy, TraceError> {
     match factor {
-        Argument::Int(1) => Ok(x),
-        Argument::Float(1.0) => Ok(x),
+        Argument::Int(1) | Argument::Float(1.0) => Ok(x),
         factor => b.one("mul.Tensor", &[x.into(), factor]),
     }
 }
@@ -147,7 +146,7 @@ fn baddbmm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let product = b.one("bmm.default", &[first.into(), second.into()])?;
     let product = scaled(b, product, call.argument("alpha"))?;
     // What is multiplied by zero is not looked at.
-    if matches!(call.argument("beta"), Argument::Int(0)) {
+    if matches!(call.argument("beta"), Argument::Int(0) | Argument::Float(0.0)) {
         return Ok(vec![product]);
     }
     let added = scaled(b, call.tensor("self")?, call.argument("beta"))?;

@@ -122,6 +122,9 @@ fn moved(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let dims =
         |name: &str| call.ints(name)?.into_iter().map(|dim| b.dim(dim, rank)).collect::<Result<Vec<_>, _>>();
     let (from, to) = (dims("source")?, dims("destination")?);
+    if rank == 0 {
+        return Ok(vec![x]);
+    }
     let mut order: Vec<Option<usize>> = vec![None; rank];
     for (&from, &to) in from.iter().zip(&to) {
         order[to] = Some(from);

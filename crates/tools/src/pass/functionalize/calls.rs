@@ -211,9 +211,37 @@ impl Functionalizer<'_, '_> {
         let Some(form) = functional::of(schema) else {
             return Err(left(node, "no functional form is known"));
         };
+        if self.reads_what_it_writes(frame, node, schema) {
+            return Err(left(node, "it writes tensors that share memory, one after the other"));
+        }
         self.functional(frame, node, schema, &form)?;
         self.returned(frame, node, schema);
         Ok(())
+    }
+
+    /// Whether a call writes a tensor whose memory it uses again later: in another place of its lists, which eager goes through one by
+    /// one, or for another argument that it writes. The functional form reads all arguments before it gives anything.
+    fn reads_what_it_writes(&self, frame: &Frame<'_>, node: &Node, schema: &Schema) -> bool {
+        // The argument, the place in its list, and the memory.
+        let mut uses: Vec<(usize, Option<usize>, usize)> = Vec::new();
+        for (at, spec) in schema.args.iter().enumerate() {
+            let Some(argument) = node.argument(&spec.name) else { continue };
+            let listed = matches!(argument, Argument::Tensors(_) | Argument::OptionalTensors(_));
+            for (place, tensor) in Self::tensors(frame, argument).unwrap_or_default().into_iter().enumerate()
+            {
+                uses.push((at, listed.then_some(place), self.aliases.memory(tensor)));
+            }
+        }
+        let written = uses.iter().filter(|(at, ..)| schema.args[*at].is_written());
+        let mut clashes = written.flat_map(|write| uses.iter().map(move |other| (write, other)));
+        clashes.any(|((at, place, memory), (other_at, other_place, other_memory))| {
+            let again = match (place, other_place) {
+                (Some(place), Some(other)) => place != other,
+                (Some(place), None) => *place > 0 || uses.iter().any(|(a, p, _)| a == at && *p > Some(0)),
+                (None, _) => at != other_at && schema.args[*other_at].is_written(),
+            };
+            memory == other_memory && again
+        })
     }
 
     /// A call that changes the sizes or strides of a tensor: from then on the tensor is another view.

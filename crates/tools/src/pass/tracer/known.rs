@@ -1,5 +1,5 @@
 //! What is known of values while a program is traced.
-use super::{Proxy, Tracer};
+use super::{Proxy, TraceError, Tracer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
@@ -59,22 +59,16 @@ impl<'o> Tracer<'o> {
         }
     }
 
-    /// The first tensor that a call would give.
-    pub(in crate::pass) fn foreseen(&mut self, op: &str, given: &[(&str, Argument)]) -> Option<Arc<Tensor>> {
-        let target = Target::parse(&format!("torch.ops.{op}"));
-        match self.infer(&target, given).ok()?.into_iter().next()? {
-            Value::Tensor(tensor) => Some(tensor),
-            _ => None,
-        }
-    }
-
-    /// How many tensors a call would give.
-    pub(in crate::pass) fn foreseen_count(&mut self, op: &str, given: &[(&str, Argument)]) -> Option<usize> {
-        let target = Target::parse(&format!("torch.ops.{op}"));
-        match self.infer(&target, given).ok()?.into_iter().next()? {
-            Value::Tensors(list) => Some(list.len()),
-            _ => None,
-        }
+    /// What a call would give.
+    ///
+    /// # Errors
+    /// When the operator's kernel refuses it.
+    pub(in crate::pass) fn foreseen(
+        &mut self,
+        op: &str,
+        given: &[(&str, Argument)],
+    ) -> Result<Vec<Value>, TraceError> {
+        self.infer(&Target::parse(&format!("torch.ops.{op}")), given)
     }
 
     /// How many guards there are.
