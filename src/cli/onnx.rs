@@ -1,6 +1,7 @@
 //! Writing ONNX models, with the weights of the archive that the program is from.
 use super::args::ProgramFile;
 use super::files;
+use super::show::ShowOptions;
 use crate::escape;
 use crate::fake::Operators;
 use crate::ir::Program;
@@ -10,17 +11,13 @@ use crate::pass::without_writes;
 use prost::Message;
 use std::path::{Path, PathBuf};
 
-/// Writes the model of a program that was read from `source`, and a file of weights beside it where they are more than `inline` bytes.
+/// Writes the model of a program that was read as `show` says, and a file of weights beside it where they are too many bytes.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
-pub fn write_onnx(
-    source: &ProgramFile,
-    program: &Program,
-    output: Option<&Path>,
-    inline: usize,
-) -> Result<(), String> {
-    let weights = weights(source)?;
+pub fn write_onnx(show: &ShowOptions, program: &Program) -> Result<(), String> {
+    let (output, inline) = (show.output.as_deref(), show.inline_bytes);
+    let weights = weights(&show.program)?;
     let beside = match output {
         _ if weights.total_bytes() <= inline.min(INLINE_BYTES) => None,
         Some(output) if output.as_os_str() != "-" => Some(data_file(output)),
@@ -28,7 +25,8 @@ pub fn write_onnx(
     };
     let name =
         beside.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-    let options = Options { weights: Some(&weights), external: name };
+    let (input_names, output_names) = (show.input_names.clone(), show.output_names.clone());
+    let options = Options { weights: Some(&weights), external: name, input_names, output_names };
     let functional = without_writes(program, &Operators::new());
     let written = model(&functional, &options).map_err(|error| error.to_string())?;
     if let Some(path) = &beside {

@@ -28,6 +28,12 @@ pub struct ShowOptions {
     /// The most bytes of weights that an ONNX model holds; where there are more, all lie in a file beside it. At most 1 GiB.
     #[arg(long, value_name = "BYTES", default_value_t = INLINE_BYTES)]
     pub inline_bytes: usize,
+    /// What to call the inputs of an ONNX model, in their order, with commas between them.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub input_names: Vec<String>,
+    /// What to call the outputs of an ONNX model, in their order.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub output_names: Vec<String>,
 }
 
 /// The forms of a program.
@@ -61,12 +67,7 @@ pub fn run(options: &ShowOptions) -> ExitCode {
                 return programs::write_archive(&program, &loaded, options.output.as_deref());
             }
             Form::Onnx => {
-                return write_onnx(
-                    &options.program,
-                    &program,
-                    options.output.as_deref(),
-                    options.inline_bytes,
-                );
+                return write_onnx(options, &program);
             }
             Form::Readable => text::write_readable(&program, detail),
             Form::Fx => text::write_fx(&program, detail),

@@ -13,6 +13,7 @@ pub mod keys;
 pub mod meta;
 pub mod node;
 pub mod outline;
+pub mod partition;
 pub mod program;
 pub mod provenance;
 pub mod pt2;

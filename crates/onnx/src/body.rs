@@ -12,6 +12,7 @@ use super::ops;
 use super::proto::{AttributeProto, NodeProto, TensorProto, ValueInfoProto};
 use super::types::{Types, element_type, scalar_info};
 use sizewise_ir::node::Wrapper;
+use sizewise_ir::text::node_lines;
 use sizewise_ir::{
     Argument, Constant, Dtype, Functions, Graph, GraphInput, Meta, Node, Subgraph, TargetKind, ValueId,
 };
@@ -200,7 +201,8 @@ impl<'b, 'p> Body<'b, 'p> {
     /// Writes the nodes and the outputs.
     pub fn write(&mut self) -> Result<(), OnnxError> {
         let live = ops::live(self.graph);
-        for (node, live) in self.graph.nodes().iter().zip(live) {
+        let lines = node_lines(self.graph);
+        for ((node, live), line) in self.graph.nodes().iter().zip(live).zip(lines) {
             if !live || self.is_region_mark(node) {
                 continue;
             }
@@ -209,7 +211,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 Some(node) => self.nodes.push(node),
                 None => self.operator(node)?,
             }
-            let entries = metadata::of(node);
+            let entries = metadata::of(node, line);
             for written in &mut self.nodes[begin..] {
                 written.metadata_props.clone_from(&entries);
             }
@@ -217,7 +219,11 @@ impl<'b, 'p> Body<'b, 'p> {
         self.end()?;
         for (_, name, value) in self.graph.values() {
             if let Some(ty) = self.types.of(name, &value.meta)? {
-                self.infos.push(ValueInfoProto { name: Some(name.to_string()), r#type: Some(ty) });
+                self.infos.push(ValueInfoProto {
+                    name: Some(name.to_string()),
+                    r#type: Some(ty),
+                    ..ValueInfoProto::default()
+                });
             }
         }
         let made: FxHashSet<&str> =

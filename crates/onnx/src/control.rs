@@ -68,7 +68,9 @@ impl Body<'_, '_> {
                     let number = attribute::scalar(&constant).and_then(|tensor| tensor.data_type);
                     scalar_info(&name, number.unwrap_or_default())
                 }
-                Item::Nothing => ValueInfoProto { name: Some(name), r#type: None },
+                Item::Nothing => {
+                    ValueInfoProto { name: Some(name), r#type: None, ..ValueInfoProto::default() }
+                }
             });
         }
         Ok(infos)

@@ -27,6 +27,7 @@ mod metadata;
 mod model;
 mod ops;
 pub mod proto;
+mod rename;
 #[cfg(test)]
 mod tests;
 mod types;

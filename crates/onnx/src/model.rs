@@ -2,7 +2,7 @@
 
 use indexmap::IndexSet;
 use prost::Message;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::OnnxError;
 use super::autocast;
@@ -10,10 +10,11 @@ use super::body::{Body, LOCAL};
 use super::items::value_inputs;
 use super::metadata;
 use super::proto::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
+use super::rename::rename;
 use super::types::Types;
 use super::weights::{External, initialisers};
 use sizewise_ir::pt2::Weights;
-use sizewise_ir::{Functions, Program};
+use sizewise_ir::{Argument, Functions, Program};
 
 /// The version of the file format: the first whose nodes have metadata and whose functions have `value_info`.
 const IR_VERSION: i64 = 10;
@@ -28,6 +29,10 @@ pub struct Options<'w> {
     /// The name of the file beside the model that is to hold these values. Without one they are in the model as long as they fit:
     /// up to [`INLINE_BYTES`].
     pub external: Option<String>,
+    /// What to call the inputs, in their order; later ones keep their names.
+    pub input_names: Vec<String>,
+    /// What to call the outputs, in their order.
+    pub output_names: Vec<String>,
 }
 
 /// The most bytes of weights that are kept in the model itself: a message has at most 2 GB.
@@ -72,10 +77,11 @@ pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
 /// ```
 ///
 /// # Errors
-/// As [`write()`], and when weights do not fit the model and no file is named for them.
+/// As [`write()`], when weights do not fit the model and no file is named for them, and when names do not fit.
 pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxError> {
     let functions = Functions::new(program);
     let mut regions = autocast::regions(&program.graph, &functions);
+    let identifiers = identifiers(&functions);
     let mut types = Types::new(&program.exprs);
     let (mut domains, mut left) = (IndexSet::new(), IndexSet::new());
     let mut written = Vec::new();
@@ -92,7 +98,7 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
             // A function takes what it never uses as it comes.
             input.push(match function.scope.is_empty() {
                 true => body.types.info(name, function.graph.meta(id))?,
-                false => ValueInfoProto { name: Some(name.to_string()), r#type: None },
+                false => ValueInfoProto { name: Some(name.to_string()), ..Default::default() },
             });
         }
         domains.extend(body.domains.iter().cloned());
@@ -114,9 +120,11 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
                 opset_import: imports(&body.domains),
                 domain: Some(LOCAL.to_owned()),
                 value_info: body.infos,
+                metadata_props: metadata::of_function(identifiers.get(&function.name).copied()),
             });
         }
     }
+    rename(&mut main, &options.input_names, &options.output_names)?;
     if !written.is_empty() {
         domains.insert(LOCAL.to_owned());
     }
@@ -130,6 +138,25 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
         functions: written,
     };
     Ok(Written { model, external: external.bytes, left: left.into_iter().collect() })
+}
+
+/// The identifiers by which `invoke_subgraph` names graphs, by function.
+fn identifiers<'p>(functions: &Functions<'p>) -> FxHashMap<String, &'p str> {
+    let mut identifiers = FxHashMap::default();
+    for node in functions.iter().flat_map(|function| function.graph.nodes()) {
+        if node.target.higher_order() != Some("invoke_subgraph") {
+            continue;
+        }
+        let named = node.inputs.iter().find_map(|input| match &input.arg {
+            Argument::Str(text) => Some(&**text),
+            _ => None,
+        });
+        let function = node.subgraphs().first().and_then(|inner| functions.of(inner));
+        if let (Some(name), Some(function)) = (named, function) {
+            identifiers.insert(function.name.clone(), name);
+        }
+    }
+    identifiers
 }
 
 fn graph(body: Body<'_, '_>, name: &str, input: Vec<ValueInfoProto>) -> GraphProto {

@@ -75,6 +75,8 @@ pub struct FunctionProto {
     pub domain: Option<String>,
     #[prost(message, repeated, tag = "12")]
     pub value_info: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -154,6 +156,8 @@ pub struct ValueInfoProto {
     pub name: Option<String>,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
+    #[prost(message, repeated, tag = "4")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -139,6 +139,40 @@ fn assertions_and_what_nothing_uses_are_left_out() {
     let graph = written.model.graph.as_ref().expect("a graph");
     assert_eq!(lines(&graph.node), ["y = ::Relu(x)"]);
     assert!(graph.value_info.is_empty() && written.left.is_empty());
+    let conditions = written.model.metadata_props.last().expect("the conditions");
+    assert_eq!((conditions.key(), conditions.value()), ("sizewise.conditions", "['s0 >= 2']"));
+}
+
+#[test]
+fn inputs_and_outputs_have_the_names_that_are_asked_for() {
+    let program = program("nested_conds");
+    let names = |inputs: &[&str], outputs: &[&str]| {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let options =
+            Options { input_names: owned(inputs), output_names: owned(outputs), ..Options::default() };
+        super::model(&program, &options).map(|written| written.model.graph.expect("a graph"))
+    };
+    let plain = names(&[], &[]).expect("a model");
+    let graph = names(&["first"], &["last"]).expect("a model");
+    assert_eq!((graph.input[0].name(), graph.output[0].name()), ("first", "last"));
+    let original = &graph.input[0].metadata_props[0];
+    assert_eq!(
+        (original.key(), original.value()),
+        ("pkg.torch.onnx.original_node_name", plain.input[0].name())
+    );
+    let (old, new) = (format!("{plain:?}"), format!("{graph:?}"));
+    let count = |text: &str, name: &str| text.matches(&format!("\"{name}\"")).count();
+    assert_eq!(count(&old, plain.output[0].name()), count(&new, "last"), "every use has the new name");
+    let refused = [
+        (&["a"; 9][..], &[][..], "the model has"),
+        (&[""], &[], "its name is empty"),
+        (&["same"], &["same"], "two values would have this name"),
+        (&[plain.output[0].name()], &[], "two values would have this name"),
+    ];
+    for (inputs, outputs, reason) in refused {
+        let error = names(inputs, outputs).expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+    }
 }
 
 #[test]
@@ -242,7 +276,8 @@ Graph signature:
     let bytes: Vec<u8> = [1.0_f32, 2.0, 3.0].iter().flat_map(|value| value.to_le_bytes()).collect();
     weights.insert("w", Weight { dtype: Dtype::Float32, sizes: vec![3], bytes: bytes.clone() });
     let with = |external: Option<&str>| {
-        let options = Options { weights: Some(&weights), external: external.map(str::to_owned) };
+        let options =
+            Options { weights: Some(&weights), external: external.map(str::to_owned), ..Options::default() };
         super::model(&program, &options).expect("a model")
     };
     let model = with(None).model;
@@ -276,7 +311,7 @@ Graph signature:
     let without = written(&program).model.graph.expect("a graph");
     assert_eq!(without.input.iter().map(ValueInfoProto::name).collect::<Vec<_>>(), ["p_w", "x"]);
     weights.insert("w", Weight { dtype: Dtype::Float64, sizes: vec![3], bytes: vec![0; 24] });
-    let options = Options { weights: Some(&weights), external: None };
+    let options = Options { weights: Some(&weights), ..Options::default() };
     let error = super::model(&program, &options).expect_err("another dtype");
     assert_eq!(error.to_string(), "`w`: the archive holds float64 and the program records float32");
 }
@@ -285,7 +320,7 @@ Graph signature:
 fn nodes_say_where_they_come_from() {
     let model = written(&program("nested_conds")).model;
     let graph = model.graph.as_ref().expect("a graph");
-    let node = graph.node.iter().find(|node| node.metadata_props.len() == 5).expect("a node with a line");
+    let node = graph.node.iter().find(|node| node.metadata_props.len() == 6).expect("a node with a line");
     let keys: Vec<&str> = node.metadata_props.iter().map(|entry| entry.key()).collect();
     assert_eq!(
         keys,
@@ -293,12 +328,36 @@ fn nodes_say_where_they_come_from() {
             "namespace",
             "pkg.torch.onnx.class_hierarchy",
             "pkg.torch.onnx.name_scopes",
+            "pkg.torch.onnx.fx_node",
             "pkg.torch.onnx.stack_trace",
             "source"
         ]
     );
-    let source = node.metadata_props[4].value();
+    let source = node.metadata_props[5].value();
     assert!(source.contains(".py:"), "{source}");
+    let line = node.metadata_props[3].value();
+    let head = "%cond : [num_users=1] = call_function[target=torch.ops.higher_order.cond](args = (%p, %true_graph_0,";
+    assert!(line.starts_with(head), "{line}");
+}
+
+#[test]
+fn functions_name_the_region_that_they_are() {
+    let text = "class M(torch.nn.Module):
+    def forward(self, x: \"f32[3]\"):
+        g = self.g
+        y = torch.ops.higher_order.invoke_subgraph(g, 'region', x)
+        z: \"f32[3]\" = y[0]
+        return (z,)
+
+    class g(torch.nn.Module):
+        def forward(self, c: \"f32[3]\"):
+            a: \"f32[3]\" = torch.ops.aten.neg.default(c)
+            return (a,)
+";
+    let model = written(&text::read(text).expect("a program")).model;
+    let entries: Vec<(&str, &str)> =
+        model.functions[0].metadata_props.iter().map(|entry| (entry.key(), entry.value())).collect();
+    assert_eq!(entries, [("pkg.torch.ops.higher_order.invoke_subgraph.identifier", "region")]);
 }
 
 #[test]

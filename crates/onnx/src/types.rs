@@ -104,7 +104,7 @@ impl<'p> Types<'p> {
         let Some(ty) = self.of(name, meta)? else {
             return Err(OnnxError::new(format!("`{name}`"), "nothing is recorded of it"));
         };
-        Ok(ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty) })
+        Ok(ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() })
     }
 }
 
@@ -113,5 +113,5 @@ pub(super) fn scalar_info(name: &str, number: i32) -> ValueInfoProto {
     let shape = Some(TensorShapeProto { dim: Vec::new() });
     let tensor_type = Some(TensorTypeProto { elem_type: Some(number), shape });
     let ty = TypeProto { tensor_type, denotation: None };
-    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty) }
+    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
 }

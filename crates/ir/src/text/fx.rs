@@ -62,6 +62,21 @@ fn call_text(node: &Node, graph: &Graph) -> String {
     )
 }
 
+/// The nodes of a graph as FX prints each:
+/// `%y : [num_users=2] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})`.
+pub fn node_lines(graph: &Graph) -> Vec<String> {
+    let list = statements(graph, Detail::Short);
+    let uses = uses(graph, &list);
+    let line = |statement: &Statement<'_>| match statement {
+        Statement::Call { node, name, .. } => {
+            let users = uses.count.get(name).copied().unwrap_or(0);
+            Some(format!("%{name} : [num_users={users}] = {}", call_text(node, graph)))
+        }
+        Statement::Fetch(_) | Statement::Item { .. } => None,
+    };
+    list.iter().filter_map(line).collect()
+}
+
 fn body(program: &Program, graph: &Graph, whole: bool, detail: Detail, text: &mut String) {
     let list = statements(graph, detail);
     let uses = uses(graph, &list);

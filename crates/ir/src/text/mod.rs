@@ -26,7 +26,7 @@ mod show;
 mod tests;
 
 pub use dot::write_dot;
-pub use fx::write_fx;
+pub use fx::{node_lines, write_fx};
 pub use python::{write_functions, write_python};
 pub use readable::write_readable;
 

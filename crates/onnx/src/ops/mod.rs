@@ -41,7 +41,8 @@ const ASSERTIONS: &[&str] = &[
     "_functional_sym_constrain_range_for_size",
 ];
 
-fn is_assertion(node: &Node) -> bool {
+/// Whether a node only refuses.
+pub(super) fn is_assertion(node: &Node) -> bool {
     match node.target.kind() {
         TargetKind::Op { namespace, op, .. } => &**namespace == "aten" && ASSERTIONS.contains(&&**op),
         TargetKind::Python { module, function } => {
