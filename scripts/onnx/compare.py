@@ -133,6 +133,10 @@ def run(program, session, module, inputs, tolerance):
             wanted = buffers + wanted
         else:
             got = got[len(others) :]
+        if not others and len(got) > len(wanted):
+            # A training program has no mutations in its signature; its model returns the buffers that it writes all the same.
+            before = dict(module.named_buffers())
+            wanted = [array(b) for name, b in called.named_buffers() if not torch.equal(b, before[name])] + wanted
         got = [given(value) for value in got]
         if len(got) != len(wanted):
             return "differs", f"{len(got)} results, torch {len(wanted)}"
