@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::pytree::TreeKey;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use sizewise_expr::escape::python_string;
 
 impl fmt::Display for TreeKey {
@@ -11,8 +13,8 @@ impl fmt::Display for TreeKey {
         match self {
             TreeKey::Int(key) => write!(f, "{key}"),
             TreeKey::Str(key) => f.write_str(&python_string(key)),
-            TreeKey::Other(text) => match serde_json::from_str(text) {
-                Ok(key) => f.write_str(&python_key(&key)),
+            TreeKey::Other(text) => match serde_json::from_str::<Value>(text) {
+                Ok(key) => f.write_str(&python_key(text, &key)),
                 // What JSON has no word for, Python's reader and writer spell as JavaScript does.
                 Err(_) => f.write_str(match &**text {
                     "Infinity" => "inf",
@@ -25,24 +27,30 @@ impl fmt::Display for TreeKey {
     }
 }
 
-/// A key as Python writes it; tuples are lists in JSON, members of enumerations objects.
-fn python_key(key: &serde_json::Value) -> String {
-    use serde_json::Value;
+/// A key as Python writes it, from its JSON text; tuples are lists in JSON, members of enumerations objects.
+fn python_key(text: &str, key: &Value) -> String {
     match key {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
-        Value::Number(number) => number.to_string(),
+        // Integers of Python have any length, those of a `Value` 64 bits.
+        Value::Number(_) => text.trim().to_owned(),
         Value::String(text) => python_string(text),
-        Value::Array(items) => match items.as_slice() {
-            [only] => format!("({},)", python_key(only)),
-            items => format!("({})", items.iter().map(python_key).collect::<Vec<_>>().join(", ")),
-        },
+        Value::Array(items) => {
+            // Never the default: a list was read from this text.
+            let texts: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            let items: Vec<String> =
+                texts.iter().zip(items).map(|(text, item)| python_key(text.get(), item)).collect();
+            match items.as_slice() {
+                [only] => format!("({only},)"),
+                items => format!("({})", items.join(", ")),
+            }
+        }
         Value::Object(fields) => {
-            let text = |field: &str| fields.get(field).and_then(Value::as_str);
-            match (text("fqn").map(|fqn| fqn.rsplit([':', '.']).next().unwrap_or(fqn)), text("name")) {
+            let field = |name: &str| fields.get(name).and_then(Value::as_str);
+            match (field("fqn").map(|fqn| fqn.rsplit([':', '.']).next().unwrap_or(fqn)), field("name")) {
                 (Some(class), Some(name)) => format!("{class}.{name}"),
-                _ => key.to_string(),
+                _ => text.to_owned(),
             }
         }
     }

@@ -210,7 +210,7 @@ impl<'de> Deserialize<'de> for Double {
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Double, A::Error> {
                 let value = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
                 let number = match &value {
-                    serde_json::Value::Number(number) => number.as_str().parse().ok(),
+                    serde_json::Value::Number(number) => number.to_string().parse().ok(),
                     _ => None,
                 };
                 number.map(Double).ok_or_else(|| no_float(&value))
