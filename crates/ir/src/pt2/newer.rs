@@ -2,7 +2,7 @@
 
 use indexmap::IndexSet;
 
-use super::json::ExportedProgram;
+use super::json::{ExportedProgram, erased};
 
 /// The newest minor version of the schema that is known, of major version 8: torch 2.15 writes it.
 const KNOWN: (i64, i64) = (8, 20);
@@ -24,7 +24,7 @@ pub(super) fn warnings(bytes: &[u8], version: (i64, i64)) -> Vec<String> {
         }
     };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let _: Result<ExportedProgram<'_>, _> = serde_ignored::deserialize(&mut reader, &mut note);
+    let _ = erased::<ExportedProgram<'_>>(serde_ignored::Deserializer::new(&mut reader, &mut note));
     let newer = |field: String| {
         format!("`{field}` is newer than this reader (schema version {major}.{minor}): it is passed over")
     };

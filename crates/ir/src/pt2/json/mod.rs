@@ -20,6 +20,8 @@ pub(super) use scalar::*;
 
 use std::marker::PhantomData;
 
+use serde::de::IgnoredAny;
+
 use crate::error::{Place, ReadError, ReadErrorKind, ReadResult};
 
 /// What the message of an unknown tag begins with; serde's errors carry nothing but text.
@@ -85,28 +87,49 @@ pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResul
     if let Some(value) = quick::read(text, PhantomData) {
         return Ok(value);
     }
-    let first = match serde_json::from_str(text) {
-        Ok(value) => return Ok(value),
-        Err(error) => error,
+    let mut plain = serde_json::Deserializer::from_str(text);
+    let end = |value, plain: &mut serde_json::Deserializer<_>| plain.end().map(|()| value);
+    let first = match erased(&mut plain) {
+        Ok(value) => match end(value, &mut plain) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let path = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
+    let path = match erased::<T>(tracked) {
         Ok(_) => None,
-        Err(error) => Some(error.path().to_string()).filter(|path| path != "."),
+        Err(_) => Some(track.path().to_string()).filter(|path| path != "."),
     };
-    Err(located(&first, path))
+    Err(located(text, &first, path))
+}
+
+/// Reads from any deserializer by one code: each type is compiled for one deserializer instead of for each that is used.
+pub(super) fn erased<'a, T: serde::Deserialize<'a>>(
+    deserializer: impl serde::Deserializer<'a>,
+) -> Result<T, erased_serde::Error> {
+    erased_serde::deserialize(&mut <dyn erased_serde::Deserializer>::erase(deserializer))
 }
 
 /// Turns serde's error, which ends with its place, into ours.
-fn located(error: &serde_json::Error, json_path: Option<String>) -> ReadError {
-    use serde_json::error::Category;
-    let text = error.to_string();
-    let (line, column) = (error.line(), error.column());
-    let message = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
-    let kind = match error.classify() {
-        Category::Data if message.starts_with(UNKNOWN_TAG) => ReadErrorKind::UnknownTag,
-        Category::Data => ReadErrorKind::Schema,
+fn located(document: &str, error: &str, json_path: Option<String>) -> ReadError {
+    let place = error.rsplit_once(" at line ").and_then(|(message, place)| {
+        let (line, column) = place.split_once(" column ")?;
+        Some((message, (line.parse().ok()?, column.parse().ok()?)))
+    });
+    let (message, line_column) = place.map_or((error, None), |(message, place)| (message, Some(place)));
+    // What passes over every value fails where the text is no JSON, and there only.
+    let until = line_column.unwrap_or((usize::MAX, usize::MAX));
+    let is_json = || {
+        let skipped = serde_json::from_str::<IgnoredAny>(document);
+        !skipped.is_err_and(|error| (error.line(), error.column()) <= until)
+    };
+    let kind = match message {
         _ if message.starts_with("recursion limit") => ReadErrorKind::LimitExceeded,
+        _ if message.starts_with(UNKNOWN_TAG) => ReadErrorKind::UnknownTag,
+        _ if is_json() => ReadErrorKind::Schema,
         _ => ReadErrorKind::Syntax,
     };
     let message = match kind {
@@ -116,7 +139,7 @@ fn located(error: &serde_json::Error, json_path: Option<String>) -> ReadError {
         ReadErrorKind::Syntax => format!("not JSON: {message}"),
         _ => message.to_owned(),
     };
-    let place = Place { json_path, line_column: (line > 0).then_some((line, column)), ..Place::default() };
+    let place = Place { json_path, line_column, ..Place::default() };
     ReadError { kind, place: Box::new(place), message }
 }
 
