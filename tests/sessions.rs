@@ -32,12 +32,14 @@ fn a_session_comes_to_the_verdicts_of_whole_checks() {
         let contract = sizewise::spec::Contract::load(checker.program()).expect("a contract");
         let recorded = Spec::initial(&contract, sizewise::spec::Width::Recorded);
         let any = Spec::initial(&contract, sizewise::spec::Width::Any);
-        for spec in [None, Some(&recorded), Some(&any), Some(&recorded), None] {
+        let specs = [None, Some(&recorded), Some(&any)];
+        let whole = specs.map(|spec| checker.check(spec, &operators, &budget).expect("a report"));
+        for at in [0, 1, 2, 1, 0] {
             checks += 1;
-            let whole = checker.check(spec, &operators, &budget).expect("a report");
+            let (spec, whole) = (specs[at], &whole[at]);
             let again = session.recheck(spec, &budget).expect("a report");
             if whole.verdict != again.verdict
-                || (counterexamples(&whole) == 0) != (counterexamples(&again) == 0)
+                || (counterexamples(whole) == 0) != (counterexamples(&again) == 0)
             {
                 wrong.push(format!(
                     "{name}: {:?} as a whole, {:?} in a session",

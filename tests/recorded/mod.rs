@@ -1,10 +1,11 @@
 //! Recorded queries: what is answered, by which means each is settled, what ranges are derived, what goals are simplified to, and what
 //! work all that takes, kind by kind.
 //!
-//! `tests/data/queries/recorded/` has a file for each kind and what is recorded of it, a line for each query; the work, which is counted
-//! and the same on every machine, is added up in another file. Another way to the same verdict may be a better one, and less work is
-//! better: `SIZEWISE_RECORD=1` writes the files anew, to be read before they are kept.
+//! `tests/data/queries/recorded/` has a file for everything that is recorded, a line for each query; the work, which is counted and the same
+//! on every machine, is added up for the queries of a test. Another way to the same verdict may be a better one, and less work is better:
+//! `SIZEWISE_RECORD=1` writes the lines anew, to be read before they are kept.
 mod forms;
+mod keyed;
 mod ranges;
 mod strength;
 mod tally;
@@ -52,24 +53,24 @@ type Now = fn(&Value, &mut Tally) -> String;
 fn compare(what: &str, kind: &str, part: (usize, usize), now: Now, same: fn(&str, &str) -> bool) {
     let queries = queries(kind, part);
     assert!(!queries.is_empty(), "{kind}");
-    let file = |what: &str| folder().join(format!("recorded/{what}_{kind}_{}.txt", part.0));
-    let (lines, work) = (file(what), file(&format!("work_{what}")));
-    if std::env::var_os("SIZEWISE_RECORD").is_some() {
-        let mut tally = Tally::default();
-        let text: String = queries.iter().map(|q| format!("{}: {}\n", id(q), now(q, &mut tally))).collect();
-        std::fs::write(&lines, text).expect("it is written");
-        std::fs::write(&work, tally.to_string()).expect("it is written");
-    }
-    let recorded = std::fs::read_to_string(lines).expect("a record");
-    assert_eq!(recorded.lines().count(), queries.len());
     let mut tally = Tally::default();
-    for (query, line) in queries.iter().zip(recorded.lines()) {
-        let (name, line) = line.split_once(": ").expect("a name");
-        assert_eq!(name, id(query));
-        let said = now(query, &mut tally);
-        assert!(same(&said, line), "{said}\nnow, and recorded is\n{line}\nof {query}");
+    let said: Vec<(String, String)> =
+        queries.iter().map(|query| (id(query).to_owned(), now(query, &mut tally))).collect();
+    let of_part = format!("{what} {kind} {} ", part.0);
+    let work: Vec<(String, String)> =
+        tally.lines().map(|(of, sums)| (format!("{of_part}{of}"), sums)).collect();
+    if std::env::var_os("SIZEWISE_RECORD").is_some() {
+        keyed::write(what, &said);
+        keyed::write("work", &work);
     }
-    assert_eq!(tally.to_string(), std::fs::read_to_string(work).expect("a record"), "the work changed");
+    let recorded = keyed::read(what);
+    for ((name, said), query) in said.iter().zip(&queries) {
+        let line =
+            recorded.get(name).unwrap_or_else(|| panic!("nothing is recorded of {name} in {what}.txt"));
+        assert!(same(said, line), "{said}\nnow, and recorded is\n{line}\nof {query}");
+    }
+    let recorded = keyed::read("work").into_iter().filter(|(key, _)| key.starts_with(&of_part));
+    assert_eq!(work, recorded.collect::<Vec<_>>(), "the work changed");
 }
 
 macro_rules! kinds {

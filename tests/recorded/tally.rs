@@ -2,7 +2,6 @@
 use sizewise::decide::Work;
 use sizewise::expr::Pool;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The sums, by what took the work.
 #[derive(Default)]
@@ -29,15 +28,12 @@ impl Tally {
             *sums.entry(name).or_default() += count;
         }
     }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (what, sums) in &self.0 {
+    /// What took the work, with the sums that are not 0.
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.0.iter().map(|(what, sums)| {
             let counted: Vec<String> =
                 sums.iter().filter(|(_, n)| **n > 0).map(|(name, n)| format!("{n} {name}")).collect();
-            writeln!(f, "{what}: {}", counted.join(", "))?;
-        }
-        Ok(())
+            (*what, counted.join(", "))
+        })
     }
 }
