@@ -123,7 +123,7 @@ impl<'p> Evaluator<'p> {
                         (None, _) => failure.message.clone(),
                     },
                     node: step.map(|s| s.node().into()),
-                    expr: failure.clause.map(str::to_string),
+                    expr: failure.clause.map(|clause| clause.to_string()),
                     malformed: false,
                 }
             }

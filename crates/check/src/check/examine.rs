@@ -3,19 +3,19 @@ use super::ahead::Grounds;
 use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
-use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
+use super::obligation::{Obligation, Source, obligations};
 use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
 use super::run::Run;
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
-use crate::propagate::{ELEMENT_COUNT, FailureKind};
+use crate::propagate::FailureKind;
 use crate::report::{
     AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Keeper, Level, MismatchReport, Outcome,
     Report, UnsupportedReport,
 };
-use crate::spec::Assumptions;
+use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::range::ValueRange;
@@ -105,8 +105,8 @@ impl<'p> Examination<'_, 'p> {
     /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that stays open, the report says so.
     fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
         let never = base.pool.bool(false);
-        let (kind, clause) = (ConditionKind::Contract, None);
-        let obligation = Obligation { condition: never, kind, origin: None, clause, branch: false };
+        let source = Source::Demand(DemandKind::Contract);
+        let obligation = Obligation { condition: never, source, origin: None };
         let (pool, facts) = base.facts();
         let answer = decide(pool, facts, never, self.budget);
         match answer.verdict {
@@ -188,8 +188,7 @@ impl<'p> Examination<'_, 'p> {
     fn definedness(&mut self, run: &Run, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
         for (mut before, condition) in open_requirements(pool, facts) {
-            let (kind, clause) = (ConditionKind::Contract, Some(GUARD_DIVISOR));
-            let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
+            let obligation = Obligation { condition, source: Source::GuardDivisor, origin: None };
             let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
             // That a guard has a value is no news.
             if proof.verdict != GuardVerdict::Implied {
@@ -205,8 +204,7 @@ impl<'p> Examination<'_, 'p> {
             let mut facts = base.facts().1.clone();
             overflow::assume_inputs(self.assumptions, &mut base.pool, &mut facts);
             for (origin, condition) in counts.bounded {
-                let (kind, clause) = (ConditionKind::Overflow, Some(ELEMENT_COUNT));
-                let obligation = Obligation { condition, kind, origin: Some(origin), clause, branch: false };
+                let obligation = Obligation { condition, source: Source::ElementCount, origin: Some(origin) };
                 let proof = self.prover().prove(&mut base.pool, &mut facts, &obligation);
                 self.write(run, base, &obligation, proof);
             }
@@ -281,7 +279,7 @@ impl<'p> Examination<'_, 'p> {
     /// follows from the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
         let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
-        for obligation in list.iter().filter(|o| o.clause != Some(RECORDED_SIZE)) {
+        for obligation in list.iter().filter(|o| o.source != Source::RecordedSize) {
             let symbols = base.pool.free_symbols(&[obligation.condition]);
             if symbols.iter().all(|&s| base.symbol(s).is_some())
                 && !conditions.contains(&obligation.condition)
@@ -342,7 +340,7 @@ impl<'p> Examination<'_, 'p> {
                 witness: violated.then(IndexMap::new),
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
-                clause: failure.clause.map(str::to_string),
+                clause: failure.clause.map(|clause| clause.to_string()),
                 code: step.code(),
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
@@ -443,7 +441,7 @@ fn guard_report(
     let violated = proof.verdict == GuardVerdict::Violated;
     GuardReport {
         expr,
-        kind: obligation.kind,
+        kind: obligation.kind(),
         verdict: proof.verdict,
         node: step.map(|s| s.node()),
         op: step.map(|s| s.op()),
@@ -453,7 +451,7 @@ fn guard_report(
         witness: witness.filter(|_| violated),
         inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
         shown,
-        clause: obligation.clause.map(str::to_string),
+        clause: obligation.clause(),
         code: step.and_then(|s| s.code()),
         consequence: proof.consequence,
         reason: proof.reason,

@@ -4,14 +4,14 @@
 //! then say what they need of it, and guards too. Sets of these conditions that force the recorded size are the reasons. Guards are
 //! recorded without being learned from, so that everything that needs a condition is found, not only the first.
 use super::excluded::excluded;
-use super::obligation::Obligation;
+use super::obligation::{Obligation, Source};
 use super::pipeline::{CheckError, Checker};
 use super::summary;
 use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
-use crate::report::{Condition, ConditionKind, Explanation};
-use crate::spec::{Assumptions, Contract, InputKind};
+use crate::report::{Condition, Explanation};
+use crate::spec::{Assumptions, Contract, DemandKind, InputKind};
 use indexmap::IndexMap;
-use sizewise_env::{GuardKind, Origin};
+use sizewise_env::Origin;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::Constant;
@@ -255,18 +255,16 @@ impl Checker {
             Err(Stop::Unreadable(error)) => return Err(CheckError::Records(error.to_string())),
         };
         let mut found: IndexMap<Expr, Needed> = IndexMap::new();
-        let mut add = |condition: Expr, origin: Option<Origin>, clause, kind, branch| {
-            let obligation = Obligation { condition, kind, origin, clause, branch };
+        let mut add = |condition: Expr, origin: Option<Origin>, source| {
+            let obligation = Obligation { condition, source, origin };
             let item = found.entry(condition).or_insert(Needed { condition, obligation, nodes: 0 });
             item.nodes += 1;
         };
         for guard in run.env.guards() {
-            let branch = guard.kind == GuardKind::Branch;
-            let kind = if branch { ConditionKind::Guard } else { ConditionKind::Precondition };
-            add(guard.condition, Some(guard.origin), Some(guard.clause), kind, branch);
+            add(guard.condition, Some(guard.origin), Source::Guard(guard.kind, guard.clause));
         }
         for guard in &contract.guards {
-            add(guard.condition, None, None, ConditionKind::Guard, false);
+            add(guard.condition, None, Source::Demand(DemandKind::Guard));
         }
         for (e, bounds) in &contract.ranges {
             for (bound, is_lower) in [(bounds.min, true), (bounds.max, false)] {
@@ -274,7 +272,7 @@ impl Checker {
                 let bound = run.env.pool.int(bound);
                 let condition =
                     if is_lower { run.env.pool.ge(*e, bound) } else { run.env.pool.le(*e, bound) };
-                add(condition, None, None, ConditionKind::Contract, false);
+                add(condition, None, Source::Demand(DemandKind::Contract));
             }
         }
         let pool = run.env.pool;
@@ -342,7 +340,7 @@ fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Neede
         node: step.map(|s| s.node()),
         op: step.map(|s| s.op()),
         more_nodes: item.nodes.saturating_sub(1),
-        clause: item.obligation.clause.map(str::to_string),
+        clause: item.obligation.clause(),
         location: step.and_then(|s| s.location()),
         code: step.and_then(|s| s.code()),
         cause: item.obligation.cause(pool),

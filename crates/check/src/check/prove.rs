@@ -159,7 +159,7 @@ impl Prover<'_, '_> {
                 consequence: Some(consequence),
                 ..Proof::new(GuardVerdict::Violated, by)
             },
-            Err(reason) if obligation.branch => Proof {
+            Err(reason) if obligation.is_branch() => Proof {
                 witness: Some(witness),
                 ..Proof::unknown(by, format!("another path is taken there ({reason})"))
             },

@@ -1,9 +1,9 @@
 //! What only data decides: is there, for every admitted input shape, some data that passes?
 use super::examine::Examination;
-use super::obligation::Obligation;
+use super::obligation::{Obligation, Source};
 use super::prove::Proof;
 use super::run::Run;
-use crate::report::{ConditionKind, GuardVerdict};
+use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{RuntimeAssert, ShapeEnv};
@@ -15,9 +15,6 @@ const MAX_NEEDED: usize = 4;
 
 /// Bounds from this magnitude on only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
-
-/// The clause of conditions without which no data can pass.
-pub(super) const SOME_DATA: &str = "some data passes";
 
 /// Groups of more sizes than this are not looked into.
 const MAX_SYMBOLS: usize = 64;
@@ -140,13 +137,7 @@ pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -
 }
 
 fn obligation(condition: Expr, assert: &RuntimeAssert) -> Obligation {
-    Obligation {
-        condition,
-        kind: ConditionKind::Runtime,
-        origin: Some(assert.origin),
-        clause: Some(SOME_DATA),
-        branch: false,
-    }
+    Obligation { condition, source: Source::SomeData, origin: Some(assert.origin) }
 }
 
 /// The sizes that data decides in groups that share no condition, as far as something is asserted of them. Sizes of `base` are not among them.

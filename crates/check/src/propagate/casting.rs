@@ -1,6 +1,5 @@
 //! The casts in front of an operator.
 use super::interpreter::{CallError, Interpreter};
-use super::step::FailureKind;
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::Type;
 use sizewise_kernels::autocast::{Policy, Region, Regions, is_listed, policy_of};
@@ -69,8 +68,7 @@ impl<'p> Interpreter<'p> {
                 Policy::Fp32Append | Policy::Fp32Dtype => {}
                 Policy::Banned => {
                     let message = format!("{op} is unsafe to autocast");
-                    let clause = Some("autocast.C2");
-                    return Err(self.failure(FailureKind::Invalid, message, clause, None).into());
+                    return Err(self.invalid("autocast.C2", message));
                 }
                 Policy::Recorded => {
                     self.dtypes_as_recorded = true;
@@ -89,8 +87,7 @@ impl<'p> Interpreter<'p> {
                 widest = Dtype::Float32;
             } else if tensor.dtype != lower {
                 let message = format!("autocast to {lower} does not promote {}", tensor.dtype);
-                let clause = Some("autocast.C1");
-                return Err(self.failure(FailureKind::Invalid, message, clause, None).into());
+                return Err(self.invalid("autocast.C1", message));
             }
         }
         Ok(widest)

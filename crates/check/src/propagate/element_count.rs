@@ -2,12 +2,9 @@
 //!
 //! Expressions are exact, torch's sizes are not: it refuses to make a tensor of more than `2^63 - 1` elements.
 use super::interpreter::{Interpreter, Mode, Stop};
-use super::step::FailureKind;
+use sizewise_env::Clause;
 use sizewise_expr::Int;
 use sizewise_kernels::Value;
-
-/// The clause that is broken where an element count does not fit.
-pub const ELEMENT_COUNT: &str = "int64 element count";
 
 /// The most elements that a tensor can have.
 pub fn most_elements() -> Int {
@@ -29,7 +26,7 @@ impl Interpreter<'_> {
             Some(n) if n <= most => {}
             Some(n) if self.mode == Mode::Evaluate => {
                 let message = format!("a result has {n} elements, more than {most}");
-                return Err(self.failure(FailureKind::Invalid, message, Some(ELEMENT_COUNT), None));
+                return Err(self.invalid(Clause::ElementCount, message));
             }
             None if self.mode == Mode::Evaluate => {}
             _ => {

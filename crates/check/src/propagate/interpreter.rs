@@ -9,7 +9,7 @@ use super::step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Sc
 use super::uses::{Hidden, Uses};
 use crate::records::{RecordedError, Records};
 use rustc_hash::FxHashSet;
-use sizewise_env::{Origin, ShapeEnv};
+use sizewise_env::{Clause, Origin, ShapeEnv};
 use sizewise_expr::{Expr, Symbol, is_cancelled};
 use sizewise_ir::schema::Schema;
 use sizewise_ir::{Argument, Constant, Graph, GraphInput, Node, Program, Subgraph, TargetKind, ValueId};
@@ -172,7 +172,7 @@ impl<'p> Interpreter<'p> {
         }
         for (at, node) in graph.nodes().iter().enumerate() {
             if is_cancelled() {
-                return Err(self.failure(FailureKind::Malformed, "cancelled".to_string(), None, None));
+                return Err(self.malformed("cancelled"));
             }
             frame.at = at;
             self.run_node(&mut frame, node)?;
@@ -189,7 +189,7 @@ impl<'p> Interpreter<'p> {
     ) -> Result<Vec<Value>, Stop> {
         if self.scope.depth >= MAX_DEPTH {
             let message = format!("graphs are nested more than {MAX_DEPTH} deep");
-            return Err(self.failure(FailureKind::Malformed, message, None, None));
+            return Err(self.malformed(message));
         }
         let origin = self.origin;
         let caller = usize::try_from(origin.0).ok().and_then(|at| self.steps.get(at));
@@ -400,9 +400,7 @@ impl<'p> Interpreter<'p> {
         }
         let mut args = match bind(&mut self.env.pool, schema, positional, keywords) {
             Ok(args) => args,
-            Err(error) => {
-                return Err(self.failure(FailureKind::Malformed, error.to_string(), None, None).into());
-            }
+            Err(error) => return Err(self.malformed(error.to_string())),
         };
         if self.autocast.enabled().next().is_some() {
             self.autocast(&schema.qualified().to_string(), &mut args)?;
@@ -423,12 +421,22 @@ impl<'p> Interpreter<'p> {
         })
     }
 
+    /// The step at hand violates a clause that is no condition on sizes.
+    pub(super) fn invalid<E: From<Stop>>(&self, clause: impl Into<Clause>, message: String) -> E {
+        self.failure(FailureKind::Invalid, message, Some(clause.into()), None).into()
+    }
+
+    /// The step at hand cannot be run at all.
+    pub(super) fn malformed<E: From<Stop>>(&self, message: impl Into<String>) -> E {
+        self.failure(FailureKind::Malformed, message.into(), None, None).into()
+    }
+
     /// A failure of the step at hand.
-    pub(super) fn failure(
+    fn failure(
         &self,
         kind: FailureKind,
         message: String,
-        clause: Option<&'static str>,
+        clause: Option<Clause>,
         condition: Option<Expr>,
     ) -> Stop {
         Stop::Failed(Box::new(Failure { origin: self.origin, kind, message, clause, condition }))

@@ -20,6 +20,6 @@ mod step;
 mod text_programs;
 mod uses;
 
-pub use element_count::{ELEMENT_COUNT, most_elements};
+pub use element_count::most_elements;
 pub use interpreter::{Interpreter, Mode, Stop, constant_value};
 pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Step};

@@ -1,5 +1,5 @@
 //! What a run records.
-use sizewise_env::Origin;
+use sizewise_env::{Clause, Origin};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_ir::{Node, ValueId};
@@ -160,7 +160,7 @@ pub struct Failure {
     /// What is wrong, with the values at hand.
     pub message: String,
     /// The clause of the operator that is violated, if any.
-    pub clause: Option<&'static str>,
+    pub clause: Option<Clause>,
     /// The condition that does not hold, if it is one on sizes.
     pub condition: Option<Expr>,
 }

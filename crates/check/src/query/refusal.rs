@@ -1,6 +1,7 @@
 //! Why a request has no answer, and how an answer is put together.
 use super::Fields;
 use serde_json::{Value, json};
+use sizewise_env::Clause;
 use sizewise_ir::keys;
 
 /// Why a request has no answer.
@@ -11,7 +12,7 @@ pub struct Refusal {
     /// What is wrong.
     pub message: String,
     /// The clause of the operator that is violated, if any.
-    pub clause: Option<&'static str>,
+    pub clause: Option<Clause>,
     /// Whether the request cannot be understood; else this is what PyTorch would say to it, too.
     pub malformed: bool,
     /// Where in the request: `given[2]`, `symbols.s0`.
@@ -52,7 +53,7 @@ pub fn reply(id: Option<Value>, result: Result<Fields, Refusal>) -> Fields {
         Err(refusal) => {
             let mut error = json!({"kind": refusal.kind, "message": refusal.message});
             if let Some(clause) = refusal.clause {
-                error["clause"] = clause.into();
+                error["clause"] = clause.name().into();
             }
             reply.insert("error".into(), error);
         }

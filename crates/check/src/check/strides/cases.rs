@@ -5,10 +5,10 @@
 //! symbol: then the views are judged by the strides that they really meet. What is proved in each case holds for all sizes.
 use super::needs_strides_of;
 use crate::check::evaluate::Evaluator;
-use crate::check::obligation::{Obligation, step_obligations};
+use crate::check::obligation::{Obligation, Source, step_obligations};
 use crate::check::prove::{Proof, Prover};
 use crate::check::run::propagate;
-use crate::report::{ConditionKind, GuardVerdict};
+use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
@@ -140,13 +140,7 @@ impl<'a, 'p> Cases<'a, 'p> {
 
 /// A choice of strides as something to be proved.
 pub(in crate::check) fn choice(condition: Expr, origin: Option<sizewise_env::Origin>) -> Obligation {
-    Obligation {
-        condition,
-        kind: ConditionKind::Guard,
-        origin,
-        clause: Some(super::LAYOUT_CHOICE),
-        branch: true,
-    }
+    Obligation { condition, source: Source::Strides, origin }
 }
 
 /// The symbol in conditions with the least possible value, if that is small enough to be a case.

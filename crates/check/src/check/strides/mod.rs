@@ -10,9 +10,6 @@ use sizewise_env::Origin;
 use sizewise_ir::ValueId;
 use sizewise_ir::schema::{ArgSpec, SchemaTable};
 
-/// The clause of conditions under which strides are as at the example.
-pub(super) const LAYOUT_CHOICE: &str = "strides";
-
 /// The first step that may depend on the strides of what the step of `origin` made, or of what was made of that: one whose kernel says so,
 /// or a higher-order operator, into which this does not look.
 pub(super) fn needs_strides_of(run: &Run, Origin(origin): Origin) -> Option<Origin> {

@@ -1,6 +1,5 @@
 //! Branches: graphs of which one is taken, and what may come out of them.
 use super::super::interpreter::{CallError, Interpreter, Mode, Stop};
-use super::super::step::FailureKind;
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
@@ -61,7 +60,7 @@ impl<'p> Interpreter<'p> {
         };
         if let Some(other) = rest.iter().find(|values| values.len() != first.len()) {
             let message = format!("one branch returns {} values, another one {}", first.len(), other.len());
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         let mut joined = Vec::with_capacity(first.len());
         for (i, value) in first.iter().enumerate() {
@@ -155,7 +154,7 @@ impl<'p> Interpreter<'p> {
             self.form(a),
             self.form(b)
         );
-        self.failure(FailureKind::Invalid, message, Some(clause), None).into()
+        self.invalid(clause, message)
     }
 
     /// A value's form, for people.

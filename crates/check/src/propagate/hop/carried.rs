@@ -1,6 +1,5 @@
 //! What a loop carries from turn to turn keeps its form: equally many values of the same ranks, dtypes and sizes.
 use super::super::interpreter::{CallError, Interpreter};
-use super::super::step::FailureKind;
 use sizewise_kernels::{Cx, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
@@ -14,7 +13,7 @@ impl<'p> Interpreter<'p> {
     ) -> Result<(), CallError> {
         if before.len() != after.len() {
             let message = format!("{} values are carried, but a turn returns {}", before.len(), after.len());
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         for (index, (before, after)) in before.iter().zip(after).enumerate() {
             match (before, after) {
@@ -25,7 +24,7 @@ impl<'p> Interpreter<'p> {
                         self.form(before),
                         self.form(after)
                     );
-                    return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+                    return Err(self.invalid(clause, message));
                 }
                 _ => {}
             }
@@ -46,7 +45,7 @@ impl<'p> Interpreter<'p> {
                 self.describe(before),
                 self.describe(after)
             );
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         for (dim, (&a, &b)) in before.sizes.iter().zip(&after.sizes).enumerate() {
             if a == b {

@@ -68,8 +68,4 @@ impl<'p> Interpreter<'p> {
             single => vec![single],
         }
     }
-
-    pub(super) fn malformed(&self, message: impl Into<String>) -> CallError {
-        CallError::Stop(self.failure(super::step::FailureKind::Malformed, message.into(), None, None))
-    }
 }

@@ -95,7 +95,9 @@ impl<'p> Interpreter<'p> {
             let (sizes, strides) = (Sizes::from(&t.sizes[1..]), Sizes::from(&t.strides[1..]));
             slices.push(t.viewed(sizes, strides).into());
         }
-        let length = length.ok_or_else(|| self.malformed("there is no tensor to take slices of"))?;
+        let Some(length) = length else {
+            return Err(self.malformed("there is no tensor to take slices of"));
+        };
         Ok((slices, length))
     }
 

@@ -1,6 +1,5 @@
 //! `while_loop(cond_graph, body_graph, carried, additional)`, and the form that returns every turn's values.
 use super::super::interpreter::{CallError, Frame, Interpreter};
-use super::super::step::FailureKind;
 use sizewise_expr::range::ValueRange;
 use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
@@ -36,7 +35,7 @@ impl<'p> Interpreter<'p> {
                 let forms: Vec<String> = other.iter().map(|value| self.form(value)).collect();
                 let message =
                     format!("the condition of a loop is one truth value, not ({})", forms.join(", "));
-                return Err(self.failure(FailureKind::Invalid, message, Some("while_loop.C2"), None).into());
+                return Err(self.invalid("while_loop.C2", message));
             }
         };
         let outside = self.env.enter(truth);
