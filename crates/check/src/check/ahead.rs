@@ -3,7 +3,6 @@
 //! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the report is written in order from what
 //! they found: it is the same however many threads there are.
 use super::evaluate::Evaluator;
-use super::examine::is_hard;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover};
 use crate::spec::Assumptions;
@@ -59,7 +58,7 @@ impl Grounds<'_, '_> {
                         return;
                     }
                     let proof = prover.decide(&mut base, &mut derived, obligation);
-                    hard.fetch_add(u32::from(is_hard(&proof)), Ordering::Relaxed);
+                    hard.fetch_add(u32::from(proof.is_hard()), Ordering::Relaxed);
                     if sender.send((at, proof)).is_err() {
                         return;
                     }

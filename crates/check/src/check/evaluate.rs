@@ -1,5 +1,5 @@
 //! What happens to inputs of given shapes.
-use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
+use crate::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use crate::records::Records;
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
@@ -114,9 +114,9 @@ impl<'p> Evaluator<'p> {
         let inputs = self.inputs(&mut env, &mut records, &sizes)?;
         let mut interpreter =
             Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
-        let results = interpreter.run(inputs).map_err(|stop| match stop {
+        let results = interpreter.propagate(inputs).map_err(|stop| match stop {
             Stop::Failed(failure) => {
-                let step = interpreter.steps.get(failure.origin.0 as usize);
+                let step = interpreter.run.step(failure.origin);
                 Refused {
                     message: match (step, failure.clause) {
                         (Some(step), _) => format!("{}: {}", step.op(), failure.message),
@@ -129,7 +129,7 @@ impl<'p> Evaluator<'p> {
             }
             Stop::Unreadable(error) => malformed(error.to_string()),
         })?;
-        some_data_passes(&mut interpreter)?;
+        some_data_passes(&mut interpreter.run)?;
         let mut outputs = Vec::new();
         let mut expected = Vec::new();
         let program = contract.program;
@@ -140,19 +140,20 @@ impl<'p> Evaluator<'p> {
                 continue;
             }
             let record = argument.value().and_then(|id| {
-                recorded::value(&mut interpreter.records, &mut interpreter.env, program.graph.meta(id)).ok()
+                recorded::value(&mut interpreter.records, &mut interpreter.run.env, program.graph.meta(id))
+                    .ok()
             });
             outputs.push(tensor_sizes(value));
             expected.push(record.as_ref().and_then(tensor_sizes));
         }
-        let unsupported = interpreter.unsupported.len();
+        let unsupported = interpreter.run.unsupported.len();
         let left_out = |input: &&ProgramInput| {
             matches!(input.kind, InputKind::Tensor { .. } | InputKind::Scalar(_))
                 && !given.contains_key(&input.input.placeholder)
         };
         let left_out = contract.inputs.iter().filter(left_out);
         let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
-        Ok(Evaluation { env: interpreter.env, outputs, recorded: expected, as_traced, unsupported })
+        Ok(Evaluation { env: interpreter.run.env, outputs, recorded: expected, as_traced, unsupported })
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.
@@ -310,7 +311,7 @@ impl<'p> Evaluator<'p> {
         let mut values = Vec::with_capacity(program.graph.inputs().len());
         for input in program.graph.inputs() {
             values.push(match input {
-                GraphInput::Constant(constant) => constant_value(env, constant),
+                GraphInput::Constant(constant) => recorded::constant_value(env, constant),
                 GraphInput::Value(id) => recorded::value(records, env, program.graph.meta(*id))
                     .map_err(|error| malformed(error.to_string()))?,
             });
@@ -402,13 +403,13 @@ fn malformed(message: String) -> Refused {
 }
 
 /// Refuses inputs for which the program's assertions on sizes that data decides contradict each other: whatever the data is, one of them fails.
-fn some_data_passes(interpreter: &mut Interpreter) -> Result<(), Refused> {
-    let Some(assert) = interpreter.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
+fn some_data_passes(run: &mut Run) -> Result<(), Refused> {
+    let Some(assert) = run.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
         return Ok(());
     };
-    let node = interpreter.steps.get(assert.origin.0 as usize).map(|s| s.node().into());
+    let node = run.step(assert.origin).map(|s| s.node().into());
     let clause = assert.clause.to_string();
-    let (pool, facts) = interpreter.env.facts();
+    let (pool, facts) = run.env.facts();
     let never = pool.bool(false);
     let Verdict::Inconsistent { because } = decide(pool, facts, never, &Budget::small()).verdict else {
         return Ok(());

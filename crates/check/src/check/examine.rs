@@ -4,23 +4,22 @@ use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
-use super::pipeline::diagnostic;
 use super::prove::{Proof, Prover, int_json, shapes_json};
-use super::run::Run;
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
 use crate::propagate::FailureKind;
+use crate::propagate::Run;
 use crate::report::{
-    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Keeper, Level, MismatchReport, Outcome,
-    Report, UnsupportedReport,
+    AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Keeper, Level, MismatchReport,
+    Outcome, Report, UnsupportedReport,
 };
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, is_cancelled, text};
-use sizewise_solve::{Budget, Rung, Verdict, decide, open_requirements};
+use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
 const MAX_HARD: u32 = 5;
@@ -45,11 +44,6 @@ pub(super) struct Examination<'a, 'p> {
     pub jobs: usize,
     /// Whether there is a spec; else the program's own contract is assumed.
     pub has_spec: bool,
-}
-
-/// Whether a condition took the last means, or stays open in spite of them.
-pub(super) fn is_hard(proof: &Proof) -> bool {
-    proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name()
 }
 
 impl<'p> Examination<'_, 'p> {
@@ -88,7 +82,7 @@ impl<'p> Examination<'_, 'p> {
                     self.prover().decide(&mut base, &mut run.env, obligation)
                 }
             };
-            self.hard += u32::from(is_hard(&proof));
+            self.hard += u32::from(proof.is_hard());
             self.write(run, &base, obligation, proof);
         }
         self.definedness(run, &mut base);
@@ -117,7 +111,11 @@ impl<'p> Examination<'_, 'p> {
             }
             Verdict::Unknown { reason } => {
                 let message = format!("no input was found that satisfies all assumptions: {reason}");
-                self.report.diagnostics.push(diagnostic("undecided-assumptions", Level::Warning, message));
+                self.report.diagnostics.push(Diagnostic::new(
+                    "undecided-assumptions",
+                    Level::Warning,
+                    message,
+                ));
                 self.lower(Outcome::Unknown);
                 true
             }
@@ -133,7 +131,7 @@ impl<'p> Examination<'_, 'p> {
             false => ("contradictory-contract", format!("the program admits no input at all: {because}")),
         };
         if !self.report.diagnostics.iter().any(|d| d.code == code) {
-            self.report.diagnostics.push(diagnostic(code, Level::Error, message));
+            self.report.diagnostics.push(Diagnostic::new(code, Level::Error, message));
         }
         self.lower(Outcome::Invalid);
     }
@@ -169,8 +167,8 @@ impl<'p> Examination<'_, 'p> {
         if let Some(limit) = &proof.limit {
             let shown = summary::shown(self.assumptions, base, obligation.condition);
             let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
-            let mut note = diagnostic("rounding", Level::Note, message);
-            note.node = obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node());
+            let mut note = Diagnostic::new("rounding", Level::Note, message);
+            note.node = obligation.origin.and_then(|o| run.step(o)).map(|s| s.node());
             self.report.diagnostics.push(note);
         }
         let shown = summary::shown(self.assumptions, base, obligation.condition);
@@ -219,8 +217,8 @@ impl<'p> Examination<'_, 'p> {
                 .collect();
             let message =
                 format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
-            let mut note = diagnostic("overflow", Level::Note, message);
-            if let Some(step) = run.steps.get(origin.0 as usize) {
+            let mut note = Diagnostic::new("overflow", Level::Note, message);
+            if let Some(step) = run.step(origin) {
                 (note.node, note.location) = (Some(step.node()), step.location());
             }
             self.report.diagnostics.push(note);
@@ -240,7 +238,7 @@ impl<'p> Examination<'_, 'p> {
             let obligation = choice(condition, Some(origin));
             let mut proof = self.prover().decide(base, &mut run.env, &obligation);
             if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
-                let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
+                let view = run.step(view).map_or_else(String::new, |step| step.node());
                 proof.reason = Some(format!(
                     "strides are as at the example only where it holds, and `{view}` may need them"
                 ));
@@ -314,7 +312,7 @@ impl<'p> Examination<'_, 'p> {
                     _ => String::new(),
                 };
                 let message = format!("{}: {}{settled}", step.op(), failure.message);
-                let mut note = diagnostic(code, Level::Warning, message);
+                let mut note = Diagnostic::new(code, Level::Warning, message);
                 (note.node, note.location) = (Some(step.node()), step.location());
                 self.report.diagnostics.push(note);
                 self.lower(Outcome::Unknown);
@@ -369,7 +367,7 @@ impl<'p> Examination<'_, 'p> {
                 "`{}` is recorded as {} and comes out as {}; nothing uses it",
                 mismatch.value, mismatch.recorded, mismatch.derived
             );
-            let mut note = diagnostic("unused-mismatch", Level::Note, message);
+            let mut note = Diagnostic::new("unused-mismatch", Level::Note, message);
             note.node = Some(run.steps[mismatch.origin.0 as usize].node());
             self.report.diagnostics.push(note);
         }
@@ -391,11 +389,11 @@ impl<'p> Examination<'_, 'p> {
             self.dropped();
         }
         for message in std::mem::take(&mut run.unreadable) {
-            self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
+            self.report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
         }
         for assert in &run.asserts {
-            let step = run.steps.get(assert.origin.0 as usize);
+            let step = run.step(assert.origin);
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node()).unwrap_or_default(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
@@ -424,7 +422,7 @@ impl Examination<'_, '_> {
                 "the program records {}, which no assertion in the graph states and nothing else implies",
                 dropped.join(", ")
             );
-            self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));
+            self.report.diagnostics.push(Diagnostic::new("assertion-dropped", Level::Note, message));
         }
     }
 }

@@ -3,9 +3,10 @@
 //! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated with that: operators
 //! then say what they need of it, and guards too. Sets of these conditions that force the recorded size are the reasons. Guards are
 //! recorded without being learned from, so that everything that needs a condition is found, not only the first.
+use super::checker::Checker;
+use super::error::CheckError;
 use super::excluded::excluded;
 use super::obligation::{Obligation, Source};
-use super::pipeline::{CheckError, Checker};
 use super::summary;
 use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
 use crate::report::{Condition, Explanation};
@@ -17,6 +18,7 @@ use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
+use std::sync::Arc;
 
 /// The most reasons that are looked for.
 const MAX_REASONS: usize = 4;
@@ -39,7 +41,7 @@ struct Needs<'p> {
     pool: Pool,
     /// Everything that operators, guards and ranges need, each condition once.
     conditions: Vec<Needed>,
-    steps: Vec<Step<'p>>,
+    steps: Arc<Vec<Step<'p>>>,
     /// The node where the run stopped early.
     stopped_at: Option<String>,
 }
@@ -232,8 +234,7 @@ impl Checker {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
-        let mut inputs = recorded::inputs(program, &mut records, &mut env)
-            .map_err(|error| CheckError::Records(error.to_string()))?;
+        let mut inputs = recorded::inputs(program, &mut records, &mut env)?;
         for input in &contract.inputs {
             let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
                 (&input.kind, inputs.get(input.input.index).cloned())
@@ -248,12 +249,13 @@ impl Checker {
                 inputs[input.input.index] = freed.into();
             }
         }
-        let mut run = Interpreter::new(program, env, records, operators, Mode::Evaluate);
-        let stopped_at = match run.run(inputs) {
+        let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Evaluate);
+        let stopped_at = match interpreter.propagate(inputs) {
             Ok(_) => None,
-            Err(Stop::Failed(failure)) => run.steps.get(failure.origin.0 as usize).map(|s| s.node()),
-            Err(Stop::Unreadable(error)) => return Err(CheckError::Records(error.to_string())),
+            Err(Stop::Failed(failure)) => interpreter.run.step(failure.origin).map(|s| s.node()),
+            Err(stop @ Stop::Unreadable(_)) => return Err(stop.into()),
         };
+        let mut run = interpreter.run;
         let mut found: IndexMap<Expr, Needed> = IndexMap::new();
         let mut add = |condition: Expr, origin: Option<Origin>, source| {
             let obligation = Obligation { condition, source, origin };

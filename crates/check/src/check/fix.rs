@@ -1,5 +1,6 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
-use super::pipeline::{CheckError, Examined};
+use super::error::CheckError;
+use super::pipeline::Examined;
 use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;

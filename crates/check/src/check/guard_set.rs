@@ -1,12 +1,12 @@
 //! What a checker of input shapes has to check.
+use super::error::CheckError;
 use super::minimal;
-use super::pipeline::CheckError;
-use super::run::Run;
 use super::runtime;
 use super::session::Session;
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
+use crate::propagate::{Run, propagate};
 use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM};
 use sizewise_env::ShapeEnv;
@@ -30,7 +30,7 @@ impl Session<'_> {
             None => {
                 // What becomes of sizes that data decides was found out for the recorded ranges only.
                 let assumptions = self.contract().assumed();
-                let run = self.checker().propagate(&assumptions, self.evaluator().operators())?;
+                let run = propagate(self.checker().program(), &assumptions, self.evaluator().operators())?;
                 build(self, assumptions, run, i64::MIN)
             }
         }

@@ -3,8 +3,8 @@
 //! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion in the graph, by an
 //! operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped assertion. Assertions that follow from what is
 //! known without them are redundant.
-use super::run::Run;
 use super::summary;
+use crate::propagate::Run;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
 use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,7 +94,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Assertion,
-            by: run.steps.get(origin.0 as usize).map(|s| s.node()),
+            by: run.step(origin).map(|s| s.node()),
             redundant,
         });
     }
@@ -133,7 +133,7 @@ fn operators(
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, assert.condition),
                 kept_by: Keeper::Operator,
-                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node()),
+                by: run.step(assert.origin).map(|s| s.node()),
                 redundant: false,
             });
         }

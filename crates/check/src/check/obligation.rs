@@ -1,5 +1,5 @@
 //! What is to be proved of a program.
-use super::run::Run;
+use crate::propagate::Run;
 use crate::report::{Cause, ConditionKind};
 use crate::spec::{Assumptions, DemandKind};
 use sizewise_env::{Clause, GuardKind, Origin};

@@ -1,7 +1,7 @@
 //! Element counts beyond 64 bits: a violation inside declared maxima, a note where only an unbounded dimension gets there.
 //!
 //! An input that exists has a count that fits; only what the program makes of it is in question.
-use super::run::Run;
+use crate::propagate::Run;
 use crate::propagate::most_elements;
 use crate::spec::Assumptions;
 use rustc_hash::FxHashMap;

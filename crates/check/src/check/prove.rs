@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_solve::{
-    Budget, Facts, Premise, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
+    Budget, Facts, Premise, Rung, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
 };
 
 /// No tensor has a dimension of more: it would take more memory than 64-bit machines address.
@@ -48,6 +48,11 @@ impl Proof {
             inconsistent: false,
             limit: None,
         }
+    }
+
+    /// Whether the condition took the last means, or stays open in spite of them.
+    pub fn is_hard(&self) -> bool {
+        self.verdict == GuardVerdict::Unknown || self.decided_by == Rung::Smt.name()
     }
 
     fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {

@@ -2,7 +2,7 @@
 use super::examine::Examination;
 use super::obligation::{Obligation, Source};
 use super::prove::Proof;
-use super::run::Run;
+use crate::propagate::Run;
 use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use rustc_hash::{FxHashMap, FxHashSet};

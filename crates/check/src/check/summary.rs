@@ -1,6 +1,6 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
 use super::prove::int_json;
-use super::run::Run;
+use crate::propagate::Run;
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
 use crate::spec::Assumptions;
 use indexmap::IndexMap;

@@ -2,7 +2,7 @@
 //!
 //! An operator called again with the same arguments, nothing having become known and nothing having been recorded in between or by
 //! the first call, gives the same results: a program of many equal layers calls the kernels of one or two of them.
-use super::interpreter::Frame;
+use super::frame::Frame;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::StrideNotes;
 use sizewise_expr::Expr;

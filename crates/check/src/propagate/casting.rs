@@ -17,7 +17,7 @@ impl<'p> Interpreter<'p> {
         match (function, args) {
             ("_enter_autocast", [Value::Str(device), dtype, Value::Bool(enabled), ..]) => {
                 let dtype = if let Value::Dtype(dtype) = dtype { Some(*dtype) } else { None };
-                let enabled = self.env.pool.as_bool(*enabled) == Some(true);
+                let enabled = self.run.env.pool.as_bool(*enabled) == Some(true);
                 let inner = self.autocast.within(device, dtype, enabled);
                 self.entered.push(std::mem::replace(&mut self.autocast, inner));
                 Some(Ok(vec![Value::Opaque]))
@@ -126,7 +126,7 @@ impl<'p> Interpreter<'p> {
             return Ok(tensor);
         }
         let arguments = [Value::Tensor(tensor), Value::Dtype(dtype)];
-        let cast = Cx::new(&mut self.env).invoke_one("aten.to.dtype", arguments);
+        let cast = Cx::new(&mut self.run.env).invoke_one("aten.to.dtype", arguments);
         self.returned(cast).map(Arc::new)
     }
 

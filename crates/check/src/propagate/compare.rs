@@ -74,10 +74,10 @@ impl Interpreter<'_> {
         let bindings = self.records.bindings();
         let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
         for (id, derived) in made {
-            let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
+            let record = match recorded::value(&mut self.records, &mut self.run.env, graph.meta(id)) {
                 Ok(value) => value,
                 Err(error) => {
-                    self.unreadable.push(error.to_string());
+                    self.run.unreadable.push(error.to_string());
                     derived.clone()
                 }
             };
@@ -94,15 +94,15 @@ impl Interpreter<'_> {
             let (derived, record) = if renamed.is_empty() && self.records.bindings() == bindings {
                 (derived, record)
             } else {
-                let derived = rename(&mut self.env, derived, &renamed);
-                let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                let derived = rename(&mut self.run.env, derived, &renamed);
+                let record = recorded::value(&mut self.records, &mut self.run.env, graph.meta(id))
                     .unwrap_or_else(|_| derived.clone());
                 (derived, record)
             };
             self.note_derived(id, &derived, &record);
-            let before = (self.mismatches.len(), self.comparisons.len());
+            let before = (self.run.mismatches.len(), self.run.comparisons.len());
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
-            if before != (self.mismatches.len(), self.comparisons.len()) {
+            if before != (self.run.mismatches.len(), self.run.comparisons.len()) {
                 self.excuse(graph, id, before);
             }
             values.push((id, value));
@@ -114,17 +114,17 @@ impl Interpreter<'_> {
     /// uses, and those that what an unsupported operator hides may explain.
     fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
         if !self.uses.is_used(graph, id) {
-            self.unused_mismatches.extend(self.mismatches.drain(mismatches..));
-            for comparison in self.comparisons.drain(comparisons..) {
+            self.run.unused_mismatches.extend(self.run.mismatches.drain(mismatches..));
+            for comparison in self.run.comparisons.drain(comparisons..) {
                 self.compared.remove(&comparison.condition);
             }
         } else if self.hidden {
-            for mismatch in self.mismatches.drain(mismatches..) {
+            for mismatch in self.run.mismatches.drain(mismatches..) {
                 let reason = format!(
                     "an operand comes from a node that is not looked into: `{}` is recorded as {} and comes out as {}",
                     mismatch.value, mismatch.recorded, mismatch.derived
                 );
-                self.unsupported.push((mismatch.origin, reason));
+                self.run.unsupported.push((mismatch.origin, reason));
             }
         }
     }
@@ -138,51 +138,51 @@ impl Interpreter<'_> {
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.
     fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
-        let r = self.records.translate(&mut self.env, r);
-        let new = self.records.undeclared(&self.env, r);
+        let r = self.records.translate(&mut self.run.env, r);
+        let new = self.records.undeclared(&self.run.env, r);
         let made: Vec<Symbol> = if fresh.is_empty() {
             Vec::new()
         } else {
-            let free = self.env.pool.free_symbols(&[d]);
+            let free = self.run.env.pool.free_symbols(&[d]);
             free.into_iter().filter(|s| fresh.contains(s)).collect()
         };
-        let made: Vec<Expr> = made.into_iter().map(|s| self.env.pool.symbol_expr(s)).collect();
+        let made: Vec<Expr> = made.into_iter().map(|s| self.run.env.pool.symbol_expr(s)).collect();
         let unnamed = |e: &Expr| !renamed.contains_key(e);
         if made.as_slice() == [d] && unnamed(&d) {
             for &symbol in &new {
-                self.records.declare_made(&mut self.env, symbol);
+                self.records.declare_made(&mut self.run.env, symbol);
             }
             if new.is_empty() {
-                self.env.equate(d, r);
+                self.run.env.equate(d, r);
             } else {
-                let range = self.env.carry_facts(d, r);
-                let symbol = self.env.pool.as_symbol(r);
-                self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+                let range = self.run.env.carry_facts(d, r);
+                let symbol = self.run.env.pool.as_symbol(r);
+                self.run.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
             }
             renamed.insert(d, r);
-        } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.env.pool.is_constant(r))
+        } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.run.env.pool.is_constant(r))
             && unnamed(&bit)
-            && d == self.env.pool.eq(bit, Expr::ONE)
+            && d == self.run.env.pool.eq(bit, Expr::ONE)
         {
             // A truth value that data decides, where the records have what an assertion makes of it.
-            let number = self.env.pool.as_integer(r);
-            self.env.equate(bit, number);
+            let number = self.run.env.pool.as_integer(r);
+            self.run.env.equate(bit, number);
             renamed.insert(bit, number);
-        } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
-            let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
+        } else if let ([symbol], true) = (new.as_slice(), self.run.env.pool.as_symbol(r).is_some()) {
+            let d = self.run.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
-            self.named.push(Named { symbol: *symbol, derived: d, range: None });
+            self.run.named.push(Named { symbol: *symbol, derived: d, range: None });
         } else if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
             && unnamed(m)
         {
-            self.records.declare_made(&mut self.env, symbol);
-            let n = self.env.pool.symbol_expr(symbol);
-            let range = self.env.carry_facts(*m, n);
-            self.named.push(Named { symbol, derived: n, range });
+            self.records.declare_made(&mut self.run.env, symbol);
+            let n = self.run.env.pool.symbol_expr(symbol);
+            let range = self.run.env.carry_facts(*m, n);
+            self.run.named.push(Named { symbol, derived: n, range });
             renamed.insert(*m, n);
         } else {
             for &symbol in &new {
-                self.records.declare_unbacked(&mut self.env, symbol);
+                self.records.declare_unbacked(&mut self.run.env, symbol);
             }
         }
     }
@@ -196,14 +196,14 @@ impl Interpreter<'_> {
             (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_number(name, d, r)),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {
-                    let same = self.env.pool.eq(d, r);
+                    let same = self.run.env.pool.eq(d, r);
                     self.compare(name, same, d, r);
                 }
                 Value::Bool(r)
             }
-            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.env.pool.truth(d)),
+            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.run.env.pool.truth(d)),
             (Value::Bool(d), Value::Int(r)) => {
-                let d = self.env.pool.as_integer(d);
+                let d = self.run.env.pool.as_integer(d);
                 Value::Int(self.agree_number(name, d, r))
             }
             // Doubles are compared by eye only: their expressions are not canonical.
@@ -244,13 +244,13 @@ impl Interpreter<'_> {
         if derived == recorded {
             return Some(derived);
         }
-        let same = self.env.pool.eq(derived, recorded);
-        match self.env.statically(same) {
+        let same = self.run.env.pool.eq(derived, recorded);
+        match self.run.env.statically(same) {
             Some(true) => return Some(recorded),
             Some(false) => return None,
             None => {}
         }
-        if self.env.follows_example() && self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+        if self.run.env.follows_example() && self.run.env.hint(same).is_some_and(|v| !v.as_bool()) {
             return None;
         }
         self.compare(name, same, derived, recorded);
@@ -262,28 +262,31 @@ impl Interpreter<'_> {
         if let Some(agreed) = self.agree_size(name, derived, recorded) {
             return agreed;
         }
-        let text = |e: Expr| sizewise_expr::text::print::expression(&self.env.pool, e);
+        let text = |e: Expr| sizewise_expr::text::print::expression(&self.run.env.pool, e);
         self.mismatch(name, text(recorded), text(derived));
         recorded
     }
 
     fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
-        let condition = self.env.on_path(condition);
-        if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
+        let condition = self.run.env.on_path(condition);
+        if self.run.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
             return;
         }
         let origin = self.origin;
-        self.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
+        self.run.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
     }
 
     fn mismatch(&mut self, name: &Arc<str>, recorded: String, derived: String) {
-        self.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
+        self.run.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
     }
 
     /// A tensor as reports write it: `float32[s0, 3]`.
     pub(super) fn describe(&self, tensor: &Tensor) -> String {
-        let sizes: Vec<String> =
-            tensor.sizes.iter().map(|&e| sizewise_expr::text::print::expression(&self.env.pool, e)).collect();
+        let sizes: Vec<String> = tensor
+            .sizes
+            .iter()
+            .map(|&e| sizewise_expr::text::print::expression(&self.run.env.pool, e))
+            .collect();
         format!("{}[{}]", tensor.dtype.short_name(), sizes.join(", "))
     }
 }

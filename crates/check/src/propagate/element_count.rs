@@ -16,13 +16,13 @@ impl Interpreter<'_> {
     /// than can be.
     pub(super) fn count_elements(&mut self, value: &Value) -> Result<(), Stop> {
         let Value::Tensor(tensor) = value else { return Ok(()) };
-        let count = self.env.product(tensor.sizes.iter().copied());
+        let count = self.run.env.product(tensor.sizes.iter().copied());
         // What fits into a handle fits into 64 bits.
         if count.as_inline().is_some() {
             return Ok(());
         }
         let most = most_elements();
-        match self.env.pool.as_int(count) {
+        match self.run.env.pool.as_int(count) {
             Some(n) if n <= most => {}
             Some(n) if self.mode == Mode::Evaluate => {
                 let message = format!("a result has {n} elements, more than {most}");
@@ -31,7 +31,7 @@ impl Interpreter<'_> {
             None if self.mode == Mode::Evaluate => {}
             _ => {
                 if self.counted.insert(count) {
-                    self.element_counts.push((self.origin, count));
+                    self.run.element_counts.push((self.origin, count));
                 }
             }
         }

@@ -10,10 +10,13 @@ mod calls_tests;
 mod casting;
 mod compare;
 mod element_count;
+mod execute;
+mod frame;
 mod hop;
 mod interpreter;
 pub mod recorded;
 mod results;
+mod run;
 mod step;
 #[cfg(test)]
 #[path = "../../../../tests/text_programs/mod.rs"]
@@ -21,5 +24,7 @@ mod text_programs;
 mod uses;
 
 pub use element_count::most_elements;
-pub use interpreter::{Interpreter, Mode, Stop, constant_value};
+pub use execute::propagate;
+pub use interpreter::{Interpreter, Mode, Stop};
+pub use run::Run;
 pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Step};

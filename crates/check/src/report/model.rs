@@ -333,3 +333,10 @@ pub struct Diagnostic {
     /// The user's line.
     pub location: Option<String>,
 }
+
+impl Diagnostic {
+    /// One about the whole program.
+    pub fn new(code: &str, level: Level, message: String) -> Diagnostic {
+        Diagnostic { code: code.to_string(), level, message, node: None, location: None }
+    }
+}

@@ -7,7 +7,7 @@ use super::needs_strides_of;
 use crate::check::evaluate::Evaluator;
 use crate::check::obligation::{Obligation, Source, step_obligations};
 use crate::check::prove::{Proof, Prover};
-use crate::check::run::propagate;
+use crate::propagate::propagate;
 use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use sizewise_expr::range::ValueRange;

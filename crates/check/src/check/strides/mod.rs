@@ -4,7 +4,7 @@
 //! of the data are laid out differently, only one of them can be viewed in other sizes.
 pub(super) mod cases;
 
-use super::run::Run;
+use crate::propagate::Run;
 use rustc_hash::FxHashSet;
 use sizewise_env::Origin;
 use sizewise_ir::ValueId;

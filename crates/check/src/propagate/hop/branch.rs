@@ -21,7 +21,7 @@ impl<'p> Interpreter<'p> {
         subgraph: &'p Subgraph,
         inputs: Vec<Value>,
     ) -> Branch {
-        let outside = self.env.enter(condition);
+        let outside = self.run.env.enter(condition);
         let results = self.run_subgraph(subgraph, inputs);
         let mut bounds = FxHashMap::default();
         for value in results.iter().flatten() {
@@ -31,10 +31,10 @@ impl<'p> Interpreter<'p> {
                 _ => &[],
             };
             for &size in sizes {
-                bounds.insert(size, self.env.bounds(size));
+                bounds.insert(size, self.run.env.bounds(size));
             }
         }
-        self.env.leave(outside);
+        self.run.env.leave(outside);
         Branch { results, bounds }
     }
 
@@ -95,7 +95,7 @@ impl<'p> Interpreter<'p> {
                 if sizes == x.sizes {
                     return Ok(first.clone());
                 }
-                let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+                let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
                 Ok(Tensor { sizes, strides, ..(**x).clone() }.into())
             }
             Value::Int(p) => {
@@ -110,8 +110,8 @@ impl<'p> Interpreter<'p> {
                 if others.iter().all(|other| matches!(other, Value::Bool(q) if q == p)) {
                     return Ok(first.clone());
                 }
-                let bit = self.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
-                Ok(Value::Bool(self.env.pool.truth(bit)))
+                let bit = self.run.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
+                Ok(Value::Bool(self.run.env.pool.truth(bit)))
             }
             Value::None => match others.iter().find(|other| !matches!(other, Value::None)) {
                 Some(other) => Err(self.unlike(index, first, other, clause)),
@@ -125,8 +125,8 @@ impl<'p> Interpreter<'p> {
     fn join_sizes(&mut self, sizes: &[Expr], known: &FxHashMap<Expr, (Option<Int>, Option<Int>)>) -> Expr {
         let first = sizes[0];
         let equal = sizes.iter().all(|&size| {
-            let same = self.env.pool.eq(first, size);
-            self.env.statically(same) == Some(true)
+            let same = self.run.env.pool.eq(first, size);
+            self.run.env.statically(same) == Some(true)
         });
         if equal {
             return first;
@@ -135,7 +135,7 @@ impl<'p> Interpreter<'p> {
         for size in sizes {
             let (low, high) = match known.get(size) {
                 Some(bounds) => bounds.clone(),
-                None => self.env.bounds(*size),
+                None => self.run.env.bounds(*size),
             };
             range = Some(match range {
                 None => (low, high),
@@ -145,7 +145,7 @@ impl<'p> Interpreter<'p> {
             });
         }
         let range = range.and_then(|(low, high)| ValueRange::between_options(low, high));
-        self.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all))
+        self.run.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all))
     }
 
     fn unlike(&self, index: usize, a: &Value, b: &Value, clause: &'static str) -> CallError {

@@ -51,7 +51,7 @@ impl<'p> Interpreter<'p> {
             if a == b {
                 continue;
             }
-            let mut cx = Cx::new(&mut self.env);
+            let mut cx = Cx::new(&mut self.run.env);
             let (same, larger, smaller) = (cx.eq(a, b), cx.gt(b, a), cx.lt(b, a));
             let change = match (cx.known(larger), cx.known(smaller)) {
                 (Some(true), _) => "grows",

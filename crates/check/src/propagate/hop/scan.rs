@@ -1,6 +1,7 @@
 //! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a graph for each slice
 //! along the first dimension.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::Expr;
 use sizewise_ir::Node;
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
@@ -17,8 +18,8 @@ impl<'p> Interpreter<'p> {
             return Err(self.malformed("map needs something to map over"));
         };
         let (slices, length) = self.slices(xs, "map.C1")?;
-        let some = self.env.pool.ge(length, Expr::ONE);
-        let result = Cx::new(&mut self.env)
+        let some = self.run.env.pool.ge(length, Expr::ONE);
+        let result = Cx::new(&mut self.run.env)
             .require(some, "map.C2", |_| "there is nothing to map over: a first dimension of 0".into());
         self.returned(result)?;
         let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
@@ -90,7 +91,7 @@ impl<'p> Interpreter<'p> {
             };
             let common = *length.get_or_insert(size);
             let result =
-                Cx::new(&mut self.env).require_eq(size, common, clause, "the first dimensions differ");
+                Cx::new(&mut self.run.env).require_eq(size, common, clause, "the first dimensions differ");
             self.returned(result)?;
             let (sizes, strides) = (Sizes::from(&t.sizes[1..]), Sizes::from(&t.strides[1..]));
             slices.push(t.viewed(sizes, strides).into());
@@ -106,7 +107,7 @@ impl<'p> Interpreter<'p> {
         let Value::Tensor(t) = value else { return value };
         let mut sizes: Sizes = Sizes::from_slice(&[length]);
         sizes.extend(t.sizes.iter().copied());
-        let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+        let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
         Tensor { sizes, strides, offset: Expr::ZERO, ..(*t).clone() }.into()
     }
 }

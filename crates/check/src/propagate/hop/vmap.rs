@@ -1,5 +1,6 @@
 //! The calls that `torch.vmap` leaves in a graph: inside, the mapped dimension is hidden.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::{SchemaTable, Tags};
@@ -20,7 +21,7 @@ impl<'p> Interpreter<'p> {
             }
             // _add_batch_dim(x, dim, level)
             ("_add_batch_dim", [Value::Tensor(x), Value::Int(dim), ..]) => {
-                let at = Cx::new(&mut self.env).dim(*dim, x.rank(), "vmap.C1");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank(), "vmap.C1");
                 self.returned(at).and_then(|at| {
                     if at >= x.rank() {
                         return Err(CallError::Unsupported("vmap over a 0-dimensional tensor".into()));
@@ -34,11 +35,11 @@ impl<'p> Interpreter<'p> {
             }
             // _remove_batch_dim(x, level, batch_size, out_dim)
             ("_remove_batch_dim", [Value::Tensor(x), _, Value::Int(size), Value::Int(dim)]) => {
-                let at = Cx::new(&mut self.env).dim(*dim, x.rank() + 1, "vmap.C2");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank() + 1, "vmap.C2");
                 self.returned(at).map(|at| {
                     let mut sizes: Sizes = x.sizes.clone();
                     sizes.insert(at, *size);
-                    let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+                    let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
                     vec![x.viewed(sizes, strides).into()]
                 })
             }
@@ -48,18 +49,18 @@ impl<'p> Interpreter<'p> {
 
     /// Sees to it that a mapped dimension is not empty where the calls may not run then.
     fn maps_something(&mut self, size: Expr, over_nothing: OverNothing) -> Result<(), CallError> {
-        let some = self.env.pool.ge(size, 1.into());
+        let some = self.run.env.pool.ge(size, 1.into());
         match over_nothing {
             OverNothing::Runs => return Ok(()),
             // Of a size that is open there has to be something; what takes nothing even so is no counterexample.
-            OverNothing::Open(call) if self.env.statically(some) == Some(false) => {
+            OverNothing::Open(call) if self.run.env.statically(some) == Some(false) => {
                 let reason = format!("whether {call} runs where there is nothing to map over is not known");
                 return Err(CallError::Unsupported(reason));
             }
             _ => {}
         }
         let result =
-            Cx::new(&mut self.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
+            Cx::new(&mut self.run.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
         self.returned(result)
     }
 }

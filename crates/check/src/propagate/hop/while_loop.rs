@@ -1,5 +1,6 @@
 //! `while_loop(cond_graph, body_graph, carried, additional)`, and the form that returns every turn's values.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::range::ValueRange;
 use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
@@ -22,7 +23,7 @@ impl<'p> Interpreter<'p> {
         let additional: Vec<Value> = lists.iter().skip(1).flat_map(|i| self.list(frame, &i.arg)).collect();
         for value in &mut carried {
             if matches!(value, Value::Int(_)) {
-                *value = Value::Int(self.env.fresh_unbacked(ValueRange::all()));
+                *value = Value::Int(self.run.env.fresh_unbacked(ValueRange::all()));
             }
         }
         let inputs: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
@@ -38,21 +39,21 @@ impl<'p> Interpreter<'p> {
                 return Err(self.invalid("while_loop.C2", message));
             }
         };
-        let outside = self.env.enter(truth);
+        let outside = self.run.env.enter(truth);
         let turned = self.run_subgraph(body, inputs);
         let kept = turned.map_err(CallError::from).and_then(|next| {
             self.keep_form(&carried, &next, "while_loop.C1")?;
             Ok(next)
         });
-        self.env.leave(outside);
+        self.run.env.leave(outside);
         let next = kept?;
-        let turns = every_turn.then(|| self.env.fresh_unbacked(ValueRange::at_least(0.into())));
+        let turns = every_turn.then(|| self.run.env.fresh_unbacked(ValueRange::at_least(0.into())));
         let mut results = Vec::with_capacity(next.len());
         for (before, after) in carried.into_iter().zip(next) {
             results.push(match (before, after, turns) {
                 (before @ Value::Tensor(_), _, Some(turns)) => self.stacked(before, turns),
                 (before @ Value::Tensor(_), _, None) => before,
-                (_, Value::Int(_), _) => Value::Int(self.env.fresh_unbacked(ValueRange::all())),
+                (_, Value::Int(_), _) => Value::Int(self.run.env.fresh_unbacked(ValueRange::all())),
                 (_, after, _) => after,
             });
         }
