@@ -4,7 +4,7 @@ use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
-use super::prove::{Proof, Prover, int_json, shapes_json};
+use super::prove::{Proof, Prover, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
@@ -12,7 +12,7 @@ use crate::propagate::FailureKind;
 use crate::propagate::Run;
 use crate::report::{
     AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Keeper, Level, MismatchReport,
-    Outcome, Report, UnsupportedReport,
+    Outcome, Report, UnsupportedReport, int_json,
 };
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;

@@ -1,7 +1,7 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
-use crate::report::GuardVerdict;
+use crate::report::{GuardVerdict, int_json};
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -259,12 +259,4 @@ pub(super) fn shapes_json(shapes: &Shapes) -> IndexMap<String, Json> {
             (name.to_string(), json)
         })
         .collect()
-}
-
-/// An integer as JSON, whatever its size.
-pub(super) fn int_json(value: &sizewise_expr::Int) -> Json {
-    match value.to_i64() {
-        Some(v) => v.into(),
-        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
-    }
 }

@@ -1,7 +1,6 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
-use super::prove::int_json;
 use crate::propagate::Run;
-use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
+use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool, int_json};
 use crate::spec::Assumptions;
 use indexmap::IndexMap;
 use serde_json::Value as Json;

@@ -1,6 +1,7 @@
 //! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
 use super::Refusal;
 use super::refusal::only;
+use crate::report::int_json;
 use serde_json::{Map, Value as Json, json};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, text};
@@ -241,13 +242,5 @@ pub fn write_value(pool: &Pool, value: &Value) -> Json {
         Value::Layout(l) => json!({"layout": l.name()}),
         Value::Device(d) => json!({"device": d.to_string()}),
         Value::MemoryFormat(f) => json!({"memory_format": f.name()}),
-    }
-}
-
-/// An integer of any size.
-pub fn int_json(value: &Int) -> Json {
-    match value.to_i64() {
-        Some(small) => small.into(),
-        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
     }
 }

@@ -2,6 +2,7 @@
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::check::{Evaluator, Refused, Shapes};
+use crate::report::int_json;
 use crate::spec::Shape;
 use serde_json::Value as Json;
 use sizewise_expr::{Int, Value as Number, text};
@@ -32,7 +33,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
         Ok(evaluation) => {
             let pool = &evaluation.env.pool;
             let size = |e: &sizewise_expr::Expr| match pool.as_int(*e) {
-                Some(v) => super::argument::int_json(&v),
+                Some(v) => int_json(&v),
                 None => text::print::expression(pool, *e).into(),
             };
             let outputs: Vec<Json> = evaluation

@@ -47,8 +47,6 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
     let mut reply = Fields::new();
     reply.insert("guards".into(), kept.into());
     reply.insert("dropped".into(), dropped.into());
-    if let Some(attempts) = trace.attempts() {
-        reply.insert("explain".into(), super::attempts(attempts));
-    }
+    super::explain(&mut reply, trace);
     Ok(reply)
 }

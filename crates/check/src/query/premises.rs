@@ -1,6 +1,7 @@
 //! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
 use super::refusal::only;
 use super::{Fields, Refusal};
+use crate::report::int_json;
 use serde_json::{Map, Value};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
@@ -206,10 +207,7 @@ impl Premises {
 
     /// The declared symbols with their ranges, as they are written in requests.
     pub(super) fn symbols_json(&self, pool: &Pool) -> Value {
-        let number = |v: &Option<Int>| match v {
-            Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
-            None => Value::Null,
-        };
+        let number = |v: &Option<Int>| v.as_ref().map_or(Value::Null, int_json);
         let entry = |(s, low, high): &(Symbol, Option<Int>, Option<Int>)| {
             (pool.symbol_name(*s).to_string(), serde_json::json!({"min": number(low), "max": number(high)}))
         };
@@ -303,10 +301,9 @@ impl Premises {
 
     /// An assignment as a JSON object.
     pub fn assignment(&self, pool: &Pool, witness: &[(Symbol, Int)]) -> Value {
-        let number = |v: &Int| serde_json::from_str(&v.to_string()).unwrap_or(Value::Null);
         witness
             .iter()
-            .map(|(s, v)| (pool.symbol_name(*s).to_string(), number(v)))
+            .map(|(s, v)| (pool.symbol_name(*s).to_string(), int_json(v)))
             .collect::<Map<_, _>>()
             .into()
     }

@@ -51,8 +51,6 @@ pub(super) fn under(
     let mut reply = Fields::new();
     let simple = Written { expr: simple, ..asked };
     reply.insert("expr".into(), simple.shortest(pool, &mut Reading::new()).into());
-    if let Some(attempts) = trace.attempts() {
-        reply.insert("explain".into(), super::attempts(attempts));
-    }
+    super::explain(&mut reply, trace);
     reply
 }
