@@ -1,7 +1,7 @@
 //! Deciding many conditions on several threads.
 //!
-//! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the report is written in order from what
-//! they found: it is the same however many threads there are.
+//! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the
+//! report is written in order from what they found: it is the same however many threads there are.
 use super::evaluate::Evaluator;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover};
@@ -27,8 +27,8 @@ pub(super) struct Grounds<'a, 'p> {
 }
 
 impl Grounds<'_, '_> {
-    /// Decides conditions on up to `jobs` threads until `most` of them were hard; `tell` is told how many are decided. What was not decided, and
-    /// everything where threads would cost more than they save, is none.
+    /// Decides conditions on up to `jobs` threads until `most` of them were hard; `tell` is told how many are
+    /// decided. What was not decided, and everything where threads would cost more than they save, is none.
     pub fn decide(
         &self,
         list: &[Obligation],

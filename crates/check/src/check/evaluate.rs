@@ -327,7 +327,8 @@ impl<'p> Evaluator<'p> {
                         .map(|(_, _, v)| env.pool.value_expr(v.clone()))
                         .collect();
                     let Value::Tensor(tensor) = &values[at] else { continue };
-                    // Contiguous inputs are contiguous at every size; the recorded strides say so only for sizes above 0.
+                    // Contiguous inputs are contiguous at every size; the recorded strides say so only for
+                    // sizes above 0.
                     let plain = self.contract.contiguous_example(recorded, strides);
                     let mut cx = Cx::new(env);
                     let strides = if plain { cx.contiguous_strides(&actual) } else { tensor.strides.clone() };
@@ -378,8 +379,8 @@ fn refused(message: String, expr: Option<String>) -> Refused {
     Refused { message, node: None, expr, malformed: false }
 }
 
-/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and anything in the place of `None`, which
-/// it does not look at.
+/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and
+/// anything in the place of `None`, which it does not look at.
 fn taken(constant: &Constant, value: &Shape) -> bool {
     let same = |c: &Int, v: &Number| match v {
         Number::Float(v) => c.partial_cmp_f64(*v) == Some(Ordering::Equal),
@@ -402,7 +403,8 @@ fn malformed(message: String) -> Refused {
     Refused { message, node: None, expr: None, malformed: true }
 }
 
-/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other: whatever the data is, one of them fails.
+/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other:
+/// whatever the data is, one of them fails.
 fn some_data_passes(run: &mut Run) -> Result<(), Refused> {
     let Some(assert) = run.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
         return Ok(());

@@ -96,7 +96,8 @@ impl<'p> Examination<'_, 'p> {
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
-    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that stays open, the report says so.
+    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that
+    /// stays open, the report says so.
     fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
         let never = base.pool.bool(false);
         let source = Source::Demand(DemandKind::Contract);
@@ -225,8 +226,8 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. Sizes at which
-    /// another choice is made are looked at case by case.
+    /// Decides the choices of strides that the example decided, where a view may need strides as they are at
+    /// the example. Sizes at which another choice is made are looked at case by case.
     fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         // Inputs that are refused for another reason say nothing about strides.
         if self.report.verdict == Outcome::Violated {
@@ -273,8 +274,8 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and what is to be proved, without what
-    /// follows from the rest.
+    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and
+    /// what is to be proved, without what follows from the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
         let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
         for obligation in list.iter().filter(|o| o.source != Source::RecordedSize) {

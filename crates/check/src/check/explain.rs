@@ -1,8 +1,9 @@
 //! Why a dimension is static, or what it has to satisfy.
 //!
-//! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated with that: operators
-//! then say what they need of it, and guards too. Sets of these conditions that force the recorded size are the reasons. Guards are
-//! recorded without being learned from, so that everything that needs a condition is found, not only the first.
+//! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated
+//! with that: operators then say what they need of it, and guards too. Sets of these conditions that force
+//! the recorded size are the reasons. Guards are recorded without being learned from, so that everything that
+//! needs a condition is found, not only the first.
 use super::checker::Checker;
 use super::error::CheckError;
 use super::excluded::excluded;

@@ -205,7 +205,8 @@ fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
     dims.into_iter().map(|(s, name)| (name, examined.assumptions.env.pool.symbol_expr(s))).collect()
 }
 
-/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated conditions.
+/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated
+/// conditions.
 fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
     let pool = &first.assumptions.env.pool;
     let mut constants = Vec::new();

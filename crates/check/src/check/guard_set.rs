@@ -15,8 +15,8 @@ use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::Budget;
 
 impl Session<'_> {
-    /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported module checks, and what
-    /// its operators need.
+    /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported
+    /// module checks, and what its operators need.
     ///
     /// # Errors
     /// When the program cannot be propagated, or sizes do not determine its symbols.
@@ -157,8 +157,8 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
     kept
 }
 
-/// The choices of strides that later views may need: with other strides than at the example it is not known what becomes of a view. Sizes of
-/// 0 and 1 for which the views are proved all the same are let in.
+/// The choices of strides that later views may need: with other strides than at the example it is not known
+/// what becomes of a view. Sizes of 0 and 1 for which the views are proved all the same are let in.
 fn layout_choices<'c>(
     session: &Session<'c>,
     assumptions: &Assumptions<'c>,

@@ -1,8 +1,8 @@
 //! The ledger: everything that the program's shapes rest on, and what keeps it.
 //!
-//! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion in the graph, by an
-//! operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped assertion. Assertions that follow from what is
-//! known without them are redundant.
+//! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion
+//! in the graph, by an operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped
+//! assertion. Assertions that follow from what is known without them are redundant.
 use super::summary;
 use crate::propagate::Run;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
@@ -71,7 +71,8 @@ fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries
     }
 }
 
-/// What is assumed of sizes that only data decides: assertions in the graph, ranges that the program records, and what operators need.
+/// What is assumed of sizes that only data decides: assertions in the graph, ranges that the program records,
+/// and what operators need.
 fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
     let budget = Budget::small();
     let stated: Vec<(Expr, Origin)> =
@@ -140,7 +141,8 @@ fn operators(
     }
 }
 
-/// What is known of the inputs, and of sizes that data decides by the operators that make them: neither assertions nor recorded ranges.
+/// What is known of the inputs, and of sizes that data decides by the operators that make them: neither
+/// assertions nor recorded ranges.
 fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
     let mut known = Facts::new();
     for (symbol, low, high) in assumptions.env.known_facts().ranges() {

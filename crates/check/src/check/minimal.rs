@@ -6,7 +6,8 @@ use sizewise_solve::{Budget, Facts, Verdict, decide, quickly, without_redundant}
 /// Larger sets are only rid of what the ranges imply.
 const MAX_CONDITIONS: usize = 48;
 
-/// A set of conditions equivalent to the given ones under the ranges alone, without those that were seen to be redundant.
+/// A set of conditions equivalent to the given ones under the ranges alone, without those that were seen to
+/// be redundant.
 pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
     if conditions.is_empty() {
         return Vec::new();

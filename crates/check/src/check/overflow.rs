@@ -1,4 +1,5 @@
-//! Element counts beyond 64 bits: a violation inside declared maxima, a note where only an unbounded dimension gets there.
+//! Element counts beyond 64 bits: a violation inside declared maxima, a note where only an unbounded
+//! dimension gets there.
 //!
 //! An input that exists has a count that fits; only what the program makes of it is in question.
 use crate::propagate::Run;
@@ -62,8 +63,8 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
     found
 }
 
-/// Whether a count is a sum of products of sizes that nothing but their ranges is known of, one of which grows without bound. Most counts are,
-/// and there is nothing else to find out about those.
+/// Whether a count is a sum of products of sizes that nothing but their ranges is known of, one of which
+/// grows without bound. Most counts are, and there is nothing else to find out about those.
 fn is_unbounded(pool: &Pool, facts: &Facts, count: Expr) -> bool {
     let range = |e: Expr| {
         let symbol = pool.as_symbol(e).filter(|&symbol| !facts.mentions(symbol))?;

@@ -75,8 +75,8 @@ fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
 }
 
 impl Prover<'_, '_> {
-    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds the pool, or those that were
-    /// `derived`, where there are symbols that the spec does not know.
+    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds
+    /// the pool, or those that were `derived`, where there are symbols that the spec does not know.
     pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
         let symbols = base.pool.free_symbols(&[obligation.condition]);
         if symbols.iter().all(|&s| base.symbol(s).is_some()) {
@@ -124,7 +124,8 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Writes down what was asked, with the status that it was found to have; nothing where it has no counterpart in SMT-LIB.
+    /// Writes down what was asked, with the status that it was found to have; nothing where it has no
+    /// counterpart in SMT-LIB.
     fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict) {
         let Some(emit) = self.emit else { return };
         // Facts that contradict each other imply even what never holds.
@@ -137,8 +138,8 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Decides a condition that doubles have a part in for sizes that tensors can have: where a dimension has no declared maximum,
-    /// doubles begin to round at sizes that no memory holds.
+    /// Decides a condition that doubles have a part in for sizes that tensors can have: where a dimension has
+    /// no declared maximum, doubles begin to round at sizes that no memory holds.
     fn prove_realistic(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation) -> Option<Proof> {
         let limit = Int::from(LARGEST_SIZE);
         let mut capped = up_to(pool, facts, &limit);

@@ -31,8 +31,8 @@ struct Group {
 }
 
 impl Group {
-    /// Adds the ranges of the sizes, which operators give them. That a number has 64 bits is none of its conditions: an overflow is another
-    /// matter.
+    /// Adds the ranges of the sizes, which operators give them. That a number has 64 bits is none of its
+    /// conditions: an overflow is another matter.
     fn add_ranges(&mut self, run: &Run, base: &mut ShapeEnv) {
         for &symbol in &self.symbols {
             let Some(range) = run.env.known_facts().range(symbol).cloned() else { continue };
@@ -140,7 +140,8 @@ fn obligation(condition: Expr, assert: &RuntimeAssert) -> Obligation {
     Obligation { condition, source: Source::SomeData, origin: Some(assert.origin) }
 }
 
-/// The sizes that data decides in groups that share no condition, as far as something is asserted of them. Sizes of `base` are not among them.
+/// The sizes that data decides in groups that share no condition, as far as something is asserted of them.
+/// Sizes of `base` are not among them.
 fn groups(run: &Run, base: &ShapeEnv) -> Vec<Group> {
     if run.asserts.is_empty() {
         return Vec::new();

@@ -1,7 +1,8 @@
 //! Checking one program under spec after spec: the program is propagated once, and a spec pays for what it says.
 //!
-//! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all that the program
-//! needs, whatever the spec. Each spec then only decides them, the program's symbols standing for what the spec makes of them.
+//! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all
+//! that the program needs, whatever the spec. Each spec then only decides them, the program's symbols
+//! standing for what the spec makes of them.
 use super::checker::Checker;
 use super::error::{CheckError, uncancelled};
 use super::evaluate::Evaluator;
@@ -69,7 +70,8 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for again and again.
+    /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for
+    /// again and again.
     ///
     /// # Errors
     /// As [`Session::check`].
@@ -118,8 +120,8 @@ impl Checker {
         self.check_emitting(spec, operators, budget, None)
     }
 
-    /// As [`Checker::check`]; `emit` is given each question that is decided about the spec (not about its fixes) as an SMT-LIB 2 file that
-    /// any solver can check again.
+    /// As [`Checker::check`]; `emit` is given each question that is decided about the spec (not about its
+    /// fixes) as an SMT-LIB 2 file that any solver can check again.
     ///
     /// # Errors
     /// As [`Checker::check`].

@@ -1,7 +1,8 @@
 //! Calls made before.
 //!
-//! An operator called again with the same arguments, nothing having become known and nothing having been recorded in between or by
-//! the first call, gives the same results: a program of many equal layers calls the kernels of one or two of them.
+//! An operator called again with the same arguments, nothing having become known and nothing having been
+//! recorded in between or by the first call, gives the same results: a program of many equal layers calls the
+//! kernels of one or two of them.
 use super::frame::Frame;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::StrideNotes;
@@ -22,7 +23,8 @@ pub(super) struct Callee<'p> {
     pub kernel: Option<(&'p Schema, &'p dyn FakeKernel)>,
     /// Whether its results depend on nothing but arguments and what is known.
     repeatable: bool,
-    /// Whether it has been called: most programs call most of their operators once, and no such call is worth remembering.
+    /// Whether it has been called: most programs call most of their operators once, and no such call is worth
+    /// remembering.
     met: bool,
 }
 
@@ -108,8 +110,8 @@ impl<'p> Calls<'p> {
         self.key.clear();
     }
 
-    /// The results that the call at hand gave before, if it would give them again, whether a step took them as they are, and what it noted
-    /// of strides.
+    /// The results that the call at hand gave before, if it would give them again, whether a step took them
+    /// as they are, and what it noted of strides.
     pub fn known(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
         if self.key.is_empty() {
             return None;

@@ -7,8 +7,8 @@ use sizewise_kernels::{Args, Cx, Tensor, Value};
 use std::sync::Arc;
 
 impl<'p> Interpreter<'p> {
-    /// `_enter_autocast(device, dtype, enabled, cache_enabled)` and `_exit_autocast(region)`, which stand around a region's calls
-    /// where no higher-order operator holds them; `None` when `function` is neither.
+    /// `_enter_autocast(device, dtype, enabled, cache_enabled)` and `_exit_autocast(region)`, which stand
+    /// around a region's calls where no higher-order operator holds them; `None` when `function` is neither.
     pub(super) fn call_autocast(
         &mut self,
         function: &str,

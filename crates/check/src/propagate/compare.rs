@@ -22,8 +22,9 @@ pub(super) enum Comparing {
     Everything,
 }
 
-/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
-/// records, so that there is nothing to compare. Where the answer is no, both may still be found to be equal.
+/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for
+/// word what the program records, so that there is nothing to compare. Where the answer is no, both may still
+/// be found to be equal.
 pub(super) fn is_as_recorded(
     comparing: Comparing,
     (records, env): (&mut Records, &mut ShapeEnv),
@@ -110,8 +111,8 @@ impl Interpreter<'_> {
         values
     }
 
-    /// Differences from the record, those after the counts given, that say nothing against the program: of a value that nothing
-    /// uses, and those that what an unsupported operator hides may explain.
+    /// Differences from the record, those after the counts given, that say nothing against the program: of a
+    /// value that nothing uses, and those that what an unsupported operator hides may explain.
     fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
         if !self.uses.is_used(graph, id) {
             self.run.unused_mismatches.extend(self.run.mismatches.drain(mismatches..));

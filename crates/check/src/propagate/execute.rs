@@ -37,8 +37,8 @@ pub fn propagate<'p>(
 }
 
 impl<'p> Interpreter<'p> {
-    /// Runs the program: the value of each of the graph's outputs. `inputs` has one value for each of the graph's inputs;
-    /// constants are taken from the graph.
+    /// Runs the program: the value of each of the graph's outputs. `inputs` has one value for each of the
+    /// graph's inputs; constants are taken from the graph.
     ///
     /// # Errors
     /// When evaluating, the first failure; else only records that cannot be read.

@@ -84,7 +84,8 @@ impl<'p> Run<'p> {
         Arc::make_mut(&mut self.steps)
     }
 
-    /// Whether the conditions say everything about other input sizes too: nothing failed, and no size is decided by data or trusted.
+    /// Whether the conditions say everything about other input sizes too: nothing failed, and no size is
+    /// decided by data or trusted.
     pub fn is_closed(&self) -> bool {
         self.env.unbacked().is_empty()
             && self.asserts.is_empty()

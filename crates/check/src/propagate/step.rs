@@ -50,7 +50,8 @@ impl<'p> Step<'p> {
         }
     }
 
-    /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the node has none.
+    /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the
+    /// node has none.
     pub fn location(&self) -> Option<String> {
         let own = self.reached.provenance.location().map(|location| location.to_string());
         own.or_else(|| self.scope.caller.as_ref()?.location.clone())

@@ -1,4 +1,5 @@
-//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
+//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who
+//! read recorded calls.
 use super::Refusal;
 use super::refusal::only;
 use crate::report::int_json;
@@ -9,7 +10,8 @@ use sizewise_ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 use std::sync::Arc;
 
-/// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are operators with a result for each.
+/// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are
+/// operators with a result for each.
 const MAX_RANK: usize = 128;
 
 /// What is said of a tensor.

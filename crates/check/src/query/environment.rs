@@ -1,4 +1,5 @@
-//! Environments: facts that are kept while questions are asked, symbols and assumptions being added as they become known.
+//! Environments: facts that are kept while questions are asked, symbols and assumptions being added as they
+//! become known.
 use super::premises::Premises;
 use super::refusal::only;
 use super::simplify::{self, Written};

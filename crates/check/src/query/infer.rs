@@ -82,7 +82,8 @@ pub fn explained(operators: &Operators, request: &Fields, explain: bool) -> Resu
     Ok(fields)
 }
 
-/// What settled each condition of the operator: the facts, the hints (which makes a guard), or nothing (which makes an assertion).
+/// What settled each condition of the operator: the facts, the hints (which makes a guard), or nothing (which
+/// makes an assertion).
 fn explanation(env: &mut ShapeEnv) -> Json {
     let mut steps: Vec<Json> = Vec::new();
     let mut recorded: Vec<Expr> = env.guards().iter().map(|g| g.condition).collect();

@@ -127,7 +127,8 @@ impl Premises {
         self.symbols.iter().map(range).collect()
     }
 
-    /// The conditions, each with the requirement that the operations in its text that construction has cancelled have a value.
+    /// The conditions, each with the requirement that the operations in its text that construction has
+    /// cancelled have a value.
     pub fn defined(&self, pool: &mut Pool) -> Vec<Expr> {
         let mut out = Vec::with_capacity(self.given.len());
         for (&condition, (divisors, dropped)) in self.given.iter().zip(&self.given_required) {

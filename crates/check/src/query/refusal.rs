@@ -25,8 +25,8 @@ impl Refusal {
         Refusal { kind: "invalid", message: message.into(), clause: None, malformed: true, field: None }
     }
 
-    /// Whether this is what the question comes to, as PyTorch would raise an error or nothing here knows the operator, and no mistake in the
-    /// request and no failure on the way.
+    /// Whether this is what the question comes to, as PyTorch would raise an error or nothing here knows the
+    /// operator, and no mistake in the request and no failure on the way.
     pub fn is_answer(&self) -> bool {
         !self.malformed && matches!(self.kind, "invalid" | "unsupported" | "data_dependent")
     }

@@ -69,7 +69,8 @@ pub struct Report {
     pub symbols: IndexMap<String, SymbolReport>,
     /// The conditions, what was made of each.
     pub guards: Vec<GuardReport>,
-    /// What the program needs of its inputs beyond their ranges, without conditions that were seen to follow from the others.
+    /// What the program needs of its inputs beyond their ranges, without conditions that were seen to follow
+    /// from the others.
     pub minimal_guards: Vec<String>,
     /// Values whose recorded form is wrong.
     pub mismatches: Vec<MismatchReport>,
@@ -295,7 +296,8 @@ pub enum Keeper {
     Range,
     /// A guard that the exported module checks of its inputs.
     Guard,
-    /// Sizes 0 and 1 were set apart when the program was traced; the module takes them, and their conditions are proved without it.
+    /// Sizes 0 and 1 were set apart when the program was traced; the module takes them, and their conditions
+    /// are proved without it.
     Policy,
     /// An assertion in the graph.
     Assertion,

@@ -1,8 +1,8 @@
 //! The report in the manner of torch's own constraint violations, for tools that read those.
 //!
-//! Header, bullets and fixes have the form that torch 2.15 gives them (`torch.export` raises them as `UserError`), so that
-//! `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing of conditions on several dimensions that are no
-//! equation; here they are listed like those on one.
+//! Header, bullets and fixes have the form that torch 2.15 gives them (`torch.export` raises them as
+//! `UserError`), so that `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing
+//! of conditions on several dimensions that are no equation; here they are listed like those on one.
 use super::model::{GuardReport, GuardVerdict, Outcome, Report};
 use sizewise_expr::escape::visible;
 use sizewise_expr::text::{print, read};

@@ -1,4 +1,5 @@
-//! Laying a spec over a program: which symbols stand for which dimensions, what is assumed of them, and what is demanded.
+//! Laying a spec over a program: which symbols stand for which dimensions, what is assumed of them, and what
+//! is demanded.
 use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
 use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
 use super::dim::{DimSpec, Entry, Hint};
@@ -16,13 +17,13 @@ use sizewise_ir::Bounds;
 
 /// Lays a spec over a program's contract.
 ///
-/// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC` dimensions the
-/// program's own ranges, and the guards that concern such dimensions alone, are assumed. Everything else that the program
-/// records of its inputs becomes a demand.
+/// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC`
+/// dimensions the program's own ranges, and the guards that concern such dimensions alone, are assumed.
+/// Everything else that the program records of its inputs becomes a demand.
 ///
 /// # Errors
-/// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges for one name, an example
-/// that the spec excludes.
+/// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges
+/// for one name, an example that the spec excludes.
 pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>, SpecError> {
     let spec = &spec.resolved(contract)?;
     let places = places(contract, spec)?;

@@ -139,8 +139,8 @@ impl Spec {
         changed
     }
 
-    /// The spec with the inferred dimensions that these symbols stand for named, in the range that is assumed of them; and of each, where
-    /// it stands, its name, its symbol and its Python definition.
+    /// The spec with the inferred dimensions that these symbols stand for named, in the range that is assumed
+    /// of them; and of each, where it stands, its name, its symbol and its Python definition.
     pub fn with_named(
         &self,
         contract: &Contract,

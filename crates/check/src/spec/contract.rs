@@ -12,7 +12,8 @@ use sizewise_ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_h
 use sizewise_solve::requirements;
 use std::sync::OnceLock;
 
-/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
+/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the
+/// trace excluded some.
 pub const UNCHECKED_MINIMUM: i64 = 2;
 
 /// A condition on the inputs that the exported module checks.
@@ -22,8 +23,8 @@ pub struct ContractGuard {
     pub text: String,
     /// The condition.
     pub condition: Expr,
-    /// Where the text has a value: where one of these is false, say because a divisor is zero, the module fails. Canonical construction may
-    /// have cancelled the operation.
+    /// Where the text has a value: where one of these is false, say because a divisor is zero, the module
+    /// fails. Canonical construction may have cancelled the operation.
     pub requirements: Vec<Expr>,
 }
 
@@ -83,8 +84,9 @@ impl<'p> Contract<'p> {
         Ok(contract)
     }
 
-    /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the program records of it: the
-    /// symbol, and what is recorded. `None` if there is no such size, or its value at the traced example is not known.
+    /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the
+    /// program records of it: the symbol, and what is recorded. `None` if there is no such size, or its value
+    /// at the traced example is not known.
     ///
     /// # Errors
     /// As [`Contract::load`].

@@ -23,8 +23,9 @@ pub enum Width {
 }
 
 impl Spec {
-    /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from one symbol, `"AUTO"` where
-    /// it is computed from several or left to the program, null where it is static.
+    /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from
+    /// one symbol, `"AUTO"` where it is computed from several or left to the program, null where it is
+    /// static.
     pub fn initial(contract: &Contract, width: Width) -> Spec {
         let mut tree = Json::Object(Map::new());
         let left = left_to_program(contract, width);

@@ -69,8 +69,8 @@ fn is_nothing(json: &Json) -> bool {
     json.is_null() || matches!(json, Json::Array(items) if items.is_empty())
 }
 
-/// The place of an input that was burned in, if a spec may speak of it: torch.export makes integers dynamic on request, and nothing else
-/// that is no tensor.
+/// The place of an input that was burned in, if a spec may speak of it: torch.export makes integers dynamic
+/// on request, and nothing else that is no tensor.
 fn constant(
     spec: &Spec,
     at: usize,
@@ -206,8 +206,8 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
     Ok(())
 }
 
-/// The name in a spec that stands for `**kwargs`, which programs record nowhere: the one that is no input's and has entries of inputs only
-/// that are passed by keyword.
+/// The name in a spec that stands for `**kwargs`, which programs record nowhere: the one that is no input's
+/// and has entries of inputs only that are passed by keyword.
 fn keyword_container<'s>(contract: &Contract, spec: &'s Spec) -> Option<&'s String> {
     let Json::Object(entries) = &spec.tree else { return None };
     let inputs = || contract.inputs.iter().map(|input| &input.input);

@@ -43,8 +43,8 @@ const MAX_DEPTH: usize = 64;
 
 impl Spec {
     /// Reads a spec: a list (one entry an argument) or an object by parameter name, torch's own form
-    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3, 8]}, …]}` (see
-    /// [`Spec::of_examples`]).
+    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3,
+    /// 8]}, …]}` (see [`Spec::of_examples`]).
     ///
     /// # Errors
     /// When the text is no JSON or neither a list nor an object.
@@ -247,12 +247,13 @@ impl Spec {
     }
 }
 
-/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists what is computed of it.
+/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists
+/// what is computed of it.
 const TORCH_FIELDS: &[&str] = &["dynamic_shapes", "dims"];
 const DECLARED_FIELDS: &[&str] = &["min", "max", "derived"];
 
-/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its entry is that of an input beside
-/// others.
+/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its
+/// entry is that of an input beside others.
 fn is_torch_form(fields: &Map<String, Json>) -> bool {
     fields.contains_key("dynamic_shapes") && (fields.len() <= 2 || fields.contains_key("dims"))
 }

@@ -77,7 +77,8 @@ impl Growing<'_> {
             };
             near(1) + near(-1)
         };
-        // A stride that suits the others' example sizes alone may cost them theirs: then the least that reaches two sizes will do.
+        // A stride that suits the others' example sizes alone may cost them theirs: then the least that
+        // reaches two sizes will do.
         let alone = conditions.iter().all(|&c| self.pool.free_symbols(&[c]) == [dim.symbol]);
         let enough = if alone { usize::MAX } else { 2 };
         // Of strides that admit as many sizes, the least.

@@ -1,10 +1,11 @@
 //! Repairing a spec: changes of named dimensions after which it implies what it did not.
 //!
-//! A sub-spec of a spec implies all that the spec implies, so only the violated conditions count. Equations among dimensions are solved
-//! first (`a == k*b + c` makes one dimension derived from the other). What is left is a set of conditions that the traced example
-//! satisfies: a box around the example, with a stride in each dimension, is grown as far as the conditions are *proved* in all of it. Which
-//! dimension grows first is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a repair
-//! works is for a check of the changed spec to say.
+//! A sub-spec of a spec implies all that the spec implies, so only the violated conditions count. Equations
+//! among dimensions are solved first (`a == k*b + c` makes one dimension derived from the other). What is
+//! left is a set of conditions that the traced example satisfies: a box around the example, with a stride in
+//! each dimension, is grown as far as the conditions are *proved* in all of it. Which dimension grows first
+//! is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a
+//! repair works is for a check of the changed spec to say.
 mod equations;
 mod growth;
 

@@ -1,8 +1,9 @@
 //! Sizes of 0 and 1, one case after the other.
 //!
-//! A dimension of one element has a stride that nothing looks at, and operators lay out what they make in another way where there is one. So a
-//! choice of strides that holds for all larger sizes may not hold there, and the program is propagated anew with that size in place of its
-//! symbol: then the views are judged by the strides that they really meet. What is proved in each case holds for all sizes.
+//! A dimension of one element has a stride that nothing looks at, and operators lay out what they make in
+//! another way where there is one. So a choice of strides that holds for all larger sizes may not hold there,
+//! and the program is propagated anew with that size in place of its symbol: then the views are judged by the
+//! strides that they really meet. What is proved in each case holds for all sizes.
 use super::needs_strides_of;
 use crate::check::evaluate::Evaluator;
 use crate::check::obligation::{Obligation, Source, step_obligations};
@@ -41,8 +42,8 @@ impl<'a, 'p> Cases<'a, 'p> {
         Cases { evaluator, budget, left: MAX_PROPAGATIONS }
     }
 
-    /// Settles what a propagation has left open, `open` being conditions under which it speaks for a size. Where they do not hold, sizes of 0
-    /// and 1 are put in place of a symbol.
+    /// Settles what a propagation has left open, `open` being conditions under which it speaks for a size.
+    /// Where they do not hold, sizes of 0 and 1 are put in place of a symbol.
     pub fn settle(&mut self, case: &Assumptions<'p>, open: &[Expr]) -> Settled {
         let mut rest = case.clone();
         loop {

@@ -3,8 +3,8 @@ use super::super::interpreter::{CallError, Interpreter};
 use sizewise_kernels::{Cx, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
-    /// Requires what comes out of a turn to have the form of what went in, value by value; an error says which value and which
-    /// dimension changes, and how.
+    /// Requires what comes out of a turn to have the form of what went in, value by value; an error says
+    /// which value and which dimension changes, and how.
     pub(super) fn keep_form(
         &mut self,
         before: &[Value],

@@ -1,5 +1,5 @@
-//! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a graph for each slice
-//! along the first dimension.
+//! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a
+//! graph for each slice along the first dimension.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::Expr;
@@ -9,7 +9,8 @@ use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
     ///
-    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks what the graph returns, and has no form for nothing.
+    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks what the graph returns,
+    /// and has no form for nothing.
     pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
@@ -50,7 +51,8 @@ impl<'p> Interpreter<'p> {
         Ok(returned)
     }
 
-    /// `associative_scan(graph, xs, args)`: the graph combines two slices into one, so that the results have the form of `xs`.
+    /// `associative_scan(graph, xs, args)`: the graph combines two slices into one, so that the results have
+    /// the form of `xs`.
     pub(super) fn call_associative_scan(
         &mut self,
         frame: &Frame,

@@ -76,8 +76,9 @@ enum OverNothing {
     Open(String),
 }
 
-/// What the calls mapped from a node on do where the mapped dimension is empty. `vmap` itself runs, and so do most element-wise operators. Of
-/// the others, some run as well, some give shapes of their own, and those without a batching rule fail.
+/// What the calls mapped from a node on do where the mapped dimension is empty. `vmap` itself runs, and so do
+/// most element-wise operators. Of the others, some run as well, some give shapes of their own, and those
+/// without a batching rule fail.
 fn over_nothing(graph: &Graph, from: usize) -> OverNothing {
     let (mut depth, mut open) = (0_usize, None);
     let mut mapped = Mapped::before(graph, from);
@@ -138,8 +139,9 @@ impl Mapped {
         }
     }
 
-    /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it compares them, asks for the type of a
-    /// slice where one of them alone is mapped over and has no other dimension: of nothing there is none.
+    /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it
+    /// compares them, asks for the type of a slice where one of them alone is mapped over and has no other
+    /// dimension: of nothing there is none.
     fn over_nothing(&self, graph: &Graph, node: &Node, op: &str, nested: bool) -> OverNothing {
         let open = || OverNothing::Open(node.target.to_string());
         let overload = SchemaTable::global().find(&node.target.to_string());

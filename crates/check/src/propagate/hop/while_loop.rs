@@ -6,8 +6,9 @@ use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
 
 impl<'p> Interpreter<'p> {
-    /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The body has to return
-    /// tensors of the shapes that it was given; what it needs is needed where the condition lets it run.
+    /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The
+    /// body has to return tensors of the shapes that it was given; what it needs is needed where the
+    /// condition lets it run.
     pub(super) fn call_while_loop(
         &mut self,
         frame: &Frame,

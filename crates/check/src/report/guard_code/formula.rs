@@ -7,7 +7,8 @@ use sizewise_ir::Constant;
 /// The text of one checker's condition takes at most this many bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Operations in one checker's condition nest at most this deep; Python reads 200 brackets within each other, and an operation writes up to two.
+/// Operations in one checker's condition nest at most this deep; Python reads 200 brackets within each other,
+/// and an operation writes up to two.
 const MAX_DEPTH: usize = 90;
 
 /// A condition cannot be written in a language.
@@ -32,11 +33,11 @@ pub(super) trait Syntax {
     fn int(&self, value: &Int) -> Option<String>;
     /// A double.
     fn float(&self, value: f64) -> String;
-    /// A call on the texts of its operands, the last of which has a sort; nothing if the language lacks it. What all languages write alike
-    /// does not come here.
+    /// A call on the texts of its operands, the last of which has a sort; nothing if the language lacks it.
+    /// What all languages write alike does not come here.
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String>;
-    /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is converted first, where that is
-    /// exact.
+    /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is
+    /// converted first, where that is exact.
     fn compares_by_value(&self) -> bool {
         false
     }
@@ -50,7 +51,8 @@ pub(super) trait Syntax {
     fn size(&self, input: &str, dim: Option<usize>) -> String;
     /// Whether a tensor has so many dimensions.
     fn has_rank(&self, input: &str, rank: usize) -> String;
-    /// Whether an input has the value that was burned in: nothing where it may have any, an error where the language cannot say it.
+    /// Whether an input has the value that was burned in: nothing where it may have any, an error where the
+    /// language cannot say it.
     fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str>;
 }
 
@@ -104,7 +106,8 @@ pub(super) fn input_check<S: Syntax>(
     })
 }
 
-/// What is checked when the symbols are known: sizes that do not determine one, then the conditions. `inputs` are the inputs' identifiers.
+/// What is checked when the symbols are known: sizes that do not determine one, then the conditions. `inputs`
+/// are the inputs' identifiers.
 pub(super) fn checks<S: Syntax>(
     set: &GuardSet,
     names: &Names,
@@ -144,7 +147,8 @@ impl Names {
     pub fn of(set: &GuardSet) -> Names {
         let symbols = set.variables.iter().enumerate().map(|(i, v)| {
             let name = identifier(set.pool.symbol_name(v.symbol));
-            // Names of torch stay as they are: `s17`, `u0`. Others could be a keyword, or mean something else in the checker.
+            // Names of torch stay as they are: `s17`, `u0`. Others could be a keyword, or mean something else
+            // in the checker.
             let usual = name.strip_prefix(['s', 'u']).is_some_and(|rest| rest.parse::<u32>().is_ok());
             (v.symbol, if usual { name } else { format!("{name}_{i}") })
         });
