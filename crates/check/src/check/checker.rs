@@ -18,18 +18,18 @@ pub struct Checker {
     pub(super) jobs: usize,
 }
 
-/// How far a check has come.
+/// The progress of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// What is being done.
+    /// The phase.
     pub phase: &'static str,
-    /// How much of it is done.
+    /// The steps of the phase that are done.
     pub done: usize,
-    /// How much there is; 0 where that is not known.
+    /// The number of steps; 0 if unknown.
     pub total: usize,
 }
 
-/// Is told how far a check has come.
+/// A callback for the progress of checks.
 pub type Watch = Box<dyn Fn(Progress) + Send + Sync>;
 
 impl Checker {
@@ -41,7 +41,7 @@ impl Checker {
         Checker::read_within(path, bytes, &ReadOptions::default())
     }
 
-    /// As [`Checker::read`], with limits of one's own.
+    /// As [`Checker::read`], with other limits.
     ///
     /// # Errors
     /// When the bytes are no program, or exceed the limits.
@@ -59,12 +59,12 @@ impl Checker {
         })
     }
 
-    /// Has `watch` told how far checks have come.
+    /// Reports the progress of checks to `watch`.
     pub fn watched(self, watch: Watch) -> Checker {
         Checker { watch: Some(watch), ..self }
     }
 
-    /// Has up to so many threads decide conditions; the reports are the same.
+    /// Decides conditions on up to this many threads; the reports are the same.
     pub fn with_jobs(self, jobs: usize) -> Checker {
         Checker { jobs, ..self }
     }
@@ -88,7 +88,7 @@ impl Checker {
     /// An evaluator of the program.
     ///
     /// # Errors
-    /// When the program's inputs cannot be told.
+    /// When the program's inputs cannot be determined.
     pub fn evaluator<'s>(&'s self, operators: &'s Operators) -> Result<Evaluator<'s>, CheckError> {
         Ok(Evaluator::new(Contract::load(&self.program)?, operators))
     }

@@ -11,7 +11,7 @@ pub enum CheckError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its inputs cannot be told.
+    /// Its inputs cannot be determined.
     #[error(transparent)]
     Contract(#[from] ContractError),
     /// Its records cannot be read.
@@ -23,7 +23,7 @@ pub enum CheckError {
     /// It was cancelled by a [`CancelToken`](sizewise_expr::CancelToken).
     #[error("the check was cancelled")]
     Cancelled,
-    /// A dimension that the program's inputs do not have, with those that they have.
+    /// The program's inputs do not have this dimension; the second text lists those that they have.
     #[error("no input has the dimension `{0}`; there are {1}")]
     NoDimension(String, String),
 }
@@ -40,7 +40,7 @@ impl From<RecordedError> for CheckError {
     }
 }
 
-/// What a check comes to, unless it is cancelled meanwhile: then it says nothing.
+/// The result of a check, or an error if it was cancelled meanwhile.
 pub(super) fn uncancelled<T>(check: impl FnOnce() -> Result<T, CheckError>) -> Result<T, CheckError> {
     let result = check();
     if is_cancelled() { Err(CheckError::Cancelled) } else { result }

@@ -31,9 +31,9 @@ pub struct Refused {
 /// The results for given input shapes.
 #[derive(Clone)]
 pub struct Evaluation {
-    /// The environment that the sizes belong to; unbacked symbols stand for what only data decides.
+    /// The environment that the sizes belong to; unbacked symbols stand for data-dependent sizes.
     pub env: ShapeEnv,
-    /// One entry a user output: the sizes of a tensor, or nothing.
+    /// One entry per user output: the sizes of a tensor, or `None`.
     pub outputs: Vec<Option<Vec<Expr>>>,
     /// What the program records for the same outputs at these inputs.
     pub recorded: Vec<Option<Vec<Expr>>>,
@@ -199,7 +199,7 @@ impl<'p> Evaluator<'p> {
                 let example = self
                     .contract
                     .example(*e)
-                    .ok_or_else(|| malformed(format!("the value of {path} has to be given")))?;
+                    .ok_or_else(|| malformed(format!("the value of {path} is missing")))?;
                 sizes.push((path, *e, example));
                 Ok(())
             }
@@ -215,7 +215,7 @@ impl<'p> Evaluator<'p> {
                 Err(malformed(format!("{path} is a tensor: give its shape")))
             }
             (InputKind::Scalar(_), Some(_)) => Err(malformed(format!("{path} is a number"))),
-            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
+            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is not a tensor"))),
         }
     }
 
@@ -379,8 +379,8 @@ fn refused(message: String, expr: Option<String>) -> Refused {
     Refused { message, node: None, expr, malformed: false }
 }
 
-/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and
-/// anything in the place of `None`, which it does not look at.
+/// Whether an exported module takes a value for a constant input: one that is equal in Python's sense, and
+/// anything for `None`, which it does not check.
 fn taken(constant: &Constant, value: &Shape) -> bool {
     let same = |c: &Int, v: &Number| match v {
         Number::Float(v) => c.partial_cmp_f64(*v) == Some(Ordering::Equal),
@@ -403,8 +403,8 @@ fn malformed(message: String) -> Refused {
     Refused { message, node: None, expr: None, malformed: true }
 }
 
-/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other:
-/// whatever the data is, one of them fails.
+/// Refuses inputs for which the program's assertions on data-dependent sizes contradict each other: whatever
+/// the data is, one of them fails.
 fn some_data_passes(run: &mut Run) -> Result<(), Refused> {
     let Some(assert) = run.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
         return Ok(());
@@ -434,6 +434,6 @@ fn hint_of(actual: &Number) -> Result<Hint, Refused> {
         }
         Number::Float(v) => Hint::Float(*v),
         Number::Bool(v) => Hint::Bool(*v),
-        Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
+        Number::Ratio(_) => return Err(malformed("a rational number is not a size".into())),
     })
 }

@@ -1,9 +1,9 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
-use super::ahead::Grounds;
 use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
+use super::parallel::Parallel;
 use super::prove::{Proof, Prover, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
@@ -21,7 +21,7 @@ use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, is_cancelled, text};
 use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
-/// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
+/// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
 const MAX_HARD: u32 = 5;
 
 /// Fills a report from a run.
@@ -34,9 +34,9 @@ pub(super) struct Examination<'a, 'p> {
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
-    /// Is told how many conditions are decided, and how many there are.
+    /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
-    /// Is given each question as an SMT-LIB 2 file.
+    /// A callback that receives each question as an SMT-LIB 2 file.
     pub emit: Option<&'a dyn Fn(&str)>,
     /// How many conditions needed Z3, or have stayed open.
     pub hard: u32,
@@ -61,21 +61,21 @@ impl<'p> Examination<'_, 'p> {
 
     /// Decides what the program demands of its inputs and what its operators need.
     pub fn conditions(&mut self, run: &mut Run) {
-        // Demands and guards are decided under what the spec says alone; sizes that only data decides are
-        // compared under what is asserted of them too.
+        // Demands and guards are decided under the spec alone, conditions on data-dependent sizes under the
+        // runtime assertions too.
         let mut base = self.assumptions.env.clone();
         std::mem::swap(&mut base.pool, &mut run.env.pool);
-        if !self.admits_something(&mut base) {
+        if !self.is_satisfiable(&mut base) {
             std::mem::swap(&mut base.pool, &mut run.env.pool);
             return;
         }
         let list = obligations(self.assumptions, run);
-        let mut ahead = self.ahead(run, &base, &list);
+        let mut found = self.decided_by_threads(run, &base, &list);
         for (i, obligation) in list.iter().enumerate() {
             if is_cancelled() {
                 break;
             }
-            let proof = match ahead.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
+            let proof = match found.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
                 Some(proof) => proof,
                 None => {
                     (self.tell)(i, list.len());
@@ -96,9 +96,9 @@ impl<'p> Examination<'_, 'p> {
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
-    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that
-    /// stays open, the report says so.
-    fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
+    /// Whether some input satisfies the assumptions: if none does, they imply everything. The report says so,
+    /// and also if that stays open.
+    fn is_satisfiable(&mut self, base: &mut ShapeEnv) -> bool {
         let never = base.pool.bool(false);
         let source = Source::Demand(DemandKind::Contract);
         let obligation = Obligation { condition: never, source, origin: None };
@@ -124,7 +124,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Says that no input satisfies the assumptions, once.
+    /// Reports that no input satisfies the assumptions, once.
     fn contradiction(&mut self, proof: &Proof) {
         let because = proof.because.join(", ");
         let (code, message) = match self.has_spec {
@@ -137,22 +137,22 @@ impl<'p> Examination<'_, 'p> {
         self.lower(Outcome::Invalid);
     }
 
-    /// What threads find out about the conditions, if there are to be any.
-    fn ahead(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
+    /// Proofs found by several threads; empty if there is only one.
+    fn decided_by_threads(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
         if self.jobs < 2 || self.emit.is_some() {
             return Vec::new();
         }
-        let grounds = Grounds {
+        let threads = Parallel {
             assumptions: self.assumptions,
             evaluator: self.evaluator,
             budget: self.budget,
             base,
             derived: &run.env,
         };
-        grounds.decide(list, self.jobs, MAX_HARD, self.tell)
+        threads.decide(list, self.jobs, MAX_HARD, self.tell)
     }
 
-    /// Enters what was found out about one condition.
+    /// Adds the result for one condition to the report.
     pub(super) fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
         if proof.inconsistent {
             self.contradiction(&proof);
@@ -189,7 +189,7 @@ impl<'p> Examination<'_, 'p> {
         for (mut before, condition) in open_requirements(pool, facts) {
             let obligation = Obligation { condition, source: Source::GuardDivisor, origin: None };
             let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
-            // That a guard has a value is no news.
+            // Only guards without a value are reported.
             if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
             }
@@ -226,8 +226,8 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Decides the choices of strides that the example decided, where a view may need strides as they are at
-    /// the example. Sizes at which another choice is made are looked at case by case.
+    /// Decides whether strides are laid out as in the example, where a view may depend on that. Sizes at which
+    /// the layout differs are checked case by case.
     fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         // Inputs that are refused for another reason say nothing about strides.
         if self.report.verdict == Outcome::Violated {
@@ -264,7 +264,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Marks the violated conditions that are no errors of their own.
+    /// Marks the violated conditions that follow from others.
     fn consequences(&mut self, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
         let follows = minimal::consequences(pool, facts, &self.violated);
@@ -274,8 +274,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and
-    /// what is to be proved, without what follows from the rest.
+    /// The minimal guards: assumptions and obligations without those that follow from the ranges and the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
         let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
         for obligation in list.iter().filter(|o| o.source != Source::RecordedSize) {
@@ -365,7 +364,7 @@ impl<'p> Examination<'_, 'p> {
         }
         for mismatch in &run.unused_mismatches {
             let message = format!(
-                "`{}` is recorded as {} and comes out as {}; nothing uses it",
+                "`{}` is recorded as {} but computed as {}; nothing uses it",
                 mismatch.value, mismatch.recorded, mismatch.derived
             );
             let mut note = Diagnostic::new("unused-mismatch", Level::Note, message);
@@ -409,7 +408,7 @@ impl<'p> Examination<'_, 'p> {
 }
 
 impl Examination<'_, '_> {
-    /// Says which assumptions nothing keeps.
+    /// Reports the assumptions that nothing enforces.
     fn dropped(&mut self) {
         let dropped: Vec<String> = self
             .report

@@ -1,4 +1,4 @@
-//! Which sizes a condition costs.
+//! Which sizes a condition excludes.
 use sizewise_expr::{Expr, Int, Pool, Value as Number};
 
 /// Sizes up to this one are tried.

@@ -1,8 +1,8 @@
 //! Why a dimension is static, or what it has to satisfy.
 //!
-//! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated
-//! with that: operators then say what they need of it, and guards too. Sets of these conditions that force
-//! the recorded size are the reasons. Guards are recorded without being learned from, so that everything that
+//! The dimension is replaced by a fresh symbol, whatever the program records for it, and the program is
+//! propagated again. Operators and guards then yield conditions on that symbol. The reasons are the sets of
+//! these conditions that force the recorded size. Guards are recorded but not assumed, so that every step that
 //! needs a condition is found, not only the first.
 use super::checker::Checker;
 use super::error::CheckError;
@@ -21,23 +21,23 @@ use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
 use std::sync::Arc;
 
-/// The most reasons that are looked for.
+/// The most reasons that are given.
 const MAX_REASONS: usize = 4;
-/// The most conditions that reasons are sought among.
+/// The most conditions among which reasons are sought.
 const MAX_CONDITIONS: usize = 200;
 
-/// One dimension of an input, or an input that was burned in.
+/// One dimension of an input, or a constant input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dimension {
     /// The input's position among the contract's inputs.
     pub input: usize,
-    /// The dimension; none of an input that was burned in.
+    /// The dimension; `None` for a constant input.
     pub dim: Option<usize>,
     /// As users write it: `x.shape[0]`, `y`.
     pub name: String,
 }
 
-/// What a run with the freed dimension has found out.
+/// The result of a run with the freed dimension.
 struct Needs<'p> {
     pool: Pool,
     /// Everything that operators, guards and ranges need, each condition once.
@@ -55,10 +55,10 @@ struct Needed {
 }
 
 impl Checker {
-    /// The dimensions of the program's inputs, and the inputs that were burned in.
+    /// The dimensions of the program's inputs, and the constant inputs.
     ///
     /// # Errors
-    /// When the inputs cannot be told.
+    /// When the inputs cannot be determined.
     pub fn dimensions(&self) -> Result<Vec<Dimension>, CheckError> {
         let contract = Contract::load(self.program())?;
         let mut dimensions = Vec::new();
@@ -126,11 +126,10 @@ impl Checker {
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
         let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool.symbol_name(s).to_string());
-        let shown = text::print::python(&pool, recorded, &name);
         let describe = |pool: &Pool, item: &Needed| describe(&assumptions, &steps, pool, item);
         let mut explanation = Explanation {
             dim: dimension.name.clone(),
-            recorded: shown,
+            recorded: text::print::python(&pool, recorded, &name),
             is_static,
             specialized: None,
             reasons: Vec::new(),
@@ -149,7 +148,7 @@ impl Checker {
             decide(pool, &mut facts, goal, budget).verdict
         };
         let mut used = vec![false; needed.len()];
-        // A symbol that no other input shares is what it is by itself.
+        // A symbol that no other input shares has no reason outside itself.
         while !own && explanation.reasons.len() < MAX_REASONS {
             let open: Vec<usize> = (0..needed.len()).filter(|&i| !used[i]).take(MAX_CONDITIONS).collect();
             match follows(&mut pool, &open) {
@@ -200,17 +199,17 @@ impl Checker {
         let name = &dimension.name;
         let because = match constant {
             Constant::Int(_) => {
-                "torch.export burns in an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
+                "torch.export specializes on an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
             }
             Constant::Bool(_) => {
-                "torch.export burns in every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
+                "torch.export specializes on every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
             }
             Constant::Float(_) => {
-                "torch.export burns in every float: pass a tensor of no dimensions to have it vary"
+                "torch.export specializes on every float: pass a 0-dimensional tensor to let it vary"
             }
-            Constant::Str(_) => "torch.export burns in every string: export once for each value",
+            Constant::Str(_) => "torch.export specializes on every string: export once for each value",
             Constant::None => {
-                "torch.export burns in every None: the module does not look at what is passed in its place"
+                "torch.export specializes on every None: the module does not look at what is passed in its place"
             }
         };
         Ok(Explanation {
@@ -298,7 +297,7 @@ fn declared_ranges(assumptions: &mut Assumptions<'_>) -> Vec<(Symbol, ValueRange
     facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
 }
 
-/// The conditions that a proof used, without those that it can do without; `because` numbers those of `open`.
+/// A minimal subset of the conditions that a proof used; `because` are indices into `open`.
 fn minimal_core(
     needed: &[Needed],
     open: &[usize],
@@ -310,7 +309,7 @@ fn minimal_core(
         _ => None,
     });
     let mut core: Vec<usize> = used.collect();
-    // What the program records goes first, so that what needs it is left.
+    // Recorded ranges are removed first, so that the steps that need a condition are left.
     core.sort_by_key(|&i| (needed[i].obligation.origin.is_some(), i));
     for i in core.clone() {
         let without: Vec<usize> = core.iter().copied().filter(|&j| j != i).collect();

@@ -11,23 +11,23 @@ use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide};
 
-/// How often a repaired spec is repaired again.
+/// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
-/// The most fixes of one spec.
+/// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
 
-/// What a fix costs that excludes no input that works.
+/// The cost of a fix that excludes no input that works.
 const NO_COST: &str = "gives up nothing";
 
-/// A spec on its way to be repaired.
+/// A spec that is being repaired.
 #[derive(Clone)]
 struct Draft {
     spec: Spec,
-    /// The Python lines of the changes: what is defined, and as what.
+    /// The changes as Python lines: names with their definitions.
     lines: IndexMap<String, String>,
-    /// The changes so far as conditions on the symbols of the spec as given; nothing where that cannot be said.
+    /// The changes so far as conditions on the symbols of the given spec; `None` if they cannot be written so.
     conditions: Option<Vec<Expr>>,
-    /// What the dimensions that changes have brought in are, in those symbols.
+    /// Dimensions that the changes have introduced, in those symbols.
     meaning: Vec<(String, Expr)>,
 }
 
@@ -56,7 +56,7 @@ impl Session<'_> {
         let settled = first.assumptions.env.pool.free_symbols(&of_constants);
         unnamed.retain(|symbol| !settled.contains(symbol));
         let proposals = if !constants.is_empty() {
-            // That may be all; what is left is proposed on the way.
+            // That may suffice; further changes are proposed by the next round.
             vec![Changes::new()]
         } else if unnamed.is_empty() {
             self.proposals(first)
@@ -87,7 +87,7 @@ impl Session<'_> {
             if fixes.iter().all(|known| known.spec != fix.spec) {
                 fixes.push(fix);
             }
-            // Nothing is weaker than what gives up nothing.
+            // No other fix is better than one without cost.
             if free {
                 break;
             }
@@ -115,7 +115,7 @@ impl Session<'_> {
         repair::propose(pool, facts, &dims, &violated)
     }
 
-    /// Applies changes, and those that become necessary then, until a check comes out well.
+    /// Applies changes, and those that become necessary then, until a check succeeds.
     fn pursue(
         &self,
         start: &Draft,
@@ -147,7 +147,7 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// What a fix gives up: inputs that the spec as given admits and the program serves.
+    /// The cost of a fix: inputs that the given spec admits, that the program handles and that the fix excludes.
     fn cost(
         &self,
         draft: &Draft,
@@ -189,7 +189,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether what one fix keeps is kept by another one.
+/// Whether every input that one fix admits is admitted by another one.
 fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
     let (Some(kept), Some(other)) = (kept, other) else { return false };
     let (pool, facts) = first.assumptions.env.facts();
@@ -221,7 +221,7 @@ fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
     constants
 }
 
-/// The symbols in violated conditions that no named dimension stands for.
+/// The symbols in violated conditions that have no named dimension.
 fn unnamed(examined: &Examined) -> Vec<Symbol> {
     let symbols = examined.assumptions.env.pool.free_symbols(&examined.violated);
     symbols.into_iter().filter(|s| !examined.assumptions.dims.contains_key(s)).collect()

@@ -15,8 +15,8 @@ use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::Budget;
 
 impl Session<'_> {
-    /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported
-    /// module checks, and what its operators need.
+    /// The conditions on inputs under which the program runs: sizes, ranges and guards that the exported module
+    /// checks, and what its operators need.
     ///
     /// # Errors
     /// When the program cannot be propagated, or sizes do not determine its symbols.
@@ -28,7 +28,7 @@ impl Session<'_> {
                 build(self, assumptions, run, UNCHECKED_MINIMUM)
             }
             None => {
-                // What becomes of sizes that data decides was found out for the recorded ranges only.
+                // Data-dependent sizes were propagated for the recorded ranges only.
                 let assumptions = self.contract().assumed();
                 let run = propagate(self.checker().program(), &assumptions, self.evaluator().operators())?;
                 build(self, assumptions, run, i64::MIN)
@@ -157,8 +157,8 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
     kept
 }
 
-/// The choices of strides that later views may need: with other strides than at the example it is not known
-/// what becomes of a view. Sizes of 0 and 1 for which the views are proved all the same are let in.
+/// The layout choices on which later views may depend: with other strides than in the example it is not known
+/// whether a view is possible. Sizes of 0 and 1 for which the views are proved separately are admitted.
 fn layout_choices<'c>(
     session: &Session<'c>,
     assumptions: &Assumptions<'c>,

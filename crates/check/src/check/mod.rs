@@ -1,5 +1,4 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
-mod ahead;
 mod checker;
 mod error;
 mod evaluate;
@@ -13,6 +12,7 @@ mod minimal;
 mod obligation;
 mod outline;
 mod overflow;
+mod parallel;
 mod pipeline;
 mod prove;
 mod repair;

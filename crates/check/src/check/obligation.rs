@@ -68,12 +68,12 @@ impl Obligation {
         }
     }
 
-    /// Whether an operator takes another way where it is false, which may be as good.
+    /// Whether an operator branches on it: where it is false, the program may still run.
     pub fn is_branch(&self) -> bool {
         matches!(self.source, Source::Guard(GuardKind::Branch, _) | Source::Strides)
     }
 
-    /// What gives rise to it.
+    /// Its cause in reports.
     pub fn cause(&self, pool: &Pool) -> Cause {
         match (self.source, self.kind()) {
             (Source::GuardDivisor, _) => Cause::Divisor,

@@ -12,7 +12,7 @@ use sizewise_expr::Expr;
 use sizewise_solve::Budget;
 use std::time::{Duration, Instant};
 
-/// What a check has found out, before any repair.
+/// The result of a check, without fixes.
 pub(super) struct Examined<'p> {
     pub report: Report,
     /// What was assumed; the environment knows the expressions of the run too.
@@ -28,9 +28,9 @@ pub(super) struct Task<'t, 'p> {
     /// A trace whose expressions the evaluator's contract knows: nothing is propagated then.
     pub trace: Option<&'t Run<'p>>,
     pub budget: &'t Budget,
-    /// Whether the report is to have the minimal guards.
+    /// Whether the report includes the minimal guards.
     pub detailed: bool,
-    /// Is given each question as an SMT-LIB 2 file.
+    /// A callback that receives each question as an SMT-LIB 2 file.
     pub emit: Option<&'t dyn Fn(&str)>,
 }
 

@@ -1,8 +1,8 @@
-//! Checking one program under spec after spec: the program is propagated once, and a spec pays for what it says.
+//! Checking one program under many specs: the program is propagated once, each spec only decides conditions.
 //!
 //! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all
 //! that the program needs, whatever the spec. Each spec then only decides them, the program's symbols
-//! standing for what the spec makes of them.
+//! being replaced as the spec says.
 use super::checker::Checker;
 use super::error::{CheckError, uncancelled};
 use super::evaluate::Evaluator;
@@ -19,7 +19,7 @@ pub struct Session<'c> {
     checker: &'c Checker,
     /// Its contract's pool knows the expressions of the trace.
     evaluator: Evaluator<'c>,
-    /// The trace; none where data decides sizes, as what becomes of those depends on what is assumed of the inputs.
+    /// The trace; `None` if there are data-dependent sizes, which depend on what is assumed of the inputs.
     trace: Option<Run<'c>>,
 }
 
@@ -70,8 +70,8 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for
-    /// again and again.
+    /// As [`Session::check`], without fixes and without minimal guards: for
+    /// specs that are being edited.
     ///
     /// # Errors
     /// As [`Session::check`].

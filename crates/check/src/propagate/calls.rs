@@ -1,8 +1,7 @@
-//! Calls made before.
+//! The cache of operator calls.
 //!
-//! An operator called again with the same arguments, nothing having become known and nothing having been
-//! recorded in between or by the first call, gives the same results: a program of many equal layers calls the
-//! kernels of one or two of them.
+//! A call with the same arguments gives the same results if no facts were added in between and the first call
+//! recorded nothing. So a program with many equal layers runs the kernels of one or two of them.
 use super::frame::Frame;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::StrideNotes;
@@ -15,42 +14,41 @@ use std::sync::Arc;
 /// What a target names.
 #[derive(Clone)]
 pub(super) struct Callee<'p> {
-    /// The target's number among those met.
+    /// The target's index, in order of first use.
     number: u32,
     /// Its name: `aten.add.Tensor`.
     pub op: Arc<str>,
     /// Its schema and kernel, if it is an operator that has them.
     pub kernel: Option<(&'p Schema, &'p dyn FakeKernel)>,
-    /// Whether its results depend on nothing but arguments and what is known.
+    /// Whether its results depend on nothing but arguments and facts.
     repeatable: bool,
-    /// Whether it has been called: most programs call most of their operators once, and no such call is worth
-    /// remembering.
+    /// Whether it has been called: the first call is not cached, as most operators are called once.
     met: bool,
 }
 
-/// The modules of functions whose calls do more than return.
-const KEEPING_ACCOUNT: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
+/// The modules of functions whose calls have side effects on the interpreter.
+const STATEFUL_MODULES: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
 
-/// What came of a call.
+/// A call in the cache.
 struct Made {
-    /// The state of knowledge in which it was made; see [`ShapeEnv::revision`](sizewise_env::ShapeEnv::revision).
+    /// The revision of the facts in which it was made; see [`ShapeEnv::revision`](sizewise_env::ShapeEnv::revision).
     revision: u64,
     results: Values,
-    /// Whether a step took the results as they are.
+    /// Whether the results were as recorded.
     taken: bool,
-    /// What it noted of strides.
+    /// Its notes about strides.
     notes: StrideNotes,
 }
 
-/// The operators that a program calls, and the calls made so far.
+/// The operators that a program calls, and the calls so far.
 #[derive(Default)]
 pub(super) struct Calls<'p> {
     /// By the address of the target, which lives as long as the program.
     callees: FxHashMap<usize, Callee<'p>>,
-    /// Each tensor once, so that equal ones have the same address.
+    /// Each distinct tensor once, so that equal tensors have the same address.
     tensors: FxHashSet<Arc<Tensor>>,
     made: FxHashMap<Box<[u64]>, Made>,
-    /// The call at hand, as a key of `made`; empty if it cannot be one.
+    /// The key of the current call; empty if the call cannot be cached.
     key: Vec<u64>,
 }
 
@@ -65,18 +63,17 @@ impl<'p> Calls<'p> {
                 None => target.to_string().into(),
             };
             let (kernel, repeatable) = match target.kind() {
-                // The calls of vmap keep their own account.
-                // Those of autocast begin and end regions.
-                TargetKind::Python { module, .. } => (None, !KEEPING_ACCOUNT.contains(&&**module)),
+                // Calls of vmap keep track of levels, those of autocast of regions.
+                TargetKind::Python { module, .. } => (None, !STATEFUL_MODULES.contains(&&**module)),
                 TargetKind::HigherOrder(_) => (None, false),
-                // Nobody knows what else a custom operator's kernel looks at.
+                // A custom operator's kernel may depend on anything.
                 _ => (operators.find(&op), !operators.is_custom(&op)),
             };
             Callee { number, op, kernel, repeatable, met: false }
         })
     }
 
-    /// A value in which each tensor is the one that is equal to it and was met first.
+    /// A value with each tensor replaced by the first equal one.
     pub fn share(&mut self, value: Value) -> Value {
         match value {
             Value::Tensor(tensor) => Value::Tensor(match self.tensors.get(&*tensor) {
@@ -90,7 +87,7 @@ impl<'p> Calls<'p> {
         }
     }
 
-    /// Makes the call of a node the one at hand; `regions` tells autocast regions apart.
+    /// Begins the call of a node; `regions` identifies the autocast regions around it.
     pub fn begin(&mut self, frame: &Frame, node: &'p Node, operators: &'p Operators, regions: &[u64]) {
         self.key.clear();
         let mut key = std::mem::take(&mut self.key);
@@ -105,13 +102,12 @@ impl<'p> Calls<'p> {
         self.key = key;
     }
 
-    /// Makes the call at hand one that is not kept.
+    /// Does not cache the current call.
     pub fn forget(&mut self) {
         self.key.clear();
     }
 
-    /// The results that the call at hand gave before, if it would give them again, whether a step took them
-    /// as they are, and what it noted of strides.
+    /// The cached results of the current call, whether they were as recorded, and its notes about strides.
     pub fn known(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
         if self.key.is_empty() {
             return None;
@@ -120,7 +116,7 @@ impl<'p> Calls<'p> {
         Some((&made.results, made.taken, &made.notes))
     }
 
-    /// Keeps the results of the call at hand, if it can be known again.
+    /// Caches the results of the current call, if possible.
     pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool, notes: StrideNotes) {
         if self.key.is_empty() {
             return;
@@ -133,7 +129,7 @@ impl<'p> Calls<'p> {
     }
 }
 
-/// What a word of a key begins to describe.
+/// What the following words of a key describe.
 #[derive(Clone, Copy)]
 enum Tag {
     None,
@@ -162,7 +158,7 @@ fn head(key: &mut Vec<u64>, tag: Tag, count: usize) {
     key.push((count as u64) << 8 | tag as u64);
 }
 
-/// Writes the arguments of a node so that different ones have different words; `false` where that is not possible.
+/// Writes the arguments of a node into a key, different ones differently; `false` if that is not possible.
 fn write_arguments(frame: &Frame, node: &Node, schema: Option<&Schema>, key: &mut Vec<u64>) -> bool {
     let mut unnamed = 0;
     node.inputs.iter().all(|input| {
@@ -243,7 +239,7 @@ fn write_argument(frame: &Frame, argument: &Argument, key: &mut Vec<u64>) -> boo
             head(key, Tag::Device, device.index.map_or(0, |index| usize::from(index) + 1));
             write_text(&device.kind, key);
         }
-        // Rare ones.
+        // Rare arguments are not cached.
         _ => return false,
     }
     true

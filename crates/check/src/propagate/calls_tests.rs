@@ -1,4 +1,4 @@
-//! Repeated calls: they come to what each of them would come to alone.
+//! Repeated calls give what each of them would give alone.
 use crate::propagate::{Comparison, Mode, text_programs};
 use sizewise_expr::text::print;
 

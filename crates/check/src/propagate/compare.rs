@@ -11,20 +11,19 @@ use sizewise_ir::{Graph, Meta, Node, ValueId};
 use sizewise_kernels::{Sizes, Tensor, Value};
 use std::sync::Arc;
 
-/// How much what steps make is compared with the record.
+/// How far results are compared with the recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comparing {
-    /// Nobody looks at the record.
+    /// Not at all.
     Nothing,
-    /// What is word for word as recorded needs no second look.
+    /// Unless they are literally as recorded.
     Differences,
-    /// All that is made.
+    /// Always.
     Everything,
 }
 
-/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for
-/// word what the program records, so that there is nothing to compare. Where the answer is no, both may still
-/// be found to be equal.
+/// Whether the results of a step need no comparison: because none is wanted, or because they are literally what
+/// the program records. If not, they may still be found equal.
 pub(super) fn is_as_recorded(
     comparing: Comparing,
     (records, env): (&mut Records, &mut ShapeEnv),
@@ -51,7 +50,7 @@ pub(super) fn is_as_recorded(
 }
 
 impl Interpreter<'_> {
-    /// How much what steps make is compared with the record.
+    /// How far results are compared with the recorded values.
     pub(super) fn comparing(&self) -> Comparing {
         match self.mode {
             _ if self.derived.is_some() => Comparing::Everything,
@@ -60,7 +59,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
+    /// Compares the results of a step with the recorded values, and returns the values to go on with.
     ///
     /// Unbacked symbols that the step made are renamed to what the program calls them. Sizes that agree go on as
     /// recorded, so that the program's own guards speak of them; those of other values go on as recorded too, after the
@@ -91,7 +90,7 @@ impl Interpreter<'_> {
         }
         let mut values = Vec::with_capacity(pairs.len());
         for (id, derived, record) in pairs {
-            // Names given just now may have changed what the record means.
+            // New names may have changed the meaning of the record.
             let (derived, record) = if renamed.is_empty() && self.records.bindings() == bindings {
                 (derived, record)
             } else {
@@ -104,16 +103,16 @@ impl Interpreter<'_> {
             let before = (self.run.mismatches.len(), self.run.comparisons.len());
             let value = self.agree(graph.name(id), graph.meta(id), derived, record);
             if before != (self.run.mismatches.len(), self.run.comparisons.len()) {
-                self.excuse(graph, id, before);
+                self.set_aside(graph, id, before);
             }
             values.push((id, value));
         }
         values
     }
 
-    /// Differences from the record, those after the counts given, that say nothing against the program: of a
-    /// value that nothing uses, and those that what an unsupported operator hides may explain.
-    fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
+    /// Sets aside the differences found since the given counts if they are no errors: the value is unused, or it
+    /// depends on the result of an unsupported operator.
+    fn set_aside(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
         if !self.uses.is_used(graph, id) {
             self.run.unused_mismatches.extend(self.run.mismatches.drain(mismatches..));
             for comparison in self.run.comparisons.drain(comparisons..) {
@@ -122,7 +121,7 @@ impl Interpreter<'_> {
         } else if self.hidden {
             for mismatch in self.run.mismatches.drain(mismatches..) {
                 let reason = format!(
-                    "an operand comes from a node that is not looked into: `{}` is recorded as {} and comes out as {}",
+                    "an operand comes from a node that is not checked: `{}` is recorded as {} but computed as {}",
                     mismatch.value, mismatch.recorded, mismatch.derived
                 );
                 self.run.unsupported.push((mismatch.origin, reason));
@@ -165,7 +164,7 @@ impl Interpreter<'_> {
             && unnamed(&bit)
             && d == self.run.env.pool.eq(bit, Expr::ONE)
         {
-            // A truth value that data decides, where the records have what an assertion makes of it.
+            // A data-dependent bool, for which the records have the value that an assertion implies.
             let number = self.run.env.pool.as_integer(r);
             self.run.env.equate(bit, number);
             renamed.insert(bit, number);
@@ -207,7 +206,7 @@ impl Interpreter<'_> {
                 let d = self.run.env.pool.as_integer(d);
                 Value::Int(self.agree_number(name, d, r))
             }
-            // Doubles are compared by eye only: their expressions are not canonical.
+            // Doubles are not compared: their expressions are not canonical.
             (Value::Float(d), Value::Float(_)) => Value::Float(d),
             (derived, Value::Opaque) => derived,
             (Value::Opaque, recorded) => recorded,
@@ -240,7 +239,7 @@ impl Interpreter<'_> {
         Tensor { sizes, dtype: recorded.dtype, ..derived.clone() }
     }
 
-    /// The size to go on with, or `None` when both differ at the hints or for sure.
+    /// The size to go on with, or `None` if both differ at the hints or always.
     fn agree_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
         if derived == recorded {
             return Some(derived);
@@ -258,7 +257,7 @@ impl Interpreter<'_> {
         Some(recorded)
     }
 
-    /// The number to go on with; a recorded one that is surely another one is a mismatch.
+    /// The number to go on with; a recorded one that always differs is a mismatch.
     fn agree_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
         if let Some(agreed) = self.agree_size(name, derived, recorded) {
             return agreed;

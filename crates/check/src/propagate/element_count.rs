@@ -12,8 +12,8 @@ pub fn most_elements() -> Int {
 }
 
 impl Interpreter<'_> {
-    /// Notes how many elements a value of the step at hand has, to be looked into later; when evaluating,
-    /// stops where those are more than can be.
+    /// Notes the number of elements of a result, which is checked later; when evaluating, fails at once if it is
+    /// too large.
     pub(super) fn count_elements(&mut self, value: &Value) -> Result<(), Stop> {
         let Value::Tensor(tensor) = value else { return Ok(()) };
         let count = self.run.env.product(tensor.sizes.iter().copied());

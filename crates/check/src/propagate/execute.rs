@@ -1,4 +1,4 @@
-//! Running graphs: node after node, each result brought together with what the program records of it.
+//! Runs graphs node by node, and compares each result with the recorded value.
 use super::arguments;
 use super::compare::is_as_recorded;
 use super::frame::Frame;
@@ -17,7 +17,7 @@ use sizewise_kernels::{Cx, FakeKernel, Operators, Value, Values, bind};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The most graphs within graphs.
+/// The greatest nesting of graphs.
 const MAX_DEPTH: usize = 64;
 
 /// Runs a program on its symbolic inputs.
@@ -145,10 +145,9 @@ impl<'p> Interpreter<'p> {
                 frame.hidden.add(node);
                 self.trust_record(frame, node)
             }
-            // What is wrong with an operand that is not known may be wrong with the record only.
+            // The recorded operand may be wrong, rather than the program.
             Err(CallError::Stop(Stop::Failed(failure))) if self.hidden && failure.condition.is_none() => {
-                let reason =
-                    format!("an operand comes from a node that is not looked into: {}", failure.message);
+                let reason = format!("an operand comes from a node that is not checked: {}", failure.message);
                 self.run.unsupported.push((self.origin, reason));
                 self.trust_record(frame, node)
             }
@@ -160,7 +159,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Gives the outputs of a node the results of its call, brought together with what the program records of them.
+    /// Gives the outputs of a node the results of its call, compared with the recorded values.
     fn take(
         &mut self,
         frame: &mut Frame<'p>,
@@ -199,7 +198,7 @@ impl<'p> Interpreter<'p> {
         Ok(())
     }
 
-    /// Makes the call of a node the one at hand.
+    /// Begins the call of a node.
     fn begin_call(&mut self, frame: &Frame<'p>, node: &'p Node) {
         let mut regions = Vec::new();
         self.write_regions(&mut regions);
@@ -235,7 +234,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Calls a function of Python: one that begins or ends something around other calls, or one on numbers.
+    /// Calls a Python function: one that enters or exits a region, or one on numbers.
     fn call_python(
         &mut self,
         frame: &Frame,

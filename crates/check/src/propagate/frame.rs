@@ -6,14 +6,14 @@ use sizewise_kernels::Value;
 /// The values of one graph.
 pub(super) struct Frame<'p> {
     pub graph: &'p Graph,
-    /// The index of the node at hand.
+    /// The index of the current node.
     pub at: usize,
     values: Vec<Value>,
     pub hidden: Hidden,
 }
 
 impl<'p> Frame<'p> {
-    /// No values yet; `hidden` says whether the graph was called with what an unsupported operator hides.
+    /// A frame without values; `hidden` says whether the graph's inputs depend on an unsupported operator.
     pub fn new(graph: &'p Graph, hidden: bool) -> Frame<'p> {
         Frame {
             graph,

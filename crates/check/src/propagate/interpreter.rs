@@ -39,14 +39,14 @@ pub struct Interpreter<'p> {
     pub run: Run<'p>,
     /// The program's records.
     pub records: Records<'p>,
-    /// What is derived of each value beside what is recorded, if it was asked for by putting a list here.
+    /// What is derived for each value and what is recorded; set it to an empty list to have it filled.
     pub derived: Option<Vec<Derived>>,
     pub(super) counted: FxHashSet<Expr>,
     pub(super) mode: Mode,
     pub(super) operators: &'p Operators,
     pub(super) origin: Origin,
     pub(super) compared: FxHashSet<Expr>,
-    /// The autocast regions around the step.
+    /// The autocast regions around the current step.
     pub(super) autocast: Regions,
     /// The regions around those that `_enter_autocast` has begun.
     pub(super) entered: Vec<Regions>,
@@ -55,7 +55,7 @@ pub struct Interpreter<'p> {
     pub(super) scope: Scope,
     pub(super) calls: Calls<'p>,
     pub(super) uses: Uses,
-    /// The step rests on what an unsupported operator hides.
+    /// The step depends on the result of an unsupported operator.
     pub(super) hidden: bool,
 }
 
@@ -100,17 +100,17 @@ impl<'p> Interpreter<'p> {
         })
     }
 
-    /// The step at hand violates a clause that is no condition on sizes.
+    /// The current step violates a clause that is not a condition on sizes.
     pub(super) fn invalid<E: From<Stop>>(&self, clause: impl Into<Clause>, message: String) -> E {
         self.failure(FailureKind::Invalid, message, Some(clause.into()), None).into()
     }
 
-    /// The step at hand cannot be run at all.
+    /// The arguments of the current step do not fit its operator.
     pub(super) fn malformed<E: From<Stop>>(&self, message: impl Into<String>) -> E {
         self.failure(FailureKind::Malformed, message.into(), None, None).into()
     }
 
-    /// A failure of the step at hand.
+    /// A failure of the current step.
     fn failure(
         &self,
         kind: FailureKind,
@@ -122,7 +122,7 @@ impl<'p> Interpreter<'p> {
     }
 }
 
-/// Why a call gave nothing.
+/// Why a call has no results.
 pub(super) enum CallError {
     /// No kernel.
     Unsupported(String),

@@ -1,9 +1,8 @@
 //! Layer 6: runs an exported program on fake tensors.
 //!
-//! The [`Interpreter`] walks the graph, calls the fake kernel of each node, and compares what comes out with
-//! what the program records. Conditions that kernels meet gather in its [`ShapeEnv`](sizewise_env::ShapeEnv)
-//! with the step that met them. With integer sizes the same walk answers what happens to inputs of given
-//! shapes.
+//! The [`Interpreter`] walks the graph, calls the fake kernel of each node, and compares the results with the
+//! recorded values. The conditions of kernels are recorded in its [`ShapeEnv`](sizewise_env::ShapeEnv) with the
+//! step that needs them. With integer sizes the same walk evaluates the program on inputs of given shapes.
 pub mod arguments;
 mod calls;
 #[cfg(test)]

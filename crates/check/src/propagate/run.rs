@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The conditions, differences and results of a run.
 pub struct Run<'p> {
-    /// The expressions, and the facts that the run went by: those on sizes that only data decides among them.
+    /// The expressions, and the facts of the run, those on data-dependent sizes included.
     pub env: ShapeEnv,
     /// The steps, by [`Origin`].
     pub steps: Arc<Vec<Step<'p>>>,
@@ -24,15 +24,15 @@ pub struct Run<'p> {
     pub failures: Vec<Failure>,
     /// Records that could not be read.
     pub unreadable: Vec<String>,
-    /// How many elements values have, each count once: those that sizes leave open, and those beyond 64 bits.
+    /// The element counts of results, each once, that are symbolic or do not fit in 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
-    /// The program's symbols of sizes that data decides and that only the record names, with what was derived for each.
+    /// Unbacked symbols that only the record names, with what was derived for each.
     pub named: Vec<Named>,
     /// Conditions on the inputs' sizes, when the run is finished.
     pub guards: Vec<Guard>,
-    /// Conditions on sizes that only data decides, when the run is finished.
+    /// Conditions on data-dependent sizes, when the run is finished.
     pub asserts: Vec<RuntimeAssert>,
-    /// Choices of strides that the example decided, as conditions that hold there, when the run is finished.
+    /// Layout choices made by the example, as conditions that hold there, when the run is finished.
     pub layout_choices: Vec<(Origin, Expr)>,
     /// The steps that depend on strides of their operands, when the run is finished.
     pub strides_needed: Vec<Origin>,
@@ -41,7 +41,7 @@ pub struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    /// Nothing so far; there will be about so many steps.
+    /// A run that has not begun; `steps` is about how many steps there will be.
     pub(super) fn new(env: ShapeEnv, steps: usize) -> Run<'p> {
         Run {
             env,
@@ -84,8 +84,8 @@ impl<'p> Run<'p> {
         Arc::make_mut(&mut self.steps)
     }
 
-    /// Whether the conditions say everything about other input sizes too: nothing failed, and no size is
-    /// decided by data or trusted.
+    /// Whether the conditions are complete for other input sizes too: nothing failed, and no size is data-dependent
+    /// or taken from the record.
     pub fn is_closed(&self) -> bool {
         self.env.unbacked().is_empty()
             && self.asserts.is_empty()
@@ -94,8 +94,8 @@ impl<'p> Run<'p> {
             && self.unreadable.is_empty()
     }
 
-    /// This closed run as it is under other assumptions, whose environment knows its expressions: the program's symbols
-    /// stand for what they are bound to there.
+    /// This closed run under other assumptions, whose environment knows its expressions: the program's symbols are
+    /// replaced as bound there.
     pub fn under(&self, assumptions: &Assumptions) -> Run<'p> {
         let mut env = assumptions.env.clone();
         let mut of = |e: Expr| assumptions.records.translate(&mut env, e);

@@ -1,4 +1,4 @@
-//! Which values are used, and which ones rest on what an unsupported operator hides.
+//! Which values are used, and which ones depend on the results of unsupported operators.
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_ir::{Graph, Node, ValueId};
 
@@ -25,7 +25,7 @@ impl Uses {
     }
 }
 
-/// The values of one graph that rest on results of operators that are not supported.
+/// The values of one graph that depend on results of unsupported operators.
 #[derive(Default)]
 pub(super) struct Hidden {
     values: FxHashSet<ValueId>,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// operators with a result for each.
 const MAX_RANK: usize = 128;
 
-/// What is said of a tensor.
+/// The fields of a tensor.
 const TENSOR_FIELDS: &[&str] = &["shape", "dtype", "stride", "storage_offset", "device", "layout"];
 
 type Result<T> = std::result::Result<T, Refusal>;

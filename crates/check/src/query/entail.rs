@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A question that has been read.
 pub struct Question {
-    /// Where its expressions live.
+    /// The pool of its expressions.
     pub pool: Pool,
     /// What is assumed.
     pub premises: Premises,
@@ -17,7 +17,7 @@ pub struct Question {
     pub goal: Expr,
 }
 
-/// What became of a question, and how long that took.
+/// The answer to a question, and how long it took.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settled {
     /// The answer; premises are narrowed down to those needed.
@@ -88,7 +88,7 @@ impl Question {
         steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
     }
 
-    /// What each rung of the ladder came to.
+    /// The outcome of each rung of the ladder.
     pub fn explanation(settled: &Settled) -> Value {
         super::attempts(&settled.answer.trace)
     }

@@ -9,7 +9,7 @@ use sizewise_expr::{Pool, is_cancelled};
 use sizewise_solve::{Budget, Trace};
 use std::time::Instant;
 
-/// An environment is made anew from the texts of its facts when questions have added this many expressions to its pool.
+/// An environment is rebuilt from the texts of its facts when questions have added this many expressions.
 const MAX_ADDED: usize = 1 << 16;
 
 /// How much an environment may hold.
@@ -27,7 +27,7 @@ pub struct Capacity {
 pub struct Environment {
     pool: Pool,
     premises: Premises,
-    /// What was added, to start anew from.
+    /// What was added, to rebuild from.
     additions: Vec<Fields>,
     bytes: usize,
     /// The size of the pool without what questions have added.
@@ -42,7 +42,7 @@ pub struct Environment {
 pub enum Ask {
     /// Is `goal` implied?
     Entail,
-    /// What is `expr` at its simplest?
+    /// What is the simplest form of `expr`?
     Simplify,
     /// What are the bounds of `expr`?
     Bounds,
@@ -142,17 +142,17 @@ impl Environment {
         if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| kept.declares(*s)) {
             return Ok(answer(ask, pool, kept, asked, budget));
         }
-        // Divisors that the question's text mentions and its own assumptions are no facts of the environment.
+        // The question's own assumptions, and divisors in its text, do not become facts of the environment.
         let mut scratch = kept.clone();
         scratch.append(pool, own);
         Ok(answer(ask, pool, &mut scratch, asked, budget))
     }
 
-    /// Forgets everything but what was added.
+    /// Rebuilds the pool and the facts from what was added.
     fn rebuild(&mut self) {
         let (mut pool, mut premises) = (Pool::new(), Premises::none());
         for addition in &self.additions {
-            // It was read before.
+            // It was read without an error before.
             if let Ok(more) = Premises::read(&mut pool, addition, "given") {
                 premises.append(&mut pool, more);
             }

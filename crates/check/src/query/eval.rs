@@ -58,7 +58,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
     Ok(fields)
 }
 
-/// Refuses fields that nothing reads; an input's name among them has another place.
+/// Refuses unknown fields; for an input's name among them the message says where it belongs.
 fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refusal> {
     let error = match only(request, &["id", "shapes", "scalars"]) {
         Ok(()) => return Ok(()),

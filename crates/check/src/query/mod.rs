@@ -16,7 +16,7 @@ pub use environment::{Ask, Capacity, Environment};
 pub use premises::Premises;
 pub use refusal::{Refusal, parse_line, reply};
 
-/// What was tried, as JSON: the rung of the ladder and what came of it.
+/// What was tried, as JSON: each rung of the ladder and its outcome.
 pub fn attempts(attempts: &[sizewise_solve::Attempt]) -> serde_json::Value {
     attempts.iter().map(|a| serde_json::json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
 }

@@ -1,4 +1,4 @@
-//! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
+//! The premises of questions on expressions: symbols with ranges, assumptions, and their texts.
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::report::int_json;
@@ -7,10 +7,10 @@ use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
 use sizewise_solve::{Facts, Premise, requirements};
 
-/// What is said of a symbol.
+/// The fields of a symbol.
 pub(super) const SYMBOL_FIELDS: &[&str] = &["min", "max", "hint"];
 
-/// The facts of a request, with the texts they were given in.
+/// The facts of a request, with their texts.
 #[derive(Clone)]
 pub struct Premises {
     /// Ranges, assumptions and divisors.
@@ -23,11 +23,11 @@ pub struct Premises {
     symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
     hints: Vec<(Symbol, Int)>,
     divisors: Vec<Expr>,
-    /// Operations that are to have a value and are no part of what was read.
+    /// Operations that must have a value but were simplified away on reading.
     dropped: Vec<Expr>,
     /// The divisors in each assumption's text, and the operations dropped from it.
     given_required: Vec<(Vec<Expr>, Vec<Expr>)>,
-    /// Ranges that hold nothing, as text.
+    /// Empty ranges, as text.
     empty: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Premises {
         }
     }
 
-    /// The declared ranges; `None` when one holds nothing.
+    /// The declared ranges; `None` if one is empty.
     pub fn ranges(&self) -> Option<Vec<(Symbol, ValueRange)>> {
         let range = |(s, l, h): &(Symbol, Option<Int>, Option<Int>)| {
             Some((*s, ValueRange::between_options(l.clone(), h.clone())?))
@@ -226,7 +226,7 @@ impl Premises {
     fn declare(&mut self, pool: &mut Pool, name: &str, range: &Value) -> Result<(), Refusal> {
         if name.starts_with('%') {
             // The decision procedure names its own symbols like this.
-            return Err(Refusal::invalid(format!("{name:?} is no name for a symbol")));
+            return Err(Refusal::invalid(format!("{name:?} is not a valid name for a symbol")));
         }
         if !range.is_object() && !range.is_null() {
             return Err(Refusal::invalid(format!(
@@ -238,7 +238,7 @@ impl Premises {
         }
         let e = pool.symbol(name);
         let Some(symbol) = pool.as_symbol(e) else {
-            return Err(Refusal::invalid(format!("{name:?} is no symbol")));
+            return Err(Refusal::invalid(format!("{name:?} is not a symbol")));
         };
         let bound = |key: &str| match range.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -246,8 +246,10 @@ impl Premises {
                 .to_string()
                 .parse::<Int>()
                 .map(Some)
-                .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {n}"))),
-            Some(other) => Err(Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {other}"))),
+                .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is not an integer: {n}"))),
+            Some(other) => {
+                Err(Refusal::invalid(format!("symbol {name}: `{key}` is not an integer: {other}")))
+            }
         };
         let (mut low, mut high) = (bound("min")?, bound("max")?);
         if pool.sort(e) == Sort::Float {

@@ -30,7 +30,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "spec-does-not-fit",
-        "The spec speaks of inputs or dimensions that the program does not have, contradicts itself, or excludes the example that the \
+        "The spec names inputs or dimensions that the program does not have, contradicts itself, or excludes the example that the \
          program was traced with. The message names the place in the structure of the inputs.",
     ),
     (
@@ -49,12 +49,12 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "data-dependent",
-        "An operator needs to know something of a size that only data decides. A torch._check with the condition, before the line \
+        "An operator depends on a data-dependent size. A torch._check with the condition, before the line \
          that is named, settles it.",
     ),
     (
         "assertion-dropped",
-        "The program's shapes rest on a bound of a number that only data decides, and neither an assertion in the graph nor an operator \
+        "The program's shapes rest on a bound of a data-dependent number, and neither an assertion in the graph nor an operator \
          checks it: where it does not hold, recorded shapes are wrong. Exporters are to keep the assertion that gave rise to the bound.",
     ),
     ("malformed-call", "A node's arguments do not fit the schema of its operator."),

@@ -105,13 +105,13 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     }
     for mismatch in &report.mismatches {
         let message = format!(
-            "`{}` is recorded as {} and comes out as {}.",
+            "`{}` is recorded as {} but computed as {}.",
             mismatch.value, mismatch.recorded, mismatch.derived
         );
         out.push(Finding { rule: MISMATCH, message, node: Some(mismatch.node.clone()), location: None });
     }
     for item in &report.unsupported {
-        let message = format!("`{}` is not looked into: {}.", item.op, item.reason);
+        let message = format!("`{}` is not checked: {}.", item.op, item.reason);
         out.push(Finding { rule: UNSUPPORTED, message, node: Some(item.node.clone()), location: None });
     }
     for diagnostic in &report.diagnostics {

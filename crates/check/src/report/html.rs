@@ -23,7 +23,7 @@ pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
     text
 }
 
-/// The report as one file that asks for nothing else.
+/// The report as one self-contained file.
 pub fn to_html(report: &Report, graph: &GraphView) -> String {
     let data = to_view_json(report, graph);
     // Braces would be taken for a place of the page.

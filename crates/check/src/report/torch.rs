@@ -1,4 +1,4 @@
-//! The report in the manner of torch's own constraint violations, for tools that read those.
+//! The report in the format of torch's constraint violations, for tools that read those.
 //!
 //! Header, bullets and fixes have the form that torch 2.15 gives them (`torch.export` raises them as
 //! `UserError`), so that `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing
@@ -9,7 +9,7 @@ use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use std::fmt::Write;
 
-/// The report as torch would word it: empty where nothing is violated.
+/// The report in torch's words; empty if nothing is violated.
 pub fn to_torch(report: &Report) -> String {
     if report.verdict == Outcome::Invalid {
         let messages: Vec<_> = report.diagnostics.iter().map(|d| visible(&d.message)).collect();

@@ -271,8 +271,11 @@ mod tests {
 
     #[test]
     fn changes_as_python_and_as_specs() {
-        let spec = Spec::parse(br#"{"x": [{"dim": "b", "min": 2, "max": 64}, {"dim": "n"}], "y": [{"derived": "2*b", "root": {"dim": "b", "min": 2, "max": 64}}]}"#)
-            .expect("a spec");
+        let text = br#"{
+            "x": [{"dim": "b", "min": 2, "max": 64}, {"dim": "n"}],
+            "y": [{"derived": "2*b", "root": {"dim": "b", "min": 2, "max": 64}}]
+        }"#;
+        let spec = Spec::parse(text).expect("a spec");
         for (change, python, x0, root) in [
             (
                 Change::Range { min: 4, max: Some(8) },

@@ -55,7 +55,7 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
             InputKind::Constant(value) => places.extend(constant(spec, at, input, value, json)?),
             InputKind::Other => {
                 if !is_nothing(json) {
-                    let message = "the input is no tensor and no number: expected null";
+                    let message = "the input is neither a tensor nor a number: expected null";
                     return Err(SpecError::new(&input.path(), message));
                 }
             }
@@ -69,8 +69,8 @@ fn is_nothing(json: &Json) -> bool {
     json.is_null() || matches!(json, Json::Array(items) if items.is_empty())
 }
 
-/// The place of an input that was burned in, if a spec may speak of it: torch.export makes integers dynamic
-/// on request, and nothing else that is no tensor.
+/// The place of a constant input, if a spec may contain it: torch.export makes integers dynamic on request, but
+/// no other inputs that are not tensors.
 fn constant(
     spec: &Spec,
     at: usize,
@@ -105,7 +105,7 @@ fn constant(
 const NUMBER_ENTRIES: &str =
     "the input is a number: torch.export takes \"AUTO\", \"DYNAMIC\" or null for it, no named dimension";
 
-/// So many dimensions, in words.
+/// A number of dimensions in words.
 pub(super) fn dimensions(count: usize) -> String {
     if count == 1 { "1 dimension".to_string() } else { format!("{count} dimensions") }
 }

@@ -26,7 +26,7 @@ impl SpecError {
     }
 }
 
-/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is laid over a program.
+/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is bound to a program.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub(super) tree: Json,
@@ -196,7 +196,7 @@ impl Spec {
                 return Ok(Entry::Derived { expression: word.to_string(), root });
             }
         }
-        Err(SpecError::new(path, format!("\"{word}\" is no dimension declared in `dims`")))
+        Err(SpecError::new(path, format!("\"{word}\" is not a dimension declared in `dims`")))
     }
 
     fn object(&self, fields: &Map<String, Json>, path: &str) -> Result<Entry, SpecError> {
@@ -205,13 +205,13 @@ impl Spec {
             only(fields, known, path)?;
         }
         if let Some(name) = fields.get("dim") {
-            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` is to be a name"))?;
+            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` must be a name"))?;
             return Ok(Entry::Dim(dim_spec(name, fields, path)?));
         }
         if let Some(expression) = fields.get("derived") {
             let expression = expression
                 .as_str()
-                .ok_or_else(|| SpecError::new(path, "`derived` is to be an expression's text"))?;
+                .ok_or_else(|| SpecError::new(path, "`derived` must be the text of an expression"))?;
             let place = format!("{path}.root");
             let root = match fields.get("root") {
                 Some(Json::Object(root)) => root,
@@ -236,7 +236,7 @@ impl Spec {
                 Some("AUTO") => Ok(Entry::Inferred { hint: Hint::Auto, min, max }),
                 Some("DYNAMIC") => Ok(Entry::Inferred { hint: Hint::Dynamic, min, max }),
                 Some("STATIC") => Ok(Entry::Static),
-                _ => Err(SpecError::new(path, "`hint` is to be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
+                _ => Err(SpecError::new(path, "`hint` must be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
             };
         }
         let kinds = ["dim", "derived", "hint"];
@@ -286,7 +286,7 @@ fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpe
     let mut letters = name.chars();
     let starts_well = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
     if !starts_well || !letters.all(|c| c == '_' || c.is_alphanumeric()) {
-        return Err(SpecError::new(path, format!("\"{name}\" is no identifier")));
+        return Err(SpecError::new(path, format!("\"{name}\" is not an identifier")));
     }
     let min = bound(fields, "min", path)?.unwrap_or(Int::ZERO);
     let max = bound(fields, "max", path)?;

@@ -1,4 +1,4 @@
-//! Branches: graphs of which one is taken, and what may come out of them.
+//! Branches: graphs of which one is taken, and the join of their results.
 use super::super::interpreter::{CallError, Interpreter, Mode, Stop};
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
@@ -6,7 +6,7 @@ use sizewise_expr::{Expr, Int};
 use sizewise_ir::Subgraph;
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 
-/// What a branch came to.
+/// The result of a branch.
 pub(super) struct Branch {
     results: Result<Vec<Value>, Stop>,
     /// The bounds that its sizes and integers have where it is taken.
@@ -14,7 +14,7 @@ pub(super) struct Branch {
 }
 
 impl<'p> Interpreter<'p> {
-    /// Runs a graph where `condition` holds; without a condition data decides whether it is run.
+    /// Runs a graph where `condition` holds; `None` if data decides whether it is run.
     pub(super) fn run_branch(
         &mut self,
         condition: Option<Expr>,
@@ -38,7 +38,7 @@ impl<'p> Interpreter<'p> {
         Branch { results, bounds }
     }
 
-    /// What comes out where one of several branches is taken.
+    /// The join of the results of several branches, one of which is taken.
     pub(super) fn join(
         &mut self,
         branches: Vec<Branch>,
@@ -50,7 +50,7 @@ impl<'p> Interpreter<'p> {
             known.extend(branch.bounds);
             match branch.results {
                 Ok(values) => lists.push(values),
-                // Whether the failing branch runs is for the data to say: another one shows what may come out.
+                // Data decides whether the failing branch runs; the results come from the others.
                 Err(stop @ Stop::Failed(_)) if self.mode == Mode::Evaluate => stopped = Some(stop),
                 Err(stop) => return Err(stop.into()),
             }
@@ -70,7 +70,7 @@ impl<'p> Interpreter<'p> {
         Ok(joined)
     }
 
-    /// The value that is one of several: equal sizes stay, differing ones become an unbacked size in the range of all.
+    /// The join of several values: equal sizes stay, differing ones become an unbacked size in the range of all.
     fn join_values(
         &mut self,
         index: usize,
@@ -121,7 +121,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The size that is one of several.
+    /// The join of several sizes.
     fn join_sizes(&mut self, sizes: &[Expr], known: &FxHashMap<Expr, (Option<Int>, Option<Int>)>) -> Expr {
         let first = sizes[0];
         let equal = sizes.iter().all(|&size| {
@@ -157,7 +157,7 @@ impl<'p> Interpreter<'p> {
         self.invalid(clause, message)
     }
 
-    /// A value's form, for people.
+    /// A value's form, as messages show it.
     pub(super) fn form(&self, value: &Value) -> String {
         match value {
             Value::Tensor(t) => self.describe(t),

@@ -1,10 +1,10 @@
-//! What a loop carries from turn to turn keeps its form: equally many values of the same ranks, dtypes and sizes.
+//! Loop-carried values keep their form: equally many values of the same ranks, dtypes and sizes.
 use super::super::interpreter::{CallError, Interpreter};
 use sizewise_kernels::{Cx, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
-    /// Requires what comes out of a turn to have the form of what went in, value by value; an error says
-    /// which value and which dimension changes, and how.
+    /// Requires the results of an iteration to have the form of its operands, value by value; an error says which
+    /// value and which dimension changes, and how.
     pub(super) fn keep_form(
         &mut self,
         before: &[Value],

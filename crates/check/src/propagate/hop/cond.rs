@@ -1,6 +1,6 @@
 //! `cond(pred, true_graph, false_graph, operands)` and `switch(index, graphs, operands)`: one of several
-//! graphs on the same operands. What sizes decide is decided, or followed under the condition that it is so;
-//! what data decides is joined.
+//! graphs on the same operands. A condition on backed sizes selects a branch and becomes
+//! a guard; for a data-dependent one the results of all branches are joined.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::{Expr, Int};

@@ -9,8 +9,8 @@ use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
     ///
-    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks what the graph returns,
-    /// and has no form for nothing.
+    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks the results of
+    /// the graph and cannot stack an empty list.
     pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
@@ -28,7 +28,7 @@ impl<'p> Interpreter<'p> {
         Ok(results.into_iter().map(|value| self.stacked(value, length)).collect())
     }
 
-    /// `scan`: the first results are the next carry, whose form has to stay; the others are stacked.
+    /// `scan`: the first results are the next carry and must keep their form; the others are stacked.
     pub(super) fn call_scan(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("scan needs one graph")) };

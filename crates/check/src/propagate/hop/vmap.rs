@@ -8,7 +8,7 @@ use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
 
 impl<'p> Interpreter<'p> {
-    /// A call of `torch._functorch.predispatch`; `None` when `function` is none that is known.
+    /// A call of `torch._functorch.predispatch`; `None` if `function` is unknown.
     pub(in super::super) fn call_vmap(
         &mut self,
         frame: &Frame,
@@ -47,12 +47,12 @@ impl<'p> Interpreter<'p> {
         })
     }
 
-    /// Sees to it that a mapped dimension is not empty where the calls may not run then.
+    /// Requires a mapped dimension not to be empty if the calls might fail then.
     fn maps_something(&mut self, size: Expr, over_nothing: OverNothing) -> Result<(), CallError> {
         let some = self.run.env.pool.ge(size, 1.into());
         match over_nothing {
             OverNothing::Runs => return Ok(()),
-            // Of a size that is open there has to be something; what takes nothing even so is no counterexample.
+            // A size that is open must not be 0; a call that works on 0 all the same gives no counterexample.
             OverNothing::Open(call) if self.run.env.statically(some) == Some(false) => {
                 let reason = format!("whether {call} runs where there is nothing to map over is not known");
                 return Err(CallError::Unsupported(reason));
@@ -65,7 +65,7 @@ impl<'p> Interpreter<'p> {
     }
 }
 
-/// The most calls that are looked at for what they do with an empty dimension.
+/// The most calls that are examined for their behaviour on an empty dimension.
 const MAX_MAPPED: usize = 256;
 
 /// What calls do whose mapped dimension is empty.

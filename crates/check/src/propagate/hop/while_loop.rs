@@ -1,4 +1,5 @@
-//! `while_loop(cond_graph, body_graph, carried, additional)`, and the form that returns every turn's values.
+//! `while_loop(cond_graph, body_graph, carried, additional)`, and the variant that returns the values of
+//! every iteration.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::range::ValueRange;
@@ -6,9 +7,9 @@ use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
 
 impl<'p> Interpreter<'p> {
-    /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The
-    /// body has to return tensors of the shapes that it was given; what it needs is needed where the
-    /// condition lets it run.
+    /// Both graphs run once on what is carried, integers being unknown as they change with each iteration.
+    /// The body must return tensors of the shapes that it was given; its conditions apply where the loop
+    /// condition holds.
     pub(super) fn call_while_loop(
         &mut self,
         frame: &Frame,

@@ -7,7 +7,7 @@ use sizewise_kernels::Value;
 use sizewise_kernels::autocast::Regions;
 
 impl<'p> Interpreter<'p> {
-    /// Runs the graph on the operands behind it.
+    /// Runs the graph on the operands that follow it.
     pub(super) fn call_wrapped(
         &mut self,
         frame: &Frame,

@@ -51,8 +51,7 @@ pub(super) trait Syntax {
     fn size(&self, input: &str, dim: Option<usize>) -> String;
     /// Whether a tensor has so many dimensions.
     fn has_rank(&self, input: &str, rank: usize) -> String;
-    /// Whether an input has the value that was burned in: nothing where it may have any, an error where the
-    /// language cannot say it.
+    /// Whether a constant input has its value: `None` if any will do, an error if the language cannot express it.
     fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str>;
 }
 
@@ -81,7 +80,7 @@ pub(super) struct Check {
     pub message: String,
 }
 
-/// What an input has to be before its sizes are looked at: its rank, or the value that was burned in.
+/// What is checked before the sizes of an input: its rank, or its value if it is constant.
 pub(super) fn input_check<S: Syntax>(
     set: &GuardSet,
     syntax: &S,
@@ -313,17 +312,17 @@ fn to_doubles<S: Syntax>(set: &GuardSet, syntax: &S, args: &[Expr], texts: &mut 
     Some(())
 }
 
-/// What a checker says where a size is not what it has to be.
+/// What a checker says if a size is wrong.
 pub(super) fn fixed_message(set: &GuardSet, input: usize, dim: Option<usize>, e: Expr) -> String {
     format!("{} has to be {}", set.place(input, dim), set.shown(e))
 }
 
-/// What a checker says where an input has another value than the one that was burned in.
+/// What a checker says if a constant input has another value.
 pub(super) fn constant_message(name: &str, value: &Constant) -> String {
     format!("{name} has to be {value}")
 }
 
-/// What a checker says where a condition does not hold.
+/// What a checker says if a condition does not hold.
 pub(super) fn condition_message(set: &GuardSet, e: Expr) -> String {
     format!("{} does not hold", set.shown(e))
 }
