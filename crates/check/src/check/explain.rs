@@ -202,14 +202,15 @@ impl Checker {
                 "torch.export specializes on an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
             }
             Constant::Bool(_) => {
-                "torch.export specializes on every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
+                "torch.export specializes on every bool: export once for each value, or pass a tensor and \
+                 choose with torch.cond or torch.where"
             }
             Constant::Float(_) => {
                 "torch.export specializes on every float: pass a 0-dimensional tensor to let it vary"
             }
             Constant::Str(_) => "torch.export specializes on every string: export once for each value",
             Constant::None => {
-                "torch.export specializes on every None: the module does not look at what is passed in its place"
+                "torch.export specializes on every None: the module does not check what is passed in its place"
             }
         };
         Ok(Explanation {

@@ -17,7 +17,7 @@ const MAX_ROUNDS: usize = 5;
 const MAX_FIXES: usize = 3;
 
 /// The cost of a fix that excludes no input that works.
-const NO_COST: &str = "gives up nothing";
+const NO_COST: &str = "excludes no input that works";
 
 /// A spec that is being repaired.
 #[derive(Clone)]
@@ -185,7 +185,7 @@ impl Session<'_> {
                 Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
-        Ok(Some(format!("gives up inputs that work, such as {}", shown.join(", "))))
+        Ok(Some(format!("excludes inputs that work, such as {}", shown.join(", "))))
     }
 }
 

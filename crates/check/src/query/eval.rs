@@ -69,8 +69,8 @@ fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refus
         None => Err(error),
         Some(input) => {
             let message = format!(
-                "the input `{input}` stands within `shapes`, or `scalars` if it is a number: {{\"shapes\": {{{:?}: [..]}}}}",
-                input
+                "the input `{input}` belongs in `shapes`, or `scalars` if it is a number: \
+                 {{\"shapes\": {{{input:?}: [..]}}}}"
             );
             Err(Refusal { message, ..error })
         }

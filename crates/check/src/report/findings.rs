@@ -82,7 +82,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     for guard in &report.guards {
         let (rule, message) = match guard.verdict {
             GuardVerdict::Violated if !guard.follows => {
-                let mut message = format!("The spec admits inputs for which `{}` is false", guard.shown);
+                let mut message = format!("The spec admits inputs that break `{}`", guard.shown);
                 if let Some(inputs) = &guard.inputs {
                     message += &format!(", such as {}", shapes(inputs));
                 }

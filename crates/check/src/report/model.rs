@@ -212,12 +212,12 @@ impl Cause {
     pub fn text(self) -> &'static str {
         match self {
             Cause::Branch => "a branch taken when the program was traced",
-            Cause::Specialisation => "the trace set sizes 0 and 1 apart",
+            Cause::Specialisation => "sizes 0 and 1 were specialized when the program was traced",
             Cause::Operator => "an operator's condition",
             Cause::Assertion => "an assertion",
             Cause::Record => "a size or range that the program records",
             Cause::Divisor => "a guard divides by it",
-            Cause::Overflow => "the width of sizes",
+            Cause::Overflow => "sizes have 64 bits",
             Cause::Data => "no data passes the assertions otherwise",
         }
     }
@@ -296,7 +296,7 @@ pub enum Keeper {
     Range,
     /// A guard that the exported module checks of its inputs.
     Guard,
-    /// Sizes 0 and 1 were set apart when the program was traced; the module takes them, and their conditions
+    /// Sizes 0 and 1 were specialized when the program was traced; the module takes them, and their conditions
     /// are proved without it.
     Policy,
     /// An assertion in the graph.

@@ -111,7 +111,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
     let (broken, consequences) = (of(false), of(true));
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
-        let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", short(&guard.shown));
+        let _ = writeln!(out, "\n{code}: the spec admits inputs that break `{}`", short(&guard.shown));
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
@@ -267,8 +267,8 @@ fn notes(out: &mut String, report: &Report, style: Style) {
     if !report.runtime_asserts.is_empty() {
         let _ = writeln!(
             out,
-            "\n{} only at run time:",
-            plural(report.runtime_asserts.len(), "condition shows", "conditions show")
+            "\n{} checked only at run time:",
+            plural(report.runtime_asserts.len(), "condition is", "conditions are")
         );
         for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
             let _ = writeln!(out, "  {}   after {}", visible(&assert.expr), visible(&assert.after_node));

@@ -136,9 +136,9 @@ impl Bullet<'_> {
             [(symbol, c)] if poly.constant.is_multiple_of(c) => {
                 let value = (-&poly.constant).floor_div(c)?;
                 Some(format!(
-                    "You marked {} as dynamic but your code specialized it to be a constant ({value}). If you're using \
-                     mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with \
-                     either Dim.STATIC or Dim.AUTO.",
+                    "You marked {} as dynamic but your code specialized it to be a constant ({value}). If you're \
+                     using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using \
+                     Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.",
                     self.name(*symbol)
                 ))
             }

@@ -93,10 +93,11 @@ fn constant(
         }
         (Constant::Bool(_), _) if *json == "STATIC" => Ok(None),
         (Constant::Bool(_), _) => refuse(format!(
-            "the input is a truth value, {value} when the program was traced: torch.export takes \"STATIC\" or null for it"
+            "the input is a bool, {value} in the example: torch.export takes \"STATIC\" or null for it"
         )),
         _ => refuse(format!(
-            "the input was {value} when the program was traced: torch.export takes null for what is neither a tensor nor an integer"
+            "the input is {value} in the example: torch.export takes null for what is neither a tensor nor \
+             an integer"
         )),
     }
 }
@@ -348,7 +349,8 @@ pub(super) fn find<'s>(
         && let Some(container) = keyword_container(contract, spec)
         && let Some(entry) = entries[container.as_str()].get(keyword)
     {
-        let is_keyword = |path: &&Vec<PathStep>| matches!(path.first(), Some(PathStep::Parameter(name)) if **name == *keyword);
+        let named = |step: &PathStep| matches!(step, PathStep::Parameter(name) if **name == *keyword);
+        let is_keyword = |path: &&Vec<PathStep>| path.first().is_some_and(named);
         let mut paths = std::iter::once(&input.input.path).chain(&input.input.aliases);
         if let Some((first, steps)) = paths.find(is_keyword).and_then(|path| path.split_first()) {
             return descend(contract, entry, first, steps, &input.path());

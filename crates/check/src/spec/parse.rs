@@ -75,7 +75,8 @@ impl Spec {
                         examples
                     }
                     _ => {
-                        let message = "expected a list of examples, each with a list of sizes for a tensor: [{\"x\": [3, 8]}]";
+                        let message = "expected a list of examples, each with a list of sizes for a tensor: \
+                                       [{\"x\": [3, 8]}]";
                         return Err(SpecError::new("additional_inputs", message));
                     }
                 };
@@ -165,7 +166,8 @@ impl Spec {
             _ => Err(SpecError::new(
                 path,
                 format!(
-                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written {{\"dim\": \"{word}\"}}"
+                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written \
+                     {{\"dim\": \"{word}\"}}"
                 ),
             )),
         }
