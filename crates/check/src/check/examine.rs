@@ -17,8 +17,7 @@ use crate::report::{
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
-use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Int, is_cancelled, text};
+use sizewise_expr::{Expr, is_cancelled, text};
 use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
@@ -276,7 +275,7 @@ impl<'p> Examination<'_, 'p> {
 
     /// The minimal guards: assumptions and obligations without those that follow from the ranges and the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
-        let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
+        let mut conditions: Vec<Expr> = base.known_facts().conditions().to_vec();
         for obligation in list.iter().filter(|o| o.source != Source::RecordedSize) {
             let symbols = base.pool.free_symbols(&[obligation.condition]);
             if symbols.iter().all(|&s| base.symbol(s).is_some())
@@ -285,10 +284,7 @@ impl<'p> Examination<'_, 'p> {
                 conditions.push(obligation.condition);
             }
         }
-        let ranges: Vec<_> = {
-            let (_, facts) = base.facts();
-            facts.ranges().map(|(s, low, high)| (s, range(low, high))).collect()
-        };
+        let ranges = minimal::declared_ranges(base.known_facts());
         let kept = minimal::minimal(&mut base.pool, &ranges, &conditions);
         self.report.minimal_guards =
             kept.into_iter().map(|e| text::print::expression(&base.pool, e)).collect();
@@ -457,8 +453,4 @@ fn guard_report(
         excludes: excluded(&base.pool, obligation.condition),
         follows: false,
     }
-}
-
-fn range(low: Option<&Int>, high: Option<&Int>) -> ValueRange {
-    ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
 }

@@ -7,14 +7,14 @@
 use super::checker::Checker;
 use super::error::CheckError;
 use super::excluded::excluded;
+use super::minimal::declared_ranges;
 use super::obligation::{Obligation, Source};
 use super::summary;
 use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
 use crate::report::{Condition, Explanation};
-use crate::spec::{Assumptions, Contract, DemandKind, InputKind};
+use crate::spec::{Assumptions, Contract, DemandKind, InputKind, bound_conditions};
 use indexmap::IndexMap;
 use sizewise_env::Origin;
-use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
@@ -118,10 +118,10 @@ impl Checker {
         let Some((contract, free, recorded)) = freed else {
             return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
         };
-        let mut assumptions = contract.unconstrained();
+        let assumptions = contract.unconstrained();
         let needs = self.needs(&contract, &assumptions, operators)?;
         let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
-        let ranges = declared_ranges(&mut assumptions);
+        let ranges = declared_ranges(assumptions.env.known_facts());
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
@@ -270,11 +270,7 @@ impl Checker {
             add(guard.condition, None, Source::Demand(DemandKind::Guard));
         }
         for (e, bounds) in &contract.ranges {
-            for (bound, is_lower) in [(bounds.min, true), (bounds.max, false)] {
-                let Some(bound) = bound else { continue };
-                let bound = run.env.pool.int(bound);
-                let condition =
-                    if is_lower { run.env.pool.ge(*e, bound) } else { run.env.pool.le(*e, bound) };
+            for condition in bound_conditions(&mut run.env.pool, *e, *bounds) {
                 add(condition, None, Source::Demand(DemandKind::Contract));
             }
         }
@@ -287,15 +283,6 @@ impl Checker {
             .collect();
         Ok(Needs { pool, conditions, steps: run.steps, stopped_at })
     }
-}
-
-/// The ranges that the assumptions declare.
-fn declared_ranges(assumptions: &mut Assumptions<'_>) -> Vec<(Symbol, ValueRange)> {
-    let (_, facts) = assumptions.env.facts();
-    let range = |low: Option<&Int>, high: Option<&Int>| {
-        ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
-    };
-    facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
 }
 
 /// A minimal subset of the conditions that a proof used; `because` are indices into `open`.

@@ -8,10 +8,11 @@ use super::strides::cases::Cases;
 use super::summary;
 use crate::propagate::{Run, propagate};
 use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
-use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM};
+use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_ir::Bounds;
 use sizewise_solve::Budget;
 
 impl Session<'_> {
@@ -76,13 +77,12 @@ fn build<'c>(
     let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
     conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
     conditions.extend(layout_choices(session, &assumptions, &mut run, &conditions, &symbols));
-    let at_least_zero = ValueRange::between_options(Some(Int::ZERO), None).unwrap_or_else(ValueRange::all);
     let ranges: Vec<(Symbol, ValueRange)> = set
         .variables
         .iter()
         .map(|v| {
             let plain_size = v.dim.is_some() && v.factor.is_one() && v.offset.is_zero();
-            (v.symbol, if plain_size { at_least_zero.clone() } else { ValueRange::all() })
+            (v.symbol, if plain_size { ValueRange::at_least(Int::ZERO) } else { ValueRange::all() })
         })
         .collect();
     set.conditions = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
@@ -132,14 +132,8 @@ fn determine(
 fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked: i64) -> Vec<Expr> {
     let mut all: Vec<Expr> = Vec::new();
     for (e, bounds) in &contract.ranges {
-        if let Some(min) = bounds.min.filter(|&min| min > unchecked) {
-            let min = run.env.pool.int(min);
-            all.push(run.env.pool.ge(*e, min));
-        }
-        if let Some(max) = bounds.max {
-            let max = run.env.pool.int(max);
-            all.push(run.env.pool.le(*e, max));
-        }
+        let checked = Bounds { min: bounds.min.filter(|&min| min > unchecked), ..*bounds };
+        all.extend(bound_conditions(&mut run.env.pool, *e, checked));
     }
     for guard in &contract.guards {
         all.extend(&guard.requirements);

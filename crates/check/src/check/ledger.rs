@@ -3,13 +3,13 @@
 //! An assumption is enforced by a range or guard that the exported module checks, by an assertion in the
 //! graph, by an operator that fails otherwise, or by a proof. An assumption that nothing enforces is a dropped
 //! assertion. An assertion that follows from the others is redundant.
+use super::minimal::declared_ranges;
 use super::summary;
 use crate::propagate::Run;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
 use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::Origin;
-use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_ir::Bounds;
 use sizewise_solve::{Budget, Facts, implies};
@@ -145,8 +145,7 @@ fn operators(
 /// assertions and recorded ranges.
 fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
     let mut known = Facts::new();
-    for (symbol, low, high) in assumptions.env.known_facts().ranges() {
-        let range = ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all);
+    for (symbol, range) in declared_ranges(assumptions.env.known_facts()) {
         known.declare(&mut run.env.pool, symbol, range);
     }
     for (symbol, range) in run.named.iter().filter_map(|named| Some((named.symbol, named.range.clone()?))) {

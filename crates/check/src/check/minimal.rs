@@ -1,6 +1,6 @@
 //! Removes conditions that follow from others.
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Pool, Symbol};
+use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Facts, Verdict, decide, quickly, without_redundant};
 
 /// Of larger sets, only what the ranges imply is removed.
@@ -44,4 +44,12 @@ pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) 
         follows.push(implied);
     }
     follows
+}
+
+/// The declared ranges of symbols.
+pub(super) fn declared_ranges(facts: &Facts) -> Vec<(Symbol, ValueRange)> {
+    let range = |low: Option<&Int>, high: Option<&Int>| {
+        ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
+    };
+    facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
 }

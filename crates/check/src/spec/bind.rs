@@ -367,7 +367,7 @@ impl<'p> Binder<'_, 'p> {
             let free = symbols.iter().all(|s| !self.bound.contains(s));
             let checked =
                 Bounds { min: bounds.min.filter(|&min| free || min > UNCHECKED_MINIMUM), ..*bounds };
-            for condition in bound_conditions(&mut self.env, *e, checked) {
+            for condition in bound_conditions(&mut self.env.pool, *e, checked) {
                 let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
                 let condition = self.records.translate(&mut self.env, condition);
                 if free {

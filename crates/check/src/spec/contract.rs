@@ -191,7 +191,7 @@ impl<'p> Contract<'p> {
             let symbol = env.pool.as_symbol(*e);
             let holds_nothing = |s| bounds.is_empty() && of_inputs.contains(&s);
             if symbol.is_none_or(holds_nothing) {
-                for condition in bound_conditions(&mut env, *e, *bounds) {
+                for condition in bound_conditions(&mut env.pool, *e, *bounds) {
                     env.assume(condition);
                 }
             }
@@ -298,17 +298,16 @@ impl Contract<'_> {
 }
 
 /// The conditions that bounds put on an expression.
-pub(super) fn bound_conditions(env: &mut ShapeEnv, e: Expr, bounds: Bounds) -> Vec<Expr> {
-    let mut conditions = Vec::new();
-    if let Some(min) = bounds.min {
-        let min = env.pool.int(min);
-        conditions.push(env.pool.ge(e, min));
-    }
-    if let Some(max) = bounds.max {
-        let max = env.pool.int(max);
-        conditions.push(env.pool.le(e, max));
-    }
-    conditions
+pub(crate) fn bound_conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<Expr> {
+    let least = bounds.min.map(|min| {
+        let min = pool.int(min);
+        pool.ge(e, min)
+    });
+    let most = bounds.max.map(|max| {
+        let max = pool.int(max);
+        pool.le(e, max)
+    });
+    least.into_iter().chain(most).collect()
 }
 
 /// Where the symbols of inputs come from; the first place counts.

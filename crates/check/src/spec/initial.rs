@@ -75,7 +75,7 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
         if contract.env.pool.as_symbol(*e).is_none() || width == Width::Demanded {
             // The exported module checks no lower bounds below 3.
             let checked = Bounds { min: bounds.min.filter(|&min| min > UNCHECKED_MINIMUM), ..*bounds };
-            conditions.extend(bound_conditions(&mut env, *e, checked));
+            conditions.extend(bound_conditions(&mut env.pool, *e, checked));
         }
     }
     for condition in conditions {

@@ -17,6 +17,7 @@ mod parse;
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;
 pub use change::Change;
+pub(crate) use contract::bound_conditions;
 pub use contract::{Contract, ContractError, ContractGuard, UNCHECKED_MINIMUM};
 pub use dim::{DimSpec, Entry, Hint};
 pub use initial::Width;
