@@ -23,36 +23,36 @@ pub(super) struct Callee<'p> {
     /// Whether its results depend on nothing but arguments and facts.
     repeatable: bool,
     /// Whether it has been called: the first call is not cached, as most operators are called once.
-    met: bool,
+    called_before: bool,
 }
 
 /// The modules of functions whose calls have side effects on the interpreter.
 const STATEFUL_MODULES: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
 
 /// A call in the cache.
-struct Made {
+struct CachedCall {
     /// The revision of the facts in which it was made; see [`ShapeEnv::revision`](sizewise_env::ShapeEnv::revision).
     revision: u64,
     results: Values,
     /// Whether the results were as recorded.
-    taken: bool,
+    as_recorded: bool,
     /// Its notes about strides.
     notes: StrideNotes,
 }
 
 /// The operators that a program calls, and the calls so far.
 #[derive(Default)]
-pub(super) struct Calls<'p> {
+pub(super) struct CallCache<'p> {
     /// By the address of the target, which lives as long as the program.
     callees: FxHashMap<usize, Callee<'p>>,
     /// Each distinct tensor once, so that equal tensors have the same address.
     tensors: FxHashSet<Arc<Tensor>>,
-    made: FxHashMap<Box<[u64]>, Made>,
+    cached: FxHashMap<Box<[u64]>, CachedCall>,
     /// The key of the current call; empty if the call cannot be cached.
     key: Vec<u64>,
 }
 
-impl<'p> Calls<'p> {
+impl<'p> CallCache<'p> {
     /// What a target names.
     pub fn callee(&mut self, target: &'p Target, operators: &'p Operators) -> &mut Callee<'p> {
         let address = std::ptr::from_ref(target.kind()).addr();
@@ -63,13 +63,13 @@ impl<'p> Calls<'p> {
                 None => target.to_string().into(),
             };
             let (kernel, repeatable) = match target.kind() {
-                // Calls of vmap keep track of levels, those of autocast of regions.
+                // CallCache of vmap keep track of levels, those of autocast of regions.
                 TargetKind::Python { module, .. } => (None, !STATEFUL_MODULES.contains(&&**module)),
                 TargetKind::HigherOrder(_) => (None, false),
                 // A custom operator's kernel may depend on anything.
                 _ => (operators.find(&op), !operators.is_custom(&op)),
             };
-            Callee { number, op, kernel, repeatable, met: false }
+            Callee { number, op, kernel, repeatable, called_before: false }
         })
     }
 
@@ -94,38 +94,38 @@ impl<'p> Calls<'p> {
         let callee = self.callee(&node.target, operators);
         key.push(u64::from(callee.number));
         key.extend_from_slice(regions);
-        let met = std::mem::replace(&mut callee.met, true);
+        let called_before = std::mem::replace(&mut callee.called_before, true);
         let schema = callee.kernel.map(|(schema, _)| schema);
-        if !met || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
+        if !called_before || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
             key.clear();
         }
         self.key = key;
     }
 
     /// Does not cache the current call.
-    pub fn forget(&mut self) {
+    pub fn discard(&mut self) {
         self.key.clear();
     }
 
     /// The cached results of the current call, whether they were as recorded, and its notes about strides.
-    pub fn known(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
+    pub fn lookup(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
         if self.key.is_empty() {
             return None;
         }
-        let made = self.made.get(self.key.as_slice()).filter(|made| made.revision == revision)?;
-        Some((&made.results, made.taken, &made.notes))
+        let call = self.cached.get(self.key.as_slice()).filter(|call| call.revision == revision)?;
+        Some((&call.results, call.as_recorded, &call.notes))
     }
 
     /// Caches the results of the current call, if possible.
-    pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool, notes: StrideNotes) {
+    pub fn store(&mut self, revision: u64, results: &mut Values, as_recorded: bool, notes: StrideNotes) {
         if self.key.is_empty() {
             return;
         }
         for value in results.iter_mut() {
             *value = self.share(std::mem::replace(value, Value::None));
         }
-        let made = Made { revision, results: results.clone(), taken, notes };
-        self.made.insert(self.key.as_slice().into(), made);
+        let call = CachedCall { revision, results: results.clone(), as_recorded, notes };
+        self.cached.insert(self.key.as_slice().into(), call);
     }
 }
 

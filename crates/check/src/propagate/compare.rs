@@ -84,8 +84,8 @@ impl Interpreter<'_> {
             pairs.push((id, derived, record));
         }
         for (_, derived, recorded) in &pairs {
-            for (d, r) in parallel(derived, recorded) {
-                self.name_fresh(fresh, &mut renamed, d, r);
+            for (d, r) in paired(derived, recorded) {
+                self.name_unbacked(fresh, &mut renamed, d, r);
             }
         }
         let mut values = Vec::with_capacity(pairs.len());
@@ -101,7 +101,7 @@ impl Interpreter<'_> {
             };
             self.note_derived(id, &derived, &record);
             let before = (self.run.mismatches.len(), self.run.comparisons.len());
-            let value = self.agree(graph.name(id), graph.meta(id), derived, record);
+            let value = self.reconcile_value(graph.name(id), graph.meta(id), derived, record);
             if before != (self.run.mismatches.len(), self.run.comparisons.len()) {
                 self.set_aside(graph, id, before);
             }
@@ -118,7 +118,7 @@ impl Interpreter<'_> {
             for comparison in self.run.comparisons.drain(comparisons..) {
                 self.compared.remove(&comparison.condition);
             }
-        } else if self.hidden {
+        } else if self.untrusted {
             for mismatch in self.run.mismatches.drain(mismatches..) {
                 let reason = format!(
                     "an operand comes from a node that is not checked: `{}` is recorded as {} but computed as {}",
@@ -137,7 +137,7 @@ impl Interpreter<'_> {
     }
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.
-    fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
+    fn name_unbacked(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
         let r = self.records.translate(&mut self.run.env, r);
         let new = self.records.undeclared(&self.run.env, r);
         let made: Vec<Symbol> = if fresh.is_empty() {
@@ -187,13 +187,13 @@ impl Interpreter<'_> {
         }
     }
 
-    fn agree(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
+    fn reconcile_value(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
         match (derived, recorded) {
             (Value::Tensor(d), Value::Tensor(r)) => {
-                let kept = self.agree_tensor(name, &d, &r);
+                let kept = self.reconcile_tensor(name, &d, &r);
                 Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
             }
-            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_number(name, d, r)),
+            (Value::Int(d), Value::Int(r)) => Value::Int(self.reconcile_number(name, d, r)),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {
                     let same = self.run.env.pool.eq(d, r);
@@ -204,7 +204,7 @@ impl Interpreter<'_> {
             (Value::Int(d), Value::Bool(_)) => Value::Bool(self.run.env.pool.truth(d)),
             (Value::Bool(d), Value::Int(r)) => {
                 let d = self.run.env.pool.as_integer(d);
-                Value::Int(self.agree_number(name, d, r))
+                Value::Int(self.reconcile_number(name, d, r))
             }
             // Doubles are not compared: their expressions are not canonical.
             (Value::Float(d), Value::Float(_)) => Value::Float(d),
@@ -218,7 +218,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
+    fn reconcile_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
         if derived.rank() != recorded.rank() || derived.dtype != recorded.dtype {
             let (r, d) = (self.describe(recorded), self.describe(derived));
             self.mismatch(name, r, d);
@@ -227,7 +227,7 @@ impl Interpreter<'_> {
         let mut sizes = Sizes::new();
         let mut agreed = true;
         for (&d, &r) in derived.sizes.iter().zip(&recorded.sizes) {
-            let size = self.agree_size(name, d, r);
+            let size = self.reconcile_size(name, d, r);
             agreed &= size.is_some();
             sizes.push(size.unwrap_or(r));
         }
@@ -240,7 +240,7 @@ impl Interpreter<'_> {
     }
 
     /// The size to go on with, or `None` if both differ at the hints or always.
-    fn agree_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
+    fn reconcile_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
         if derived == recorded {
             return Some(derived);
         }
@@ -258,8 +258,8 @@ impl Interpreter<'_> {
     }
 
     /// The number to go on with; a recorded one that always differs is a mismatch.
-    fn agree_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
-        if let Some(agreed) = self.agree_size(name, derived, recorded) {
+    fn reconcile_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
+        if let Some(agreed) = self.reconcile_size(name, derived, recorded) {
             return agreed;
         }
         let text = |e: Expr| sizewise_expr::text::print::expression(&self.run.env.pool, e);
@@ -292,7 +292,7 @@ impl Interpreter<'_> {
 }
 
 /// The sizes and numbers that two values of one form have in the same places.
-fn parallel(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
+fn paired(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
     match (a, b) {
         (Value::Tensor(x), Value::Tensor(y)) if x.rank() == y.rank() => {
             x.sizes.iter().copied().zip(y.sizes.iter().copied()).collect()

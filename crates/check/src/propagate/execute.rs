@@ -49,7 +49,7 @@ impl<'p> Interpreter<'p> {
 
     /// Runs a graph on values for its inputs.
     pub(super) fn run_graph(&mut self, graph: &'p Graph, inputs: Vec<Value>) -> Result<Vec<Value>, Stop> {
-        let mut frame = Frame::new(graph, self.hidden);
+        let mut frame = Frame::new(graph, self.untrusted);
         for (input, value) in graph.inputs().iter().zip(inputs) {
             if let GraphInput::Value(id) = input {
                 frame.set(*id, self.calls.share(value));
@@ -80,12 +80,12 @@ impl<'p> Interpreter<'p> {
         let caller = usize::try_from(origin.0).ok().and_then(|at| self.run.steps.get(at));
         let inner = self.scope.inner(&subgraph.name, caller);
         let outer = std::mem::replace(&mut self.scope, inner);
-        let hidden = self.hidden;
+        let untrusted = self.untrusted;
         let (autocast, entered) = (self.autocast.clone(), std::mem::take(&mut self.entered));
         let result = self.run_graph(&subgraph.graph, inputs);
         (self.autocast, self.entered) = (autocast, entered);
         self.scope = outer;
-        self.hidden = hidden;
+        self.untrusted = untrusted;
         self.origin = origin;
         self.run.env.set_origin(origin);
         result
@@ -99,12 +99,12 @@ impl<'p> Interpreter<'p> {
     fn run_node(&mut self, frame: &mut Frame<'p>, node: &'p Node) -> Result<(), Stop> {
         self.begin_step(node);
         self.begin_call(frame, node);
-        self.hidden = frame.hidden.reaches(node);
-        if self.hidden {
-            frame.hidden.add(node);
+        self.untrusted = frame.untrusted.is_used_by(node);
+        if self.untrusted {
+            frame.untrusted.add(node);
         }
         let (revision, comparing) = (self.run.env.revision(), self.comparing());
-        if let Some((results, taken, notes)) = self.calls.known(revision) {
+        if let Some((results, taken, notes)) = self.calls.lookup(revision) {
             self.run.env.repeat_notes(notes);
             let known = (&mut self.records, &mut self.run.env);
             if taken && is_as_recorded(comparing, known, frame.graph, node, results) {
@@ -114,24 +114,24 @@ impl<'p> Interpreter<'p> {
                 return Ok(());
             }
             let results = results.clone();
-            return self.take(frame, node, &results, self.run.env.unbacked().len());
+            return self.set_results(frame, node, &results, self.run.env.unbacked().len());
         }
         let (unbacked, noted) = (self.run.env.unbacked().len(), self.run.env.begin_notes());
         match self.call(frame, node) {
             Ok(returns) => {
                 let mut results = flat(returns);
                 if std::mem::take(&mut self.dtypes_as_recorded) {
-                    self.calls.forget();
+                    self.calls.discard();
                     retype(frame.graph, node, &mut results);
                 }
                 let known = (&mut self.records, &mut self.run.env);
                 let as_recorded = known.1.unbacked().len() == unbacked
                     && is_as_recorded(comparing, known, frame.graph, node, &results);
                 if self.run.env.revision() == revision {
-                    self.calls.keep(revision, &mut results, as_recorded, self.run.env.notes_since(noted));
+                    self.calls.store(revision, &mut results, as_recorded, self.run.env.notes_since(noted));
                 }
                 if !as_recorded {
-                    return self.take(frame, node, &results, unbacked);
+                    return self.set_results(frame, node, &results, unbacked);
                 }
                 for (id, value) in distribute(node, &results) {
                     self.count_elements(value)?;
@@ -142,11 +142,11 @@ impl<'p> Interpreter<'p> {
             }
             Err(CallError::Unsupported(reason)) => {
                 self.run.unsupported.push((self.origin, reason));
-                frame.hidden.add(node);
+                frame.untrusted.add(node);
                 self.trust_record(frame, node)
             }
             // The recorded operand may be wrong, rather than the program.
-            Err(CallError::Stop(Stop::Failed(failure))) if self.hidden && failure.condition.is_none() => {
+            Err(CallError::Stop(Stop::Failed(failure))) if self.untrusted && failure.condition.is_none() => {
                 let reason = format!("an operand comes from a node that is not checked: {}", failure.message);
                 self.run.unsupported.push((self.origin, reason));
                 self.trust_record(frame, node)
@@ -160,7 +160,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Gives the outputs of a node the results of its call, compared with the recorded values.
-    fn take(
+    fn set_results(
         &mut self,
         frame: &mut Frame<'p>,
         node: &'p Node,

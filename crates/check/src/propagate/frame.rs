@@ -1,5 +1,5 @@
 //! The values of a graph that is being run.
-use super::uses::Hidden;
+use super::uses::Untrusted;
 use sizewise_ir::{Graph, ValueId};
 use sizewise_kernels::Value;
 
@@ -9,17 +9,17 @@ pub(super) struct Frame<'p> {
     /// The index of the current node.
     pub at: usize,
     values: Vec<Value>,
-    pub hidden: Hidden,
+    pub untrusted: Untrusted,
 }
 
 impl<'p> Frame<'p> {
-    /// A frame without values; `hidden` says whether the graph's inputs depend on an unsupported operator.
-    pub fn new(graph: &'p Graph, hidden: bool) -> Frame<'p> {
+    /// A frame without values; `untrusted` says whether the graph's inputs depend on an unsupported operator.
+    pub fn new(graph: &'p Graph, untrusted: bool) -> Frame<'p> {
         Frame {
             graph,
             at: 0,
             values: vec![Value::Opaque; graph.value_count()],
-            hidden: Hidden::within(hidden),
+            untrusted: Untrusted::within(untrusted),
         }
     }
 

@@ -1,5 +1,5 @@
 //! The interpreter of graphs: its state, and why it stops.
-use super::calls::Calls;
+use super::calls::CallCache;
 use super::run::Run;
 use super::step::{Derived, Failure, FailureKind, Scope};
 use super::uses::Uses;
@@ -53,10 +53,10 @@ pub struct Interpreter<'p> {
     /// Only the record tells the dtypes of the step's results.
     pub(super) dtypes_as_recorded: bool,
     pub(super) scope: Scope,
-    pub(super) calls: Calls<'p>,
+    pub(super) calls: CallCache<'p>,
     pub(super) uses: Uses,
     /// The step depends on the result of an unsupported operator.
-    pub(super) hidden: bool,
+    pub(super) untrusted: bool,
 }
 
 impl<'p> Interpreter<'p> {
@@ -82,9 +82,9 @@ impl<'p> Interpreter<'p> {
             entered: Vec::new(),
             dtypes_as_recorded: false,
             scope: Scope::default(),
-            calls: Calls::default(),
+            calls: CallCache::default(),
             uses: Uses::default(),
-            hidden: false,
+            untrusted: false,
         }
     }
 
