@@ -118,8 +118,10 @@ fn constants_are_shown_and_explained() {
             case.checker.explain(&dimension, &operators, &Budget::default()).expect("it is explained");
         let said = explanation.specialized.expect("why");
         let name = if case.input == "cfg_y" { "cfg['y']" } else { "y" };
-        let start =
-            format!("`{name}` was specialized to {} because torch.export burns in ", explanation.recorded);
+        let start = format!(
+            "`{name}` was specialized to {} because torch.export specializes on ",
+            explanation.recorded
+        );
         assert!(said.starts_with(&start), "{said}");
         assert!(case.checker.dimensions().expect("dimensions").contains(&dimension));
     }

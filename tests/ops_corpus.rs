@@ -73,7 +73,7 @@ fn outcome(operators: &Operators, call: &Json) -> Result<Result<Vec<Json>, &'sta
     match kernel.call(&mut Cx::new(&mut env), &args) {
         Ok(values) => Ok(Ok(values.iter().map(|v| write_value(&env.pool, v)).collect())),
         Err(KernelError::Unsupported(reason)) => Err(format!("unsupported: {reason}")),
-        Err(KernelError::Invalid { clause, .. }) => Ok(Err(clause)),
+        Err(KernelError::Invalid { clause, .. }) => Ok(Err(clause.name())),
         Err(KernelError::DataDependent { .. }) => Ok(Err("")),
     }
 }

@@ -82,7 +82,7 @@ fn a_line_that_is_an_error_shows_in_the_exit_status() {
 #[test]
 fn inputs_to_eval_go_by_their_names_and_those_left_out_are_told() {
     for (request, parts) in [
-        (json!({"x": [2, 3]}), &["`x` stands within `shapes`"][..]),
+        (json!({"x": [2, 3]}), &["`x` belongs in `shapes`"][..]),
         (json!({"shapes": {}, "scalar": {}}), &["no field `scalar`", "nearest is `scalars`"]),
         (json!({"shapes": {"xx": [2, 3]}}), &["no input `xx`", "nearest is `x`"]),
         (json!({"shapes": [2, 3]}), &["an object of `shapes`"]),

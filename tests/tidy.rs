@@ -1,4 +1,5 @@
 //! The source tree keeps its own rules: layers, file sizes, headers.
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,92 @@ fn modules_use_lower_layers_only() {
 fn the_layer_check_sees_every_form_of_use() {
     let source = "use crate::{\n    expr::{Expr, Pool},\n    range,\n};\nlet x = crate::decide::quickly();\n// crate::cli\n";
     assert_eq!(used_modules(source), ["expr", "range", "decide"]);
+}
+
+/// The crates whose files use each other without circles.
+const WITHOUT_CIRCLES: &[&str] = &["check"];
+
+/// The paths that a source text names behind `super::` (how often) or `crate::`, comments and tests aside. Of a group in braces each name
+/// is a path.
+fn named_paths(source: &str) -> Vec<(Option<usize>, Vec<String>)> {
+    let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let code = code.join("\n");
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut paths = Vec::new();
+    let starts = code.match_indices("crate::").chain(code.match_indices("super::"));
+    for (at, start) in starts.filter(|(at, _)| !code[..*at].ends_with("super::")) {
+        let mut rest = &code[at + start.len()..];
+        let mut up = (start == "super::").then_some(1);
+        while let (Some(levels), Some(further)) = (&mut up, rest.strip_prefix("super::")) {
+            (*levels, rest) = (*levels + 1, further);
+        }
+        let mut path = Vec::new();
+        while let Some(further) =
+            rest.strip_prefix(&word(rest)).and_then(|further| further.strip_prefix("::"))
+        {
+            path.push(word(rest));
+            rest = further;
+        }
+        let names = match rest.strip_prefix('{') {
+            Some(group) => {
+                group.split('}').next().unwrap_or_default().split(',').map(|n| word(n.trim())).collect()
+            }
+            None => vec![word(rest)],
+        };
+        paths.extend(names.into_iter().map(|name| (up, [path.as_slice(), &[name]].concat())));
+    }
+    paths
+}
+
+#[test]
+fn files_use_each_other_without_circles() {
+    for name in WITHOUT_CIRCLES {
+        let folder = format!("crates/{name}/src/");
+        let mut files: BTreeMap<Vec<String>, String> = BTreeMap::new();
+        for path in rust_files(&folder) {
+            let file = relative(&path);
+            let module = file.trim_start_matches(&folder).trim_end_matches(".rs").trim_end_matches("/mod");
+            if !module.ends_with("tests") && module != "lib" {
+                let source = fs::read_to_string(&path).expect("a readable file");
+                files.insert(module.split('/').map(str::to_owned).collect(), source);
+            }
+        }
+        let used = |module: &[String], source: &str| -> Vec<Vec<String>> {
+            let absolute = named_paths(source).into_iter().filter_map(|(up, path)| {
+                let levels = up.map_or(Some(0), |up| module.len().checked_sub(up))?;
+                Some([&module[..levels], &path].concat())
+            });
+            let known = absolute.filter_map(|path| {
+                let prefixes = (1..=path.len()).rev().map(|end| path[..end].to_vec());
+                prefixes.into_iter().find(|prefix| files.contains_key(prefix))
+            });
+            known.filter(|used| used != module).collect()
+        };
+        let mut left: BTreeMap<&Vec<String>, Vec<Vec<String>>> =
+            files.iter().map(|(module, source)| (module, used(module, source))).collect();
+        // Files that use none of those left are in no circle.
+        loop {
+            let modules: Vec<Vec<String>> = left.keys().map(|module| (*module).clone()).collect();
+            left.retain(|_, used| used.iter().any(|module| modules.contains(module)));
+            if left.len() == modules.len() {
+                break;
+            }
+        }
+        let names: Vec<String> = left.keys().map(|module| module.join("/")).collect();
+        assert!(names.is_empty(), "in circles, or using files in circles: {}", names.join(", "));
+    }
+}
+
+#[test]
+fn the_circle_check_sees_every_form_of_use() {
+    let source = "use super::super::{a, b::C};\nuse crate::d::e::{F, g};\nlet x = super::h();\n// super::i\n";
+    let path = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<String>>();
+    let found = named_paths(source);
+    for (up, text) in [(Some(2), "a"), (Some(2), "b"), (None, "d/e/F"), (None, "d/e/g"), (Some(1), "h")] {
+        assert!(found.contains(&(up, path(text))), "{text}: {found:?}");
+    }
+    assert_eq!(found.len(), 5);
 }
 
 #[test]

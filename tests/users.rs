@@ -52,11 +52,11 @@ fn two_to_50() -> Json {
     json!({"x": [dim("a", 2, 50)], "y": [dim("b", 2, 50)]})
 }
 
-/// The needs: a program, a spec, the errors (of their own) with the inputs that break them, the first fix and what it gives up.
+/// The needs: a program, a spec, the errors (of their own) with the inputs that break them, the first fix and what it excludes.
 type Need = (&'static str, &'static str, Json, Vec<&'static str>, &'static str, &'static str);
 
 fn needs() -> Vec<Need> {
-    let free = "gives up nothing";
+    let free = "excludes no input that works";
     vec![
         // Torch accepts the spec, reports all of [2, 50] twice as its range, and dies at (3, 3).
         (
@@ -65,7 +65,7 @@ fn needs() -> Vec<Need> {
             two_to_50(),
             vec!["a*b >= 101"],
             "a = Dim('a', min=11, max=50)\nb = Dim('b', min=10, max=50)",
-            "gives up inputs that work",
+            "excludes inputs that work",
         ),
         (
             "a sum modulo 4",
@@ -73,7 +73,7 @@ fn needs() -> Vec<Need> {
             two_to_50(),
             vec!["(a + b) % 4 == 0"],
             "_a = Dim('_a', max=12)\na = 4*_a + 2\n_b = Dim('_b', max=12)\nb = 4*_b + 2",
-            "gives up inputs that work",
+            "excludes inputs that work",
         ),
         // Torch suggests nothing.
         (
@@ -82,7 +82,7 @@ fn needs() -> Vec<Need> {
             two_to_50(),
             vec!["a != b"],
             "a = Dim('a', min=2, max=9)\nb = Dim('b', min=10, max=50)",
-            "gives up inputs that work",
+            "excludes inputs that work",
         ),
         // Torch suggests `_a = Dim('_a', max=17)`, `a = 3*_a - 2`, which raises when it is pasted: negative at 0.
         (
@@ -100,7 +100,7 @@ fn needs() -> Vec<Need> {
             json!({"x": [dim("dx", 0, 64)], "y": [dim("dy", 0, 64)]}),
             vec!["dx + dy == 32", "dx <= 30", "dx >= 2"],
             "dx = 12\ndy = 20",
-            "gives up inputs that work",
+            "excludes inputs that work",
         ),
         // Torch lists six conditions, suggests a minimum of 2, and refuses 2 afterwards.
         (
@@ -118,7 +118,7 @@ fn needs() -> Vec<Need> {
             two_to_50(),
             vec!["b >= 3", "a < b"],
             "a = Dim('a', min=2, max=9)\nb = Dim('b', min=10, max=50)",
-            "gives up inputs that work",
+            "excludes inputs that work",
         ),
         // Three residues of six work; one dimension can say one of them.
         (
@@ -127,7 +127,7 @@ fn needs() -> Vec<Need> {
             json!({"x": [dim("n", 0, 100)]}),
             vec!["(n // 3) % 2 == 1"],
             "_n = Dim('_n', max=16)\nn = 6*_n + 4",
-            "gives up inputs that work, such as x: [3]",
+            "excludes inputs that work, such as x: [3]",
         ),
         (
             "even sizes",
@@ -159,7 +159,7 @@ fn needs() -> Vec<Need> {
             json!({"x": [dim("n", 1, 100)]}),
             vec!["n // 5 != 1"],
             "n = Dim('n', min=10, max=100)",
-            "gives up inputs that work, such as x: [1]",
+            "excludes inputs that work, such as x: [1]",
         ),
         (
             "a fifth as a size",

@@ -185,7 +185,7 @@ fn specs_that_are_none() {
         ("3", "expected an object by parameter name or a list"),
         (r#"{"inp": {"a": ["batch", null]}}"#, "{\"dim\": \"batch\"}"),
         (r#"{"inp": {"a": [-1, null]}}"#, "at least 0"),
-        (r#"{"inp": {"a": [{"dim": "2n"}, null]}}"#, "no identifier"),
+        (r#"{"inp": {"a": [{"dim": "2n"}, null]}}"#, "not an identifier"),
     ] {
         spec_refused(spec, &[expected]);
     }

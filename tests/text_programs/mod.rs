@@ -1,7 +1,7 @@
 //! Programs given as text, run on what they record of their inputs.
 // Each crate of tests uses a part of this.
 #![allow(dead_code)]
-use sizewise_check::propagate::{Interpreter, Mode, Stop, recorded};
+use sizewise_check::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use sizewise_check::spec::Contract;
 use sizewise_ir::{Program, text};
 use sizewise_kernels::{Operators, Value};
@@ -25,17 +25,13 @@ pub fn program(source: &str) -> Program {
 ///
 /// # Panics
 /// When the text describes no program.
-pub fn run<T>(
-    source: &str,
-    mode: Mode,
-    look: impl FnOnce(&mut Interpreter, Result<Vec<Value>, Stop>) -> T,
-) -> T {
+pub fn run<T>(source: &str, mode: Mode, look: impl FnOnce(&mut Run, Result<Vec<Value>, Stop>) -> T) -> T {
     let program = program(source);
     let contract = Contract::load(&program).expect("a contract");
     let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
     let inputs = recorded::inputs(&program, &mut records, &mut env).expect("values");
     let operators = Operators::new();
-    let mut run = Interpreter::new(&program, env, records, &operators, mode);
-    let results = run.run(inputs);
-    look(&mut run, results)
+    let mut interpreter = Interpreter::new(&program, env, records, &operators, mode);
+    let results = interpreter.propagate(inputs);
+    look(&mut interpreter.run, results)
 }

@@ -200,8 +200,8 @@ impl<'p> Records<'p> {
         self.declare_within(env, symbol, range(bounds));
     }
 
-    /// Declares a symbol that the program's records name and that an operator has made just now. The range that they give it is what the
-    /// program asserts later on: nothing is known of it before the assertion.
+    /// Declares a symbol that the program's records name and that an operator has made just now. The range
+    /// that they give it is what the program asserts later on: nothing is known of it before the assertion.
     pub fn declare_made(&self, env: &mut ShapeEnv, symbol: Symbol) {
         self.declare_within(env, symbol, ValueRange::all());
     }
@@ -216,8 +216,8 @@ impl<'p> Records<'p> {
     }
 }
 
-/// The range of recorded bounds. Those that no value satisfies are taken as unbounded: the reader warns, and whoever assumes them says that
-/// nothing is admitted.
+/// The range of recorded bounds. Those that no value satisfies are taken as unbounded: the reader warns, and
+/// whoever assumes them says that nothing is admitted.
 pub fn range(bounds: Bounds) -> ValueRange {
     ValueRange::between_options(bounds.min.map(Into::into), bounds.max.map(Into::into))
         .unwrap_or_else(ValueRange::all)

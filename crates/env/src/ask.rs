@@ -1,6 +1,6 @@
 //! Asking: conditions and sizes that decide how a trace goes on.
 use super::error::DataDependent;
-use super::guard::GuardKind;
+use super::guard::{Clause, GuardKind};
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Int, Symbol};
@@ -94,7 +94,7 @@ impl ShapeEnv {
             return Err(self.data_dependent(condition, checks.to_vec()));
         };
         let held = if value { condition } else { self.pool.not(condition) };
-        self.guard_or_defer(held, GuardKind::Branch, "evaluate")?;
+        self.guard_or_defer(held, GuardKind::Branch, Clause::Evaluate)?;
         Ok(value)
     }
 
@@ -114,7 +114,7 @@ impl ShapeEnv {
         let constant = self.pool.int(value.clone());
         let equal = self.pool.eq(e, constant);
         if self.statically_known(equal) != Some(true) {
-            self.guard_or_defer(equal, GuardKind::Branch, "evaluate")?;
+            self.guard_or_defer(equal, GuardKind::Branch, Clause::Evaluate)?;
         }
         Ok(value)
     }
@@ -159,7 +159,7 @@ impl ShapeEnv {
         &mut self,
         held: Expr,
         kind: GuardKind,
-        clause: &'static str,
+        clause: Clause,
     ) -> Result<(), EnvError> {
         if self.policies.prefer_deferred_asserts {
             return self.defer(held, clause);

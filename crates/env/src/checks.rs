@@ -1,7 +1,7 @@
 //! Being told: `torch._check` and its kin.
 use super::clash::Clash;
 use super::error::range_text;
-use super::guard::GuardKind;
+use super::guard::{Clause, GuardKind};
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
@@ -40,10 +40,10 @@ impl ShapeEnv {
         let rewritten = self.replace(condition);
         match self.hint(rewritten) {
             Some(value) if value.as_bool() => {
-                self.guard_or_defer(rewritten, GuardKind::Precondition, "torch._check")
+                self.guard_or_defer(rewritten, GuardKind::Precondition, Clause::Check)
             }
             Some(_) => Err(self.false_in_example(rewritten)),
-            None => self.defer(condition, "torch._check"),
+            None => self.defer(condition, Clause::Check),
         }
     }
 

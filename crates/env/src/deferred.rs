@@ -1,5 +1,5 @@
 //! Deferred runtime assertions: where in the program they can be checked first. And freezing.
-use super::guard::{Guard, RuntimeAssert};
+use super::guard::{Clause, Guard, RuntimeAssert};
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::{Expr, Symbol};
 
@@ -30,7 +30,7 @@ impl ShapeEnv {
     }
 
     /// Records a runtime assertion.
-    pub(super) fn defer(&mut self, condition: Expr, clause: &'static str) -> Result<(), EnvError> {
+    pub(super) fn defer(&mut self, condition: Expr, clause: Clause) -> Result<(), EnvError> {
         if self.frozen.1 {
             let condition = self.text(condition);
             return Err(EnvError::Frozen { condition, kind: "runtime assertion" });
@@ -39,7 +39,7 @@ impl ShapeEnv {
         Ok(())
     }
 
-    pub(super) fn record_assert(&mut self, condition: Expr, clause: &'static str) {
+    pub(super) fn record_assert(&mut self, condition: Expr, clause: Clause) {
         self.revise();
         let needed = self.on_path(condition);
         let certain = self.path.is_certain();

@@ -1,6 +1,6 @@
 //! The shape environment.
 use super::computed::Computed;
-use super::guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+use super::guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert};
 use super::hints::Hints;
 use super::lifetime::Pending;
 use super::path::Path;
@@ -343,8 +343,9 @@ impl ShapeEnv {
     }
 
     /// Requires a condition of the operator at hand.
-    pub fn require(&mut self, condition: Expr, clause: &'static str) -> Required {
-        if clause.starts_with("_assert_scalar") || clause.starts_with("sym_constrain_range.C2") {
+    pub fn require(&mut self, condition: Expr, clause: impl Into<Clause>) -> Required {
+        let clause = clause.into();
+        if clause.is_stated() {
             self.state(condition, clause);
             if self.pool.as_bool(condition) == Some(true) {
                 self.state_equations(clause);
@@ -373,13 +374,13 @@ impl ShapeEnv {
 
     /// The truth value of a condition that decides which way an operator goes: by the facts, else by the hints, which records
     /// a guard. `None` when it depends on unbacked symbols and is open.
-    pub fn branch(&mut self, condition: Expr, clause: &'static str) -> Option<bool> {
+    pub fn branch(&mut self, condition: Expr, clause: impl Into<Clause>) -> Option<bool> {
         if let Some(value) = self.statically(condition) {
             return Some(value);
         }
         let value = self.hint(condition)?.as_bool();
         let held = if value { condition } else { self.pool.not(condition) };
-        self.record_guard(held, GuardKind::Branch, clause);
+        self.record_guard(held, GuardKind::Branch, clause.into());
         Some(value)
     }
 
@@ -437,7 +438,7 @@ impl ShapeEnv {
         &self.strides_needed
     }
 
-    pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: &'static str) {
+    pub(super) fn record_guard(&mut self, condition: Expr, kind: GuardKind, clause: Clause) {
         self.revise();
         let needed = self.on_path(condition);
         let guard = Guard { condition: needed, kind, origin: self.origin, clause };

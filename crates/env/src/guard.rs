@@ -1,5 +1,6 @@
 //! What is recorded when a condition is not settled by the facts.
 use sizewise_expr::Expr;
+use std::fmt;
 
 /// Which step of the traced program a record stems from: an index that the tracer gives meaning to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
@@ -14,6 +15,64 @@ pub enum GuardKind {
     Branch,
 }
 
+/// What requires a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Clause {
+    /// A numbered condition of an operator's kernel, by its name: `mm.C2`.
+    Operator(&'static str),
+    /// The program asserts it of numbers: `_assert_scalar`.
+    ScalarAssertion,
+    /// The program asserts it of a tensor; by its name: `_assert_tensor_metadata.C1`.
+    TensorAssertion(&'static str),
+    /// A bound that the program puts on a number: `sym_constrain_range`.
+    RangeConstraint,
+    /// [`ShapeEnv::check`](crate::ShapeEnv::check).
+    Check,
+    /// [`ShapeEnv::evaluate`](crate::ShapeEnv::evaluate) and its kin.
+    Evaluate,
+    /// The program records the size so.
+    RecordedSize,
+    /// The number of elements of a tensor fits in 64 bits.
+    ElementCount,
+}
+
+impl Clause {
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clause::Operator(name) | Clause::TensorAssertion(name) => name,
+            Clause::ScalarAssertion => "_assert_scalar.C1",
+            Clause::RangeConstraint => "sym_constrain_range.C2",
+            Clause::Check => "torch._check",
+            Clause::Evaluate => "evaluate",
+            Clause::RecordedSize => "recorded size",
+            Clause::ElementCount => "int64 element count",
+        }
+    }
+
+    /// Whether an operator that does nothing but assert requires it.
+    pub fn is_assertion(self) -> bool {
+        matches!(self, Clause::ScalarAssertion | Clause::TensorAssertion(_))
+    }
+
+    /// Whether the program itself states it of a number; see [`ShapeEnv::stated`](crate::ShapeEnv::stated).
+    pub fn is_stated(self) -> bool {
+        matches!(self, Clause::ScalarAssertion | Clause::RangeConstraint)
+    }
+}
+
+impl From<&'static str> for Clause {
+    fn from(name: &'static str) -> Clause {
+        Clause::Operator(name)
+    }
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A condition on backed symbols that holds at the hints and on which the trace depends.
 #[derive(Clone, Debug)]
 pub struct Guard {
@@ -23,8 +82,8 @@ pub struct Guard {
     pub kind: GuardKind,
     /// The step that recorded it first.
     pub origin: Origin,
-    /// Which clause of the operator it is.
-    pub clause: &'static str,
+    /// What requires it.
+    pub clause: Clause,
 }
 
 /// A condition on unbacked symbols that only running the program can check.
@@ -34,8 +93,8 @@ pub struct RuntimeAssert {
     pub condition: Expr,
     /// The step that needs it.
     pub origin: Origin,
-    /// Which clause of the operator it is.
-    pub clause: &'static str,
+    /// What requires it.
+    pub clause: Clause,
     /// Whether the program comes to it whatever the data is: not so inside a branch that data chooses.
     pub certain: bool,
 }

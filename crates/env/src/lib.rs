@@ -29,7 +29,7 @@ pub use computed::Operation;
 pub use create::DimDynamic;
 pub use env::{ShapeEnv, StrideNotes};
 pub use error::{DataDependent, EnvError};
-pub use guard::{Guard, GuardKind, Origin, Required, RuntimeAssert};
+pub use guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert};
 pub use path::Outside;
 pub use policy::{Artefact, Policies, Policy};
 pub use symbols::SymbolInfo;

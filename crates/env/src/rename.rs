@@ -1,11 +1,8 @@
 //! Numbers that a step has made, by the names under which the program records them.
 use super::ShapeEnv;
-use super::guard::RuntimeAssert;
+use super::guard::{Clause, RuntimeAssert};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
-
-/// The clause of an equation that a program's records say and no assertion of its graph does.
-const RECORDED: &str = "recorded size";
 
 impl ShapeEnv {
     /// Says of `to` what is known of `from`, a symbol made just now: both are names of one value. The range of the symbol.
@@ -64,13 +61,14 @@ impl ShapeEnv {
             self.assume(equal);
             self.equations.push(equal);
         } else {
-            self.state(equal, RECORDED);
-            self.record_assert(equal, RECORDED);
+            // The records say it, and no assertion of the graph does.
+            self.state(equal, Clause::RecordedSize);
+            self.record_assert(equal, Clause::RecordedSize);
         }
     }
 
     /// Takes the equations that no assertion has stated so far as those of the assertion at hand.
-    pub(super) fn state_equations(&mut self, clause: &'static str) {
+    pub(super) fn state_equations(&mut self, clause: Clause) {
         for equation in std::mem::take(&mut self.equations) {
             self.state(equation, clause);
             self.record_assert(equation, clause);
@@ -78,7 +76,7 @@ impl ShapeEnv {
     }
 
     /// Records a condition as one that the program itself asserts.
-    pub(super) fn state(&mut self, condition: Expr, clause: &'static str) {
+    pub(super) fn state(&mut self, condition: Expr, clause: Clause) {
         self.note();
         let certain = self.path.is_certain();
         self.stated.push(RuntimeAssert { condition, origin: self.origin, clause, certain });

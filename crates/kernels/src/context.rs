@@ -1,7 +1,7 @@
 //! What a kernel builds sizes and conditions with.
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
-use sizewise_env::{Operation, Required, ShapeEnv};
+use sizewise_env::{Clause, Operation, Required, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool};
 use sizewise_ir::dtype::{Device, Dtype, Layout};
@@ -136,9 +136,10 @@ impl<'a> Cx<'a> {
     pub fn require(
         &mut self,
         condition: Expr,
-        clause: &'static str,
+        clause: impl Into<Clause>,
         message: impl FnOnce(&Cx) -> String,
     ) -> Result<(), KernelError> {
+        let clause = clause.into();
         match self.env.require(condition, clause) {
             Required::Refuted => {
                 let message = message(self);
@@ -156,7 +157,7 @@ impl<'a> Cx<'a> {
         &mut self,
         a: Expr,
         b: Expr,
-        clause: &'static str,
+        clause: impl Into<Clause>,
         what: &str,
     ) -> Result<(), KernelError> {
         if a == b {

@@ -1,5 +1,6 @@
 //! Why a fake kernel gives no result.
 use super::value::Values;
+use sizewise_env::Clause;
 use sizewise_expr::Expr;
 use smallvec::smallvec;
 
@@ -12,7 +13,7 @@ pub enum KernelError {
     /// The operator rejects its arguments.
     Invalid {
         /// The clause of the kernel's specification that is violated, such as `mm.C2`.
-        clause: &'static str,
+        clause: Clause,
         /// What is wrong, with the values at hand.
         message: String,
         /// The condition that does not hold, where it is one on sizes.
@@ -31,8 +32,8 @@ pub enum KernelError {
 
 impl KernelError {
     /// A violated clause that is no condition on sizes.
-    pub fn invalid(clause: &'static str, message: impl Into<String>) -> KernelError {
-        KernelError::Invalid { clause, message: message.into(), condition: None }
+    pub fn invalid(clause: impl Into<Clause>, message: impl Into<String>) -> KernelError {
+        KernelError::Invalid { clause: clause.into(), message: message.into(), condition: None }
     }
 }
 

@@ -9,7 +9,7 @@ use super::metrics::{Metrics, resident_bytes};
 use super::problem::{Code, Problem};
 use super::work::Workers;
 use axum::http::{HeaderValue, header};
-use sizewise_check::query::Room;
+use sizewise_check::query::Capacity;
 use sizewise_kernels::Operators;
 use sizewise_solve::Budget;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -75,7 +75,7 @@ impl App {
         let cache = Cache::new(limits, Arc::clone(&metrics));
         let workers = Workers::start(config.workers, limits, metrics.work.clone())
             .map_err(|error| StartError::System(format!("no threads: {error}")))?;
-        let room = Room { facts: limits.env_facts, bytes: ENV_BYTES, nodes: ENV_NODES };
+        let room = Capacity { facts: limits.env_facts, bytes: ENV_BYTES, nodes: ENV_NODES };
         Ok(Arc::new(App {
             envs: Envs::new(limits, room, metrics.envs_refused.clone()),
             budget: Budget::default().times(limits.budget),

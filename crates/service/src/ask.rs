@@ -4,7 +4,7 @@ use super::cache::{Key, key};
 use super::work::or_bug;
 use serde_json::Value;
 use sizewise_check::query::entail::{Question, Settled};
-use sizewise_check::query::{self, Ask, Fields, Refusal, Standing};
+use sizewise_check::query::{self, Ask, Environment, Fields, Refusal};
 use sizewise_expr::escape::json_text;
 use sizewise_expr::is_cancelled;
 use sizewise_solve::{Trace, Verdict};
@@ -222,7 +222,7 @@ fn decision(settled: &Settled) -> Decision {
 /// is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
-    standing: &mut Option<Standing>,
+    standing: &mut Option<Environment>,
     ask: Ask,
     share: u32,
     requests: &[Fields],

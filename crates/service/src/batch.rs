@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use sizewise_check::query::{self, Fields, Refusal, Standing};
+use sizewise_check::query::{self, Environment, Fields, Refusal};
 use sizewise_expr::is_cancelled;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +31,8 @@ const STRIDE: usize = 8;
 /// Answers some requests, in order; on a worker's thread.
 pub type Answers = Arc<Answering>;
 
-type Answering = dyn Fn(&App, &mut Option<Standing>, &[Fields]) -> Vec<Result<Text, Refusal>> + Send + Sync;
+type Answering =
+    dyn Fn(&App, &mut Option<Environment>, &[Fields]) -> Vec<Result<Text, Refusal>> + Send + Sync;
 
 /// What a batch is put to.
 #[derive(Clone)]
@@ -161,7 +162,7 @@ async fn chunk_answers(app: Arc<App>, batch: Batch, lines: Vec<Bytes>) -> Result
 /// Answers lines for the length of a turn, at least some unless it is cancelled; returns the text of the answers and the lines left.
 fn take_turn(
     app: &App,
-    standing: &mut Option<Standing>,
+    standing: &mut Option<Environment>,
     answers: &Answering,
     mut lines: Vec<Bytes>,
     (mut text, length): (Vec<u8>, Duration),
@@ -180,7 +181,12 @@ fn take_turn(
 }
 
 /// The text of the answers to some lines.
-fn answer_lines(app: &App, standing: &mut Option<Standing>, answers: &Answering, lines: &[Bytes]) -> Vec<u8> {
+fn answer_lines(
+    app: &App,
+    standing: &mut Option<Environment>,
+    answers: &Answering,
+    lines: &[Bytes],
+) -> Vec<u8> {
     let (mut ids, mut requests, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines {
         match query::parse_line(line) {

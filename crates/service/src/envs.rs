@@ -3,13 +3,13 @@ use super::auth::Holder;
 use super::config::Limits;
 use super::problem::{Code, Problem};
 use prometheus::IntCounterVec;
-use sizewise_check::query::{Room, Standing};
+use sizewise_check::query::{Capacity, Environment};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// An environment; none when a bug has left its facts in disorder.
-pub type Slot = Arc<tokio::sync::Mutex<Option<Standing>>>;
+pub type Slot = Arc<tokio::sync::Mutex<Option<Environment>>>;
 
 struct Env {
     slot: Slot,
@@ -24,13 +24,13 @@ pub struct Envs {
     /// The most of one token.
     share: usize,
     idle: Duration,
-    room: Room,
+    room: Capacity,
     refused: IntCounterVec,
 }
 
 impl Envs {
     /// No environments. What is refused is counted.
-    pub fn new(limits: &Limits, room: Room, refused: IntCounterVec) -> Envs {
+    pub fn new(limits: &Limits, room: Capacity, refused: IntCounterVec) -> Envs {
         let Limits { envs: most, token_envs: share, env_idle: idle, .. } = *limits;
         Envs { known: Mutex::default(), most, share, idle, room, refused }
     }
@@ -41,8 +41,8 @@ impl Envs {
     }
 
     /// Facts to be filled before they become an environment.
-    pub fn blank(&self) -> Standing {
-        Standing::new(self.room)
+    pub fn blank(&self) -> Environment {
+        Environment::new(self.room)
     }
 
     /// How long an environment lives without being used.
@@ -54,7 +54,7 @@ impl Envs {
     ///
     /// # Errors
     /// When there are as many as allowed, in all or of this token.
-    pub fn make(&self, standing: Standing, owner: Option<Holder>) -> Result<String, Problem> {
+    pub fn make(&self, standing: Environment, owner: Option<Holder>) -> Result<String, Problem> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random)
             .map_err(|error| Problem::new(Code::Internal, format!("no random numbers: {error}")))?;

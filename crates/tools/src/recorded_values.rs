@@ -3,9 +3,9 @@
 //! Only what is wrong wherever the program runs is reported: another dtype, rank or size. Whether sizes agree for every input
 //! that a spec admits is what `check` decides. Values that nothing uses are left out: torch records some of them wrongly.
 use crate::verify::{Rule, Violation};
-use sizewise_check::propagate::{Interpreter, Mode, constant_value, recorded};
+use sizewise_check::propagate::{Interpreter, Mode, recorded};
 use sizewise_check::spec::Contract;
-use sizewise_ir::{Dialect, GraphInput, Program};
+use sizewise_ir::{Dialect, Program};
 use sizewise_kernels::Operators;
 use std::borrow::Cow;
 
@@ -19,22 +19,13 @@ pub fn recorded_values(program: &Program, operators: &Operators) -> Vec<Violatio
     let Ok(contract) = Contract::load(&program) else { return Vec::new() };
     let assumptions = contract.assumed();
     let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
-    let mut inputs = Vec::with_capacity(program.graph.inputs().len());
-    for input in program.graph.inputs() {
-        inputs.push(match input {
-            GraphInput::Constant(constant) => constant_value(&mut env, constant),
-            GraphInput::Value(id) => match recorded::value(&mut records, &mut env, program.graph.meta(*id)) {
-                Ok(value) => value,
-                Err(_) => return Vec::new(),
-            },
-        });
-    }
+    let Ok(inputs) = recorded::inputs(&program, &mut records, &mut env) else { return Vec::new() };
     let mut interpreter = Interpreter::new(&program, env, records, operators, Mode::Verify);
     // What the run found until it stopped is found.
-    let _ = interpreter.run(inputs);
+    let _ = interpreter.propagate(inputs);
     let mut found = Vec::new();
-    for mismatch in &interpreter.mismatches {
-        let step = interpreter.steps.get(mismatch.origin.0 as usize);
+    for mismatch in &interpreter.run.mismatches {
+        let step = interpreter.run.step(mismatch.origin);
         let by =
             step.map_or_else(String::new, |step| format!(", `{}` gives {}", step.op(), mismatch.derived));
         let message = format!("`{}` is recorded as {}{by}", mismatch.value, mismatch.recorded);

@@ -1,5 +1,5 @@
 //! What happens to inputs of given shapes.
-use crate::propagate::{Interpreter, Mode, Stop, constant_value, recorded};
+use crate::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use crate::records::Records;
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
@@ -31,9 +31,9 @@ pub struct Refused {
 /// The results for given input shapes.
 #[derive(Clone)]
 pub struct Evaluation {
-    /// The environment that the sizes belong to; unbacked symbols stand for what only data decides.
+    /// The environment that the sizes belong to; unbacked symbols stand for data-dependent sizes.
     pub env: ShapeEnv,
-    /// One entry a user output: the sizes of a tensor, or nothing.
+    /// One entry per user output: the sizes of a tensor, or `None`.
     pub outputs: Vec<Option<Vec<Expr>>>,
     /// What the program records for the same outputs at these inputs.
     pub recorded: Vec<Option<Vec<Expr>>>,
@@ -114,22 +114,22 @@ impl<'p> Evaluator<'p> {
         let inputs = self.inputs(&mut env, &mut records, &sizes)?;
         let mut interpreter =
             Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
-        let results = interpreter.run(inputs).map_err(|stop| match stop {
+        let results = interpreter.propagate(inputs).map_err(|stop| match stop {
             Stop::Failed(failure) => {
-                let step = interpreter.steps.get(failure.origin.0 as usize);
+                let step = interpreter.run.step(failure.origin);
                 Refused {
                     message: match (step, failure.clause) {
                         (Some(step), _) => format!("{}: {}", step.op(), failure.message),
                         (None, _) => failure.message.clone(),
                     },
                     node: step.map(|s| s.node().into()),
-                    expr: failure.clause.map(str::to_string),
+                    expr: failure.clause.map(|clause| clause.to_string()),
                     malformed: false,
                 }
             }
             Stop::Unreadable(error) => malformed(error.to_string()),
         })?;
-        some_data_passes(&mut interpreter)?;
+        some_data_passes(&mut interpreter.run)?;
         let mut outputs = Vec::new();
         let mut expected = Vec::new();
         let program = contract.program;
@@ -140,19 +140,20 @@ impl<'p> Evaluator<'p> {
                 continue;
             }
             let record = argument.value().and_then(|id| {
-                recorded::value(&mut interpreter.records, &mut interpreter.env, program.graph.meta(id)).ok()
+                recorded::value(&mut interpreter.records, &mut interpreter.run.env, program.graph.meta(id))
+                    .ok()
             });
             outputs.push(tensor_sizes(value));
             expected.push(record.as_ref().and_then(tensor_sizes));
         }
-        let unsupported = interpreter.unsupported.len();
+        let unsupported = interpreter.run.unsupported.len();
         let left_out = |input: &&ProgramInput| {
             matches!(input.kind, InputKind::Tensor { .. } | InputKind::Scalar(_))
                 && !given.contains_key(&input.input.placeholder)
         };
         let left_out = contract.inputs.iter().filter(left_out);
         let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
-        Ok(Evaluation { env: interpreter.env, outputs, recorded: expected, as_traced, unsupported })
+        Ok(Evaluation { env: interpreter.run.env, outputs, recorded: expected, as_traced, unsupported })
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.
@@ -198,7 +199,7 @@ impl<'p> Evaluator<'p> {
                 let example = self
                     .contract
                     .example(*e)
-                    .ok_or_else(|| malformed(format!("the value of {path} has to be given")))?;
+                    .ok_or_else(|| malformed(format!("the value of {path} is missing")))?;
                 sizes.push((path, *e, example));
                 Ok(())
             }
@@ -214,7 +215,7 @@ impl<'p> Evaluator<'p> {
                 Err(malformed(format!("{path} is a tensor: give its shape")))
             }
             (InputKind::Scalar(_), Some(_)) => Err(malformed(format!("{path} is a number"))),
-            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is no tensor"))),
+            (InputKind::Other, Some(_)) => Err(malformed(format!("{path} is not a tensor"))),
         }
     }
 
@@ -310,7 +311,7 @@ impl<'p> Evaluator<'p> {
         let mut values = Vec::with_capacity(program.graph.inputs().len());
         for input in program.graph.inputs() {
             values.push(match input {
-                GraphInput::Constant(constant) => constant_value(env, constant),
+                GraphInput::Constant(constant) => recorded::constant_value(env, constant),
                 GraphInput::Value(id) => recorded::value(records, env, program.graph.meta(*id))
                     .map_err(|error| malformed(error.to_string()))?,
             });
@@ -326,7 +327,8 @@ impl<'p> Evaluator<'p> {
                         .map(|(_, _, v)| env.pool.value_expr(v.clone()))
                         .collect();
                     let Value::Tensor(tensor) = &values[at] else { continue };
-                    // Contiguous inputs are contiguous at every size; the recorded strides say so only for sizes above 0.
+                    // Contiguous inputs are contiguous at every size; the recorded strides say so only for
+                    // sizes above 0.
                     let plain = self.contract.contiguous_example(recorded, strides);
                     let mut cx = Cx::new(env);
                     let strides = if plain { cx.contiguous_strides(&actual) } else { tensor.strides.clone() };
@@ -377,8 +379,8 @@ fn refused(message: String, expr: Option<String>) -> Refused {
     Refused { message, node: None, expr, malformed: false }
 }
 
-/// Whether an exported module takes a value where another one was burned in: as Python's `==` says, and anything in the place of `None`, which
-/// it does not look at.
+/// Whether an exported module takes a value for a constant input: one that is equal in Python's sense, and
+/// anything for `None`, which it does not check.
 fn taken(constant: &Constant, value: &Shape) -> bool {
     let same = |c: &Int, v: &Number| match v {
         Number::Float(v) => c.partial_cmp_f64(*v) == Some(Ordering::Equal),
@@ -401,14 +403,15 @@ fn malformed(message: String) -> Refused {
     Refused { message, node: None, expr: None, malformed: true }
 }
 
-/// Refuses inputs for which the program's assertions on sizes that data decides contradict each other: whatever the data is, one of them fails.
-fn some_data_passes(interpreter: &mut Interpreter) -> Result<(), Refused> {
-    let Some(assert) = interpreter.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
+/// Refuses inputs for which the program's assertions on data-dependent sizes contradict each other: whatever
+/// the data is, one of them fails.
+fn some_data_passes(run: &mut Run) -> Result<(), Refused> {
+    let Some(assert) = run.env.runtime_asserts().iter().rfind(|assert| assert.certain) else {
         return Ok(());
     };
-    let node = interpreter.steps.get(assert.origin.0 as usize).map(|s| s.node().into());
+    let node = run.step(assert.origin).map(|s| s.node().into());
     let clause = assert.clause.to_string();
-    let (pool, facts) = interpreter.env.facts();
+    let (pool, facts) = run.env.facts();
     let never = pool.bool(false);
     let Verdict::Inconsistent { because } = decide(pool, facts, never, &Budget::small()).verdict else {
         return Ok(());
@@ -431,6 +434,6 @@ fn hint_of(actual: &Number) -> Result<Hint, Refused> {
         }
         Number::Float(v) => Hint::Float(*v),
         Number::Bool(v) => Hint::Bool(*v),
-        Number::Ratio(_) => return Err(malformed("a rational is no size".into())),
+        Number::Ratio(_) => return Err(malformed("a rational number is not a size".into())),
     })
 }

@@ -1,28 +1,26 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
-use super::ahead::Grounds;
 use super::evaluate::Evaluator;
 use super::excluded::excluded;
 use super::ledger::ledger;
-use super::obligation::{GUARD_DIVISOR, Obligation, RECORDED_SIZE, obligations};
-use super::pipeline::diagnostic;
-use super::prove::{Proof, Prover, int_json, shapes_json};
-use super::run::Run;
+use super::obligation::{Obligation, Source, obligations};
+use super::parallel::Parallel;
+use super::prove::{Proof, Prover, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, strides};
-use crate::propagate::{ELEMENT_COUNT, FailureKind};
+use crate::propagate::FailureKind;
+use crate::propagate::Run;
 use crate::report::{
-    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, Keeper, Level, MismatchReport, Outcome,
-    Report, UnsupportedReport,
+    AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Keeper, Level, MismatchReport,
+    Outcome, Report, UnsupportedReport, int_json,
 };
-use crate::spec::Assumptions;
+use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
-use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Int, is_cancelled, text};
-use sizewise_solve::{Budget, Rung, Verdict, decide, open_requirements};
+use sizewise_expr::{Expr, is_cancelled, text};
+use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
-/// After this many conditions that only Z3 decides, or that stay open, a small budget has to do for each of the others.
+/// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
 const MAX_HARD: u32 = 5;
 
 /// Fills a report from a run.
@@ -35,9 +33,9 @@ pub(super) struct Examination<'a, 'p> {
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
-    /// Is told how many conditions are decided, and how many there are.
+    /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
-    /// Is given each question as an SMT-LIB 2 file.
+    /// A callback that receives each question as an SMT-LIB 2 file.
     pub emit: Option<&'a dyn Fn(&str)>,
     /// How many conditions needed Z3, or have stayed open.
     pub hard: u32,
@@ -45,11 +43,6 @@ pub(super) struct Examination<'a, 'p> {
     pub jobs: usize,
     /// Whether there is a spec; else the program's own contract is assumed.
     pub has_spec: bool,
-}
-
-/// Whether a condition took the last means, or stays open in spite of them.
-pub(super) fn is_hard(proof: &Proof) -> bool {
-    proof.verdict == GuardVerdict::Unknown || proof.decided_by == Rung::Smt.name()
 }
 
 impl<'p> Examination<'_, 'p> {
@@ -67,28 +60,28 @@ impl<'p> Examination<'_, 'p> {
 
     /// Decides what the program demands of its inputs and what its operators need.
     pub fn conditions(&mut self, run: &mut Run) {
-        // Demands and guards are decided under what the spec says alone; sizes that only data decides are
-        // compared under what is asserted of them too.
+        // Demands and guards are decided under the spec alone, conditions on data-dependent sizes under the
+        // runtime assertions too.
         let mut base = self.assumptions.env.clone();
         std::mem::swap(&mut base.pool, &mut run.env.pool);
-        if !self.admits_something(&mut base) {
+        if !self.is_satisfiable(&mut base) {
             std::mem::swap(&mut base.pool, &mut run.env.pool);
             return;
         }
         let list = obligations(self.assumptions, run);
-        let mut ahead = self.ahead(run, &base, &list);
+        let mut found = self.decided_by_threads(run, &base, &list);
         for (i, obligation) in list.iter().enumerate() {
             if is_cancelled() {
                 break;
             }
-            let proof = match ahead.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
+            let proof = match found.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
                 Some(proof) => proof,
                 None => {
                     (self.tell)(i, list.len());
                     self.prover().decide(&mut base, &mut run.env, obligation)
                 }
             };
-            self.hard += u32::from(is_hard(&proof));
+            self.hard += u32::from(proof.is_hard());
             self.write(run, &base, obligation, proof);
         }
         self.definedness(run, &mut base);
@@ -102,11 +95,12 @@ impl<'p> Examination<'_, 'p> {
         std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
-    /// Whether some input satisfies the assumptions: of none, everything would hold. Otherwise, or where that stays open, the report says so.
-    fn admits_something(&mut self, base: &mut ShapeEnv) -> bool {
+    /// Whether some input satisfies the assumptions: if none does, they imply everything. The report says so,
+    /// and also if that stays open.
+    fn is_satisfiable(&mut self, base: &mut ShapeEnv) -> bool {
         let never = base.pool.bool(false);
-        let (kind, clause) = (ConditionKind::Contract, None);
-        let obligation = Obligation { condition: never, kind, origin: None, clause, branch: false };
+        let source = Source::Demand(DemandKind::Contract);
+        let obligation = Obligation { condition: never, source, origin: None };
         let (pool, facts) = base.facts();
         let answer = decide(pool, facts, never, self.budget);
         match answer.verdict {
@@ -117,7 +111,11 @@ impl<'p> Examination<'_, 'p> {
             }
             Verdict::Unknown { reason } => {
                 let message = format!("no input was found that satisfies all assumptions: {reason}");
-                self.report.diagnostics.push(diagnostic("undecided-assumptions", Level::Warning, message));
+                self.report.diagnostics.push(Diagnostic::new(
+                    "undecided-assumptions",
+                    Level::Warning,
+                    message,
+                ));
                 self.lower(Outcome::Unknown);
                 true
             }
@@ -125,7 +123,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Says that no input satisfies the assumptions, once.
+    /// Reports that no input satisfies the assumptions, once.
     fn contradiction(&mut self, proof: &Proof) {
         let because = proof.because.join(", ");
         let (code, message) = match self.has_spec {
@@ -133,27 +131,27 @@ impl<'p> Examination<'_, 'p> {
             false => ("contradictory-contract", format!("the program admits no input at all: {because}")),
         };
         if !self.report.diagnostics.iter().any(|d| d.code == code) {
-            self.report.diagnostics.push(diagnostic(code, Level::Error, message));
+            self.report.diagnostics.push(Diagnostic::new(code, Level::Error, message));
         }
         self.lower(Outcome::Invalid);
     }
 
-    /// What threads find out about the conditions, if there are to be any.
-    fn ahead(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
+    /// Proofs found by several threads; empty if there is only one.
+    fn decided_by_threads(&self, run: &Run, base: &ShapeEnv, list: &[Obligation]) -> Vec<Option<Proof>> {
         if self.jobs < 2 || self.emit.is_some() {
             return Vec::new();
         }
-        let grounds = Grounds {
+        let threads = Parallel {
             assumptions: self.assumptions,
             evaluator: self.evaluator,
             budget: self.budget,
             base,
             derived: &run.env,
         };
-        grounds.decide(list, self.jobs, MAX_HARD, self.tell)
+        threads.decide(list, self.jobs, MAX_HARD, self.tell)
     }
 
-    /// Enters what was found out about one condition.
+    /// Adds the result for one condition to the report.
     pub(super) fn write(&mut self, run: &Run, base: &ShapeEnv, obligation: &Obligation, proof: Proof) {
         if proof.inconsistent {
             self.contradiction(&proof);
@@ -169,8 +167,8 @@ impl<'p> Examination<'_, 'p> {
         if let Some(limit) = &proof.limit {
             let shown = summary::shown(self.assumptions, base, obligation.condition);
             let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
-            let mut note = diagnostic("rounding", Level::Note, message);
-            note.node = obligation.origin.and_then(|o| run.steps.get(o.0 as usize)).map(|s| s.node());
+            let mut note = Diagnostic::new("rounding", Level::Note, message);
+            note.node = obligation.origin.and_then(|o| run.step(o)).map(|s| s.node());
             self.report.diagnostics.push(note);
         }
         let shown = summary::shown(self.assumptions, base, obligation.condition);
@@ -188,10 +186,9 @@ impl<'p> Examination<'_, 'p> {
     fn definedness(&mut self, run: &Run, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
         for (mut before, condition) in open_requirements(pool, facts) {
-            let (kind, clause) = (ConditionKind::Contract, Some(GUARD_DIVISOR));
-            let obligation = Obligation { condition, kind, origin: None, clause, branch: false };
+            let obligation = Obligation { condition, source: Source::GuardDivisor, origin: None };
             let proof = self.prover().prove(&mut base.pool, &mut before, &obligation);
-            // That a guard has a value is no news.
+            // Only guards without a value are reported.
             if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
             }
@@ -205,8 +202,7 @@ impl<'p> Examination<'_, 'p> {
             let mut facts = base.facts().1.clone();
             overflow::assume_inputs(self.assumptions, &mut base.pool, &mut facts);
             for (origin, condition) in counts.bounded {
-                let (kind, clause) = (ConditionKind::Overflow, Some(ELEMENT_COUNT));
-                let obligation = Obligation { condition, kind, origin: Some(origin), clause, branch: false };
+                let obligation = Obligation { condition, source: Source::ElementCount, origin: Some(origin) };
                 let proof = self.prover().prove(&mut base.pool, &mut facts, &obligation);
                 self.write(run, base, &obligation, proof);
             }
@@ -221,16 +217,16 @@ impl<'p> Examination<'_, 'p> {
                 .collect();
             let message =
                 format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
-            let mut note = diagnostic("overflow", Level::Note, message);
-            if let Some(step) = run.steps.get(origin.0 as usize) {
+            let mut note = Diagnostic::new("overflow", Level::Note, message);
+            if let Some(step) = run.step(origin) {
                 (note.node, note.location) = (Some(step.node()), step.location());
             }
             self.report.diagnostics.push(note);
         }
     }
 
-    /// Decides the choices of strides that the example decided, where a view may need strides as they are at the example. Sizes at which
-    /// another choice is made are looked at case by case.
+    /// Decides whether strides are laid out as in the example, where a view may depend on that. Sizes at which
+    /// the layout differs are checked case by case.
     fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         // Inputs that are refused for another reason say nothing about strides.
         if self.report.verdict == Outcome::Violated {
@@ -242,7 +238,7 @@ impl<'p> Examination<'_, 'p> {
             let obligation = choice(condition, Some(origin));
             let mut proof = self.prover().decide(base, &mut run.env, &obligation);
             if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
-                let view = run.steps.get(view.0 as usize).map_or_else(String::new, |step| step.node());
+                let view = run.step(view).map_or_else(String::new, |step| step.node());
                 proof.reason = Some(format!(
                     "strides are as at the example only where it holds, and `{view}` may need them"
                 ));
@@ -267,7 +263,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Marks the violated conditions that are no errors of their own.
+    /// Marks the violated conditions that follow from others.
     fn consequences(&mut self, base: &mut ShapeEnv) {
         let (pool, facts) = base.facts();
         let follows = minimal::consequences(pool, facts, &self.violated);
@@ -277,11 +273,10 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// What the program needs of its inputs beyond the ranges of their sizes: what is assumed of them and what is to be proved, without what
-    /// follows from the rest.
+    /// The minimal guards: assumptions and obligations without those that follow from the ranges and the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
-        let mut conditions: Vec<Expr> = base.facts().1.conditions().to_vec();
-        for obligation in list.iter().filter(|o| o.clause != Some(RECORDED_SIZE)) {
+        let mut conditions: Vec<Expr> = base.known_facts().conditions().to_vec();
+        for obligation in list.iter().filter(|o| o.source != Source::RecordedSize) {
             let symbols = base.pool.free_symbols(&[obligation.condition]);
             if symbols.iter().all(|&s| base.symbol(s).is_some())
                 && !conditions.contains(&obligation.condition)
@@ -289,10 +284,7 @@ impl<'p> Examination<'_, 'p> {
                 conditions.push(obligation.condition);
             }
         }
-        let ranges: Vec<_> = {
-            let (_, facts) = base.facts();
-            facts.ranges().map(|(s, low, high)| (s, range(low, high))).collect()
-        };
+        let ranges = minimal::declared_ranges(base.known_facts());
         let kept = minimal::minimal(&mut base.pool, &ranges, &conditions);
         self.report.minimal_guards =
             kept.into_iter().map(|e| text::print::expression(&base.pool, e)).collect();
@@ -316,7 +308,7 @@ impl<'p> Examination<'_, 'p> {
                     _ => String::new(),
                 };
                 let message = format!("{}: {}{settled}", step.op(), failure.message);
-                let mut note = diagnostic(code, Level::Warning, message);
+                let mut note = Diagnostic::new(code, Level::Warning, message);
                 (note.node, note.location) = (Some(step.node()), step.location());
                 self.report.diagnostics.push(note);
                 self.lower(Outcome::Unknown);
@@ -342,7 +334,7 @@ impl<'p> Examination<'_, 'p> {
                 witness: violated.then(IndexMap::new),
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
-                clause: failure.clause.map(str::to_string),
+                clause: failure.clause.map(|clause| clause.to_string()),
                 code: step.code(),
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
@@ -368,10 +360,10 @@ impl<'p> Examination<'_, 'p> {
         }
         for mismatch in &run.unused_mismatches {
             let message = format!(
-                "`{}` is recorded as {} and comes out as {}; nothing uses it",
+                "`{}` is recorded as {} but computed as {}; nothing uses it",
                 mismatch.value, mismatch.recorded, mismatch.derived
             );
-            let mut note = diagnostic("unused-mismatch", Level::Note, message);
+            let mut note = Diagnostic::new("unused-mismatch", Level::Note, message);
             note.node = Some(run.steps[mismatch.origin.0 as usize].node());
             self.report.diagnostics.push(note);
         }
@@ -393,11 +385,11 @@ impl<'p> Examination<'_, 'p> {
             self.dropped();
         }
         for message in std::mem::take(&mut run.unreadable) {
-            self.report.diagnostics.push(diagnostic("unreadable", Level::Warning, message));
+            self.report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
         }
         for assert in &run.asserts {
-            let step = run.steps.get(assert.origin.0 as usize);
+            let step = run.step(assert.origin);
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node()).unwrap_or_default(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
@@ -412,7 +404,7 @@ impl<'p> Examination<'_, 'p> {
 }
 
 impl Examination<'_, '_> {
-    /// Says which assumptions nothing keeps.
+    /// Reports the assumptions that nothing enforces.
     fn dropped(&mut self) {
         let dropped: Vec<String> = self
             .report
@@ -426,7 +418,7 @@ impl Examination<'_, '_> {
                 "the program records {}, which no assertion in the graph states and nothing else implies",
                 dropped.join(", ")
             );
-            self.report.diagnostics.push(diagnostic("assertion-dropped", Level::Note, message));
+            self.report.diagnostics.push(Diagnostic::new("assertion-dropped", Level::Note, message));
         }
     }
 }
@@ -443,7 +435,7 @@ fn guard_report(
     let violated = proof.verdict == GuardVerdict::Violated;
     GuardReport {
         expr,
-        kind: obligation.kind,
+        kind: obligation.kind(),
         verdict: proof.verdict,
         node: step.map(|s| s.node()),
         op: step.map(|s| s.op()),
@@ -453,7 +445,7 @@ fn guard_report(
         witness: witness.filter(|_| violated),
         inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
         shown,
-        clause: obligation.clause.map(str::to_string),
+        clause: obligation.clause(),
         code: step.and_then(|s| s.code()),
         consequence: proof.consequence,
         reason: proof.reason,
@@ -461,8 +453,4 @@ fn guard_report(
         excludes: excluded(&base.pool, obligation.condition),
         follows: false,
     }
-}
-
-fn range(low: Option<&Int>, high: Option<&Int>) -> ValueRange {
-    ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
 }

@@ -1,4 +1,4 @@
-//! Which sizes a condition costs.
+//! Which sizes a condition excludes.
 use sizewise_expr::{Expr, Int, Pool, Value as Number};
 
 /// Sizes up to this one are tried.
@@ -6,8 +6,9 @@ const LARGEST_TRIED: i64 = 64;
 /// The most runs of sizes that are listed.
 const MAX_RUNS: usize = 6;
 
-/// The sizes that a condition on one symbol excludes, of those that are tried: `0, 1`, `above 16`, `1, 3, 5, 7, ... (32 of the sizes
-/// 0 to 64)`. `None` for conditions on several symbols and those that exclude none of them.
+/// The sizes that a condition on one symbol excludes, of those that are tried: `0, 1`, `above 16`, `1, 3, 5,
+/// 7, ... (32 of the sizes 0 to 64)`. `None` for conditions on several symbols and those that exclude none of
+/// them.
 pub(super) fn excluded(pool: &Pool, condition: Expr) -> Option<String> {
     let [symbol] = pool.free_symbols(&[condition])[..] else { return None };
     let holds = |size: i64| {

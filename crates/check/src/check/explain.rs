@@ -1,45 +1,48 @@
 //! Why a dimension is static, or what it has to satisfy.
 //!
-//! The dimension gets a symbol of its own, whatever the program records of it, and the program is propagated with that: operators
-//! then say what they need of it, and guards too. Sets of these conditions that force the recorded size are the reasons. Guards are
-//! recorded without being learned from, so that everything that needs a condition is found, not only the first.
+//! The dimension is replaced by a fresh symbol, whatever the program records for it, and the program is
+//! propagated again. Operators and guards then yield conditions on that symbol. The reasons are the sets of
+//! these conditions that force the recorded size. Guards are recorded but not assumed, so that every step that
+//! needs a condition is found, not only the first.
+use super::checker::Checker;
+use super::error::CheckError;
 use super::excluded::excluded;
-use super::obligation::Obligation;
-use super::pipeline::{CheckError, Checker};
+use super::minimal::declared_ranges;
+use super::obligation::{Obligation, Source};
 use super::summary;
 use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
-use crate::report::{Condition, ConditionKind, Explanation};
-use crate::spec::{Assumptions, Contract, InputKind};
+use crate::report::{Condition, Explanation};
+use crate::spec::{Assumptions, Contract, DemandKind, InputKind, bound_conditions};
 use indexmap::IndexMap;
-use sizewise_env::{GuardKind, Origin};
-use sizewise_expr::range::ValueRange;
+use sizewise_env::Origin;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
+use std::sync::Arc;
 
-/// The most reasons that are looked for.
+/// The most reasons that are given.
 const MAX_REASONS: usize = 4;
-/// The most conditions that reasons are sought among.
+/// The most conditions among which reasons are sought.
 const MAX_CONDITIONS: usize = 200;
 
-/// One dimension of an input, or an input that was burned in.
+/// One dimension of an input, or a constant input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dimension {
     /// The input's position among the contract's inputs.
     pub input: usize,
-    /// The dimension; none of an input that was burned in.
+    /// The dimension; `None` for a constant input.
     pub dim: Option<usize>,
     /// As users write it: `x.shape[0]`, `y`.
     pub name: String,
 }
 
-/// What a run with the freed dimension has found out.
+/// The result of a run with the freed dimension.
 struct Needs<'p> {
     pool: Pool,
     /// Everything that operators, guards and ranges need, each condition once.
     conditions: Vec<Needed>,
-    steps: Vec<Step<'p>>,
+    steps: Arc<Vec<Step<'p>>>,
     /// The node where the run stopped early.
     stopped_at: Option<String>,
 }
@@ -52,10 +55,10 @@ struct Needed {
 }
 
 impl Checker {
-    /// The dimensions of the program's inputs, and the inputs that were burned in.
+    /// The dimensions of the program's inputs, and the constant inputs.
     ///
     /// # Errors
-    /// When the inputs cannot be told.
+    /// When the inputs cannot be determined.
     pub fn dimensions(&self) -> Result<Vec<Dimension>, CheckError> {
         let contract = Contract::load(self.program())?;
         let mut dimensions = Vec::new();
@@ -115,19 +118,18 @@ impl Checker {
         let Some((contract, free, recorded)) = freed else {
             return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
         };
-        let mut assumptions = contract.unconstrained();
+        let assumptions = contract.unconstrained();
         let needs = self.needs(&contract, &assumptions, operators)?;
         let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
-        let ranges = declared_ranges(&mut assumptions);
+        let ranges = declared_ranges(assumptions.env.known_facts());
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
         let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool.symbol_name(s).to_string());
-        let shown = text::print::python(&pool, recorded, &name);
         let describe = |pool: &Pool, item: &Needed| describe(&assumptions, &steps, pool, item);
         let mut explanation = Explanation {
             dim: dimension.name.clone(),
-            recorded: shown,
+            recorded: text::print::python(&pool, recorded, &name),
             is_static,
             specialized: None,
             reasons: Vec::new(),
@@ -146,7 +148,7 @@ impl Checker {
             decide(pool, &mut facts, goal, budget).verdict
         };
         let mut used = vec![false; needed.len()];
-        // A symbol that no other input shares is what it is by itself.
+        // A symbol that no other input shares has no reason outside itself.
         while !own && explanation.reasons.len() < MAX_REASONS {
             let open: Vec<usize> = (0..needed.len()).filter(|&i| !used[i]).take(MAX_CONDITIONS).collect();
             match follows(&mut pool, &open) {
@@ -197,17 +199,18 @@ impl Checker {
         let name = &dimension.name;
         let because = match constant {
             Constant::Int(_) => {
-                "torch.export burns in an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
+                "torch.export specializes on an integer unless its entry in dynamic_shapes is Dim.AUTO or Dim.DYNAMIC"
             }
             Constant::Bool(_) => {
-                "torch.export burns in every bool: export once for each value, or pass a tensor and choose with torch.cond or torch.where"
+                "torch.export specializes on every bool: export once for each value, or pass a tensor and \
+                 choose with torch.cond or torch.where"
             }
             Constant::Float(_) => {
-                "torch.export burns in every float: pass a tensor of no dimensions to have it vary"
+                "torch.export specializes on every float: pass a 0-dimensional tensor to let it vary"
             }
-            Constant::Str(_) => "torch.export burns in every string: export once for each value",
+            Constant::Str(_) => "torch.export specializes on every string: export once for each value",
             Constant::None => {
-                "torch.export burns in every None: the module does not look at what is passed in its place"
+                "torch.export specializes on every None: the module does not check what is passed in its place"
             }
         };
         Ok(Explanation {
@@ -232,8 +235,7 @@ impl Checker {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
-        let mut inputs = recorded::inputs(program, &mut records, &mut env)
-            .map_err(|error| CheckError::Records(error.to_string()))?;
+        let mut inputs = recorded::inputs(program, &mut records, &mut env)?;
         for input in &contract.inputs {
             let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
                 (&input.kind, inputs.get(input.input.index).cloned())
@@ -248,33 +250,28 @@ impl Checker {
                 inputs[input.input.index] = freed.into();
             }
         }
-        let mut run = Interpreter::new(program, env, records, operators, Mode::Evaluate);
-        let stopped_at = match run.run(inputs) {
+        let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Evaluate);
+        let stopped_at = match interpreter.propagate(inputs) {
             Ok(_) => None,
-            Err(Stop::Failed(failure)) => run.steps.get(failure.origin.0 as usize).map(|s| s.node()),
-            Err(Stop::Unreadable(error)) => return Err(CheckError::Records(error.to_string())),
+            Err(Stop::Failed(failure)) => interpreter.run.step(failure.origin).map(|s| s.node()),
+            Err(stop @ Stop::Unreadable(_)) => return Err(stop.into()),
         };
+        let mut run = interpreter.run;
         let mut found: IndexMap<Expr, Needed> = IndexMap::new();
-        let mut add = |condition: Expr, origin: Option<Origin>, clause, kind, branch| {
-            let obligation = Obligation { condition, kind, origin, clause, branch };
+        let mut add = |condition: Expr, origin: Option<Origin>, source| {
+            let obligation = Obligation { condition, source, origin };
             let item = found.entry(condition).or_insert(Needed { condition, obligation, nodes: 0 });
             item.nodes += 1;
         };
         for guard in run.env.guards() {
-            let branch = guard.kind == GuardKind::Branch;
-            let kind = if branch { ConditionKind::Guard } else { ConditionKind::Precondition };
-            add(guard.condition, Some(guard.origin), Some(guard.clause), kind, branch);
+            add(guard.condition, Some(guard.origin), Source::Guard(guard.kind, guard.clause));
         }
         for guard in &contract.guards {
-            add(guard.condition, None, None, ConditionKind::Guard, false);
+            add(guard.condition, None, Source::Demand(DemandKind::Guard));
         }
         for (e, bounds) in &contract.ranges {
-            for (bound, is_lower) in [(bounds.min, true), (bounds.max, false)] {
-                let Some(bound) = bound else { continue };
-                let bound = run.env.pool.int(bound);
-                let condition =
-                    if is_lower { run.env.pool.ge(*e, bound) } else { run.env.pool.le(*e, bound) };
-                add(condition, None, None, ConditionKind::Contract, false);
+            for condition in bound_conditions(&mut run.env.pool, *e, *bounds) {
+                add(condition, None, Source::Demand(DemandKind::Contract));
             }
         }
         let pool = run.env.pool;
@@ -288,16 +285,7 @@ impl Checker {
     }
 }
 
-/// The ranges that the assumptions declare.
-fn declared_ranges(assumptions: &mut Assumptions<'_>) -> Vec<(Symbol, ValueRange)> {
-    let (_, facts) = assumptions.env.facts();
-    let range = |low: Option<&Int>, high: Option<&Int>| {
-        ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
-    };
-    facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
-}
-
-/// The conditions that a proof used, without those that it can do without; `because` numbers those of `open`.
+/// A minimal subset of the conditions that a proof used; `because` are indices into `open`.
 fn minimal_core(
     needed: &[Needed],
     open: &[usize],
@@ -309,7 +297,7 @@ fn minimal_core(
         _ => None,
     });
     let mut core: Vec<usize> = used.collect();
-    // What the program records goes first, so that what needs it is left.
+    // Recorded ranges are removed first, so that the steps that need a condition are left.
     core.sort_by_key(|&i| (needed[i].obligation.origin.is_some(), i));
     for i in core.clone() {
         let without: Vec<usize> = core.iter().copied().filter(|&j| j != i).collect();
@@ -342,7 +330,7 @@ fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Neede
         node: step.map(|s| s.node()),
         op: step.map(|s| s.op()),
         more_nodes: item.nodes.saturating_sub(1),
-        clause: item.obligation.clause.map(str::to_string),
+        clause: item.obligation.clause(),
         location: step.and_then(|s| s.location()),
         code: step.and_then(|s| s.code()),
         cause: item.obligation.cause(pool),

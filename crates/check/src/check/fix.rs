@@ -1,5 +1,6 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
-use super::pipeline::{CheckError, Examined};
+use super::error::CheckError;
+use super::pipeline::Examined;
 use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
@@ -10,23 +11,23 @@ use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide};
 
-/// How often a repaired spec is repaired again.
+/// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
-/// The most fixes of one spec.
+/// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
 
-/// What a fix costs that excludes no input that works.
-const NO_COST: &str = "gives up nothing";
+/// The cost of a fix that excludes no input that works.
+const NO_COST: &str = "excludes no input that works";
 
-/// A spec on its way to be repaired.
+/// A spec that is being repaired.
 #[derive(Clone)]
 struct Draft {
     spec: Spec,
-    /// The Python lines of the changes: what is defined, and as what.
+    /// The changes as Python lines: names with their definitions.
     lines: IndexMap<String, String>,
-    /// The changes so far as conditions on the symbols of the spec as given; nothing where that cannot be said.
+    /// The changes so far as conditions on the symbols of the given spec; `None` if they cannot be written so.
     conditions: Option<Vec<Expr>>,
-    /// What the dimensions that changes have brought in are, in those symbols.
+    /// Dimensions that the changes have introduced, in those symbols.
     meaning: Vec<(String, Expr)>,
 }
 
@@ -55,7 +56,7 @@ impl Session<'_> {
         let settled = first.assumptions.env.pool.free_symbols(&of_constants);
         unnamed.retain(|symbol| !settled.contains(symbol));
         let proposals = if !constants.is_empty() {
-            // That may be all; what is left is proposed on the way.
+            // That may suffice; further changes are proposed by the next round.
             vec![Changes::new()]
         } else if unnamed.is_empty() {
             self.proposals(first)
@@ -86,7 +87,7 @@ impl Session<'_> {
             if fixes.iter().all(|known| known.spec != fix.spec) {
                 fixes.push(fix);
             }
-            // Nothing is weaker than what gives up nothing.
+            // No other fix is better than one without cost.
             if free {
                 break;
             }
@@ -114,7 +115,7 @@ impl Session<'_> {
         repair::propose(pool, facts, &dims, &violated)
     }
 
-    /// Applies changes, and those that become necessary then, until a check comes out well.
+    /// Applies changes, and those that become necessary then, until a check succeeds.
     fn pursue(
         &self,
         start: &Draft,
@@ -146,7 +147,7 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// What a fix gives up: inputs that the spec as given admits and the program serves.
+    /// The cost of a fix: inputs that the given spec admits, that the program handles and that the fix excludes.
     fn cost(
         &self,
         draft: &Draft,
@@ -184,11 +185,11 @@ impl Session<'_> {
                 Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
-        Ok(Some(format!("gives up inputs that work, such as {}", shown.join(", "))))
+        Ok(Some(format!("excludes inputs that work, such as {}", shown.join(", "))))
     }
 }
 
-/// Whether what one fix keeps is kept by another one.
+/// Whether every input that one fix admits is admitted by another one.
 fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
     let (Some(kept), Some(other)) = (kept, other) else { return false };
     let (pool, facts) = first.assumptions.env.facts();
@@ -204,7 +205,8 @@ fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
     dims.into_iter().map(|(s, name)| (name, examined.assumptions.env.pool.symbol_expr(s))).collect()
 }
 
-/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated conditions.
+/// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated
+/// conditions.
 fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
     let pool = &first.assumptions.env.pool;
     let mut constants = Vec::new();
@@ -219,7 +221,7 @@ fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
     constants
 }
 
-/// The symbols in violated conditions that no named dimension stands for.
+/// The symbols in violated conditions that have no named dimension.
 fn unnamed(examined: &Examined) -> Vec<Symbol> {
     let symbols = examined.assumptions.env.pool.free_symbols(&examined.violated);
     symbols.into_iter().filter(|s| !examined.assumptions.dims.contains_key(s)).collect()

@@ -1,22 +1,23 @@
 //! What a checker of input shapes has to check.
+use super::error::CheckError;
 use super::minimal;
-use super::pipeline::CheckError;
-use super::run::Run;
 use super::runtime;
 use super::session::Session;
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
+use crate::propagate::{Run, propagate};
 use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
-use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM};
+use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_ir::Bounds;
 use sizewise_solve::Budget;
 
 impl Session<'_> {
-    /// The conditions that inputs have to satisfy to be served: sizes, ranges and guards that the exported module checks, and what
-    /// its operators need.
+    /// The conditions on inputs under which the program runs: sizes, ranges and guards that the exported module
+    /// checks, and what its operators need.
     ///
     /// # Errors
     /// When the program cannot be propagated, or sizes do not determine its symbols.
@@ -28,9 +29,9 @@ impl Session<'_> {
                 build(self, assumptions, run, UNCHECKED_MINIMUM)
             }
             None => {
-                // What becomes of sizes that data decides was found out for the recorded ranges only.
+                // Data-dependent sizes were propagated for the recorded ranges only.
                 let assumptions = self.contract().assumed();
-                let run = self.checker().propagate(&assumptions, self.evaluator().operators())?;
+                let run = propagate(self.checker().program(), &assumptions, self.evaluator().operators())?;
                 build(self, assumptions, run, i64::MIN)
             }
         }
@@ -76,13 +77,12 @@ fn build<'c>(
     let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
     conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
     conditions.extend(layout_choices(session, &assumptions, &mut run, &conditions, &symbols));
-    let at_least_zero = ValueRange::between_options(Some(Int::ZERO), None).unwrap_or_else(ValueRange::all);
     let ranges: Vec<(Symbol, ValueRange)> = set
         .variables
         .iter()
         .map(|v| {
             let plain_size = v.dim.is_some() && v.factor.is_one() && v.offset.is_zero();
-            (v.symbol, if plain_size { at_least_zero.clone() } else { ValueRange::all() })
+            (v.symbol, if plain_size { ValueRange::at_least(Int::ZERO) } else { ValueRange::all() })
         })
         .collect();
     set.conditions = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
@@ -132,14 +132,8 @@ fn determine(
 fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked: i64) -> Vec<Expr> {
     let mut all: Vec<Expr> = Vec::new();
     for (e, bounds) in &contract.ranges {
-        if let Some(min) = bounds.min.filter(|&min| min > unchecked) {
-            let min = run.env.pool.int(min);
-            all.push(run.env.pool.ge(*e, min));
-        }
-        if let Some(max) = bounds.max {
-            let max = run.env.pool.int(max);
-            all.push(run.env.pool.le(*e, max));
-        }
+        let checked = Bounds { min: bounds.min.filter(|&min| min > unchecked), ..*bounds };
+        all.extend(bound_conditions(&mut run.env.pool, *e, checked));
     }
     for guard in &contract.guards {
         all.extend(&guard.requirements);
@@ -157,8 +151,8 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
     kept
 }
 
-/// The choices of strides that later views may need: with other strides than at the example it is not known what becomes of a view. Sizes of
-/// 0 and 1 for which the views are proved all the same are let in.
+/// The layout choices on which later views may depend: with other strides than in the example it is not known
+/// whether a view is possible. Sizes of 0 and 1 for which the views are proved separately are admitted.
 fn layout_choices<'c>(
     session: &Session<'c>,
     assumptions: &Assumptions<'c>,

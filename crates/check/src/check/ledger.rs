@@ -1,20 +1,20 @@
-//! The ledger: everything that the program's shapes rest on, and what keeps it.
+//! The ledger: all assumptions that the program's shapes depend on, and what enforces each.
 //!
-//! An assumption is kept by a range or guard that the exported module checks of its inputs, by an assertion in the graph, by an
-//! operator that refuses what breaks it, or by a proof. What nothing keeps is a dropped assertion. Assertions that follow from what is
-//! known without them are redundant.
-use super::run::Run;
+//! An assumption is enforced by a range or guard that the exported module checks, by an assertion in the
+//! graph, by an operator that fails otherwise, or by a proof. An assumption that nothing enforces is a dropped
+//! assertion. An assertion that follows from the others is redundant.
+use super::minimal::declared_ranges;
 use super::summary;
+use crate::propagate::Run;
 use crate::report::{GuardReport, GuardVerdict, Keeper, LedgerEntry};
 use crate::spec::{Assumptions, Contract, UNCHECKED_MINIMUM};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::Origin;
-use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_ir::Bounds;
 use sizewise_solve::{Budget, Facts, implies};
 
-/// Bounds beyond these only say that a number has 64 bits.
+/// Bounds of at least this magnitude only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
 
 /// The ledger of a run under assumptions.
@@ -71,7 +71,8 @@ fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries
     }
 }
 
-/// What is assumed of sizes that only data decides: assertions in the graph, ranges that the program records, and what operators need.
+/// What is assumed about data-dependent sizes: assertions in the graph, recorded ranges, and what operators
+/// need.
 fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
     let budget = Budget::small();
     let stated: Vec<(Expr, Origin)> =
@@ -94,12 +95,12 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),
             kept_by: Keeper::Assertion,
-            by: run.steps.get(origin.0 as usize).map(|s| s.node()),
+            by: run.step(origin).map(|s| s.node()),
             redundant,
         });
     }
     for (e, bounds) in &contract.ranges {
-        // A symbol that no step made or named is no assumption: it does not occur in the graph.
+        // A symbol that no step made or named does not occur in the graph.
         let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
         let Some(&derived) = derived.get(&symbol) else { continue };
         for (shown, bound, is_lower) in conditions(&mut run.env.pool, *e, *bounds) {
@@ -120,7 +121,7 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
     operators(assumptions, run, &stated, entries);
 }
 
-/// What operators need of sizes that only data decides.
+/// What operators need of data-dependent sizes.
 fn operators(
     assumptions: &Assumptions,
     run: &Run,
@@ -133,18 +134,18 @@ fn operators(
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, assert.condition),
                 kept_by: Keeper::Operator,
-                by: run.steps.get(assert.origin.0 as usize).map(|s| s.node()),
+                by: run.step(assert.origin).map(|s| s.node()),
                 redundant: false,
             });
         }
     }
 }
 
-/// What is known of the inputs, and of sizes that data decides by the operators that make them: neither assertions nor recorded ranges.
+/// What is known about the inputs, and about data-dependent sizes from the operators that make them, without
+/// assertions and recorded ranges.
 fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(Expr, Origin)]) -> Facts {
     let mut known = Facts::new();
-    for (symbol, low, high) in assumptions.env.known_facts().ranges() {
-        let range = ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all);
+    for (symbol, range) in declared_ranges(assumptions.env.known_facts()) {
         known.declare(&mut run.env.pool, symbol, range);
     }
     for (symbol, range) in run.named.iter().filter_map(|named| Some((named.symbol, named.range.clone()?))) {
@@ -158,14 +159,14 @@ fn without_recorded_ranges(assumptions: &Assumptions, run: &mut Run, stated: &[(
     known
 }
 
-/// The conditions that bounds are, each with the bound and whether it is the lower one.
+/// Bounds as conditions, each with the bound and whether it is the lower one.
 fn conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<(Expr, i64, bool)> {
     let ends = [(bounds.min, true), (bounds.max, false)];
     let ends = ends.into_iter().filter_map(|(end, is_lower)| Some((end?, is_lower)));
     ends.map(|(bound, is_lower)| (limit(pool, e, bound, is_lower), bound, is_lower)).collect()
 }
 
-/// The condition that a bound is.
+/// A bound as a condition.
 fn limit(pool: &mut Pool, e: Expr, bound: i64, is_lower: bool) -> Expr {
     let end = pool.int(bound);
     if is_lower { pool.ge(e, end) } else { pool.le(e, end) }

@@ -1,12 +1,12 @@
-//! The conditions that are left when what follows from the others is left out.
+//! Removes conditions that follow from others.
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Pool, Symbol};
+use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Facts, Verdict, decide, quickly, without_redundant};
 
-/// Larger sets are only rid of what the ranges imply.
+/// Of larger sets, only what the ranges imply is removed.
 const MAX_CONDITIONS: usize = 48;
 
-/// A set of conditions equivalent to the given ones under the ranges alone, without those that were seen to be redundant.
+/// A set of conditions that is equivalent to the given ones under the ranges, without those found redundant.
 pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
     if conditions.is_empty() {
         return Vec::new();
@@ -44,4 +44,12 @@ pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) 
         follows.push(implied);
     }
     follows
+}
+
+/// The declared ranges of symbols.
+pub(super) fn declared_ranges(facts: &Facts) -> Vec<(Symbol, ValueRange)> {
+    let range = |low: Option<&Int>, high: Option<&Int>| {
+        ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
+    };
+    facts.ranges().map(|(symbol, low, high)| (symbol, range(low, high))).collect()
 }

@@ -1,5 +1,6 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
-mod ahead;
+mod checker;
+mod error;
 mod evaluate;
 mod examine;
 mod excluded;
@@ -11,17 +12,18 @@ mod minimal;
 mod obligation;
 mod outline;
 mod overflow;
+mod parallel;
 mod pipeline;
 mod prove;
 mod repair;
-mod run;
 mod runtime;
 mod session;
 mod strides;
 mod summary;
 
+pub use checker::{Checker, Progress, Watch};
+pub use error::CheckError;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
-pub use pipeline::{CheckError, Checker, Progress, Watch};
 pub use session::Session;

@@ -1,46 +1,91 @@
 //! What is to be proved of a program.
-use super::run::Run;
+use crate::propagate::Run;
 use crate::report::{Cause, ConditionKind};
 use crate::spec::{Assumptions, DemandKind};
-use sizewise_env::{GuardKind, Origin};
+use sizewise_env::{Clause, GuardKind, Origin};
 use sizewise_expr::{Expr, Func, Int, Pool};
 
-/// The clause of conditions that a size is what the program records.
-pub(super) const RECORDED_SIZE: &str = "recorded size";
-
-/// The clause of conditions that a guard does not divide by zero.
-pub(super) const GUARD_DIVISOR: &str = "divisor in a guard";
+/// What requires a condition to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The program demands it of its inputs.
+    Demand(DemandKind),
+    /// A guard of an operator.
+    Guard(GuardKind, Clause),
+    /// A size is what the program records.
+    RecordedSize,
+    /// A guard does not divide by zero.
+    GuardDivisor,
+    /// The number of elements of a result fits in 64 bits.
+    ElementCount,
+    /// Strides are as at the example.
+    Strides,
+    /// Some data passes the runtime assertions.
+    SomeData,
+}
 
 /// A condition to be proved from the assumptions.
 #[derive(Clone, Debug)]
 pub(super) struct Obligation {
     /// The condition.
     pub condition: Expr,
-    /// Where it comes from.
-    pub kind: ConditionKind,
-    /// The step that needs it; none for what is demanded of the inputs.
+    /// What requires it.
+    pub source: Source,
+    /// The step that requires it; none for what is demanded of the inputs.
     pub origin: Option<Origin>,
-    /// The clause of the operator.
-    pub clause: Option<&'static str>,
-    /// Whether it is a branch that an operator takes: where it is false another way is taken, which may be as good.
-    pub branch: bool,
 }
 
 impl Obligation {
-    /// What gives rise to it.
+    /// What reports call the requirement.
+    pub fn clause(&self) -> Option<String> {
+        let name = match self.source {
+            Source::Demand(_) => return None,
+            Source::Guard(_, clause) => clause.name(),
+            Source::RecordedSize => Clause::RecordedSize.name(),
+            Source::ElementCount => Clause::ElementCount.name(),
+            Source::GuardDivisor => "divisor in a guard",
+            Source::Strides => "strides",
+            Source::SomeData => "some data passes",
+        };
+        Some(name.to_string())
+    }
+
+    /// Which kind of condition it is in reports.
+    pub fn kind(&self) -> ConditionKind {
+        match self.source {
+            Source::Demand(DemandKind::Contract) | Source::RecordedSize | Source::GuardDivisor => {
+                ConditionKind::Contract
+            }
+            Source::Demand(DemandKind::Guard) | Source::Guard(GuardKind::Branch, _) | Source::Strides => {
+                ConditionKind::Guard
+            }
+            Source::Guard(GuardKind::Precondition, clause) if clause.is_assertion() => {
+                ConditionKind::Assertion
+            }
+            Source::Guard(GuardKind::Precondition, _) => ConditionKind::Precondition,
+            Source::ElementCount => ConditionKind::Overflow,
+            Source::SomeData => ConditionKind::Runtime,
+        }
+    }
+
+    /// Whether an operator branches on it: where it is false, the program may still run.
+    pub fn is_branch(&self) -> bool {
+        matches!(self.source, Source::Guard(GuardKind::Branch, _) | Source::Strides)
+    }
+
+    /// Its cause in reports.
     pub fn cause(&self, pool: &Pool) -> Cause {
-        match self.kind {
-            ConditionKind::Overflow => Cause::Overflow,
-            ConditionKind::Assertion => Cause::Assertion,
-            ConditionKind::Runtime => Cause::Data,
-            _ if self.clause == Some(RECORDED_SIZE) => Cause::Record,
-            _ if self.clause == Some(GUARD_DIVISOR) => Cause::Divisor,
-            ConditionKind::Precondition => Cause::Operator,
-            ConditionKind::Contract => Cause::Record,
-            ConditionKind::Guard if self.origin.is_none() && sets_apart_0_or_1(pool, self.condition) => {
+        match (self.source, self.kind()) {
+            (Source::GuardDivisor, _) => Cause::Divisor,
+            (Source::Demand(DemandKind::Guard), _) if sets_apart_0_or_1(pool, self.condition) => {
                 Cause::Specialisation
             }
-            ConditionKind::Guard => Cause::Branch,
+            (_, ConditionKind::Guard) => Cause::Branch,
+            (_, ConditionKind::Contract) => Cause::Record,
+            (_, ConditionKind::Precondition) => Cause::Operator,
+            (_, ConditionKind::Assertion) => Cause::Assertion,
+            (_, ConditionKind::Overflow) => Cause::Overflow,
+            (_, ConditionKind::Runtime) => Cause::Data,
         }
     }
 }
@@ -67,13 +112,9 @@ pub(super) fn obligations(assumptions: &Assumptions, run: &Run) -> Vec<Obligatio
     let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
     let mut list = Vec::new();
     for demand in &assumptions.demands {
-        let kind = match demand.kind {
-            DemandKind::Contract => ConditionKind::Contract,
-            DemandKind::Guard => ConditionKind::Guard,
-        };
         if seen.insert(demand.condition) {
-            let (condition, origin, clause) = (demand.condition, None, None);
-            list.push(Obligation { condition, kind, origin, clause, branch: false });
+            let (condition, source) = (demand.condition, Source::Demand(demand.kind));
+            list.push(Obligation { condition, source, origin: None });
         }
     }
     list.extend(step_obligations(run).into_iter().filter(|o| seen.insert(o.condition)));
@@ -84,20 +125,12 @@ pub(super) fn obligations(assumptions: &Assumptions, run: &Run) -> Vec<Obligatio
 pub(super) fn step_obligations(run: &Run) -> Vec<Obligation> {
     let mut steps: Vec<Obligation> = Vec::new();
     for guard in &run.guards {
-        let branch = guard.kind == GuardKind::Branch;
-        let assertion = guard.clause.starts_with("_assert");
-        let kind = match (branch, assertion) {
-            (true, _) => ConditionKind::Guard,
-            (false, true) => ConditionKind::Assertion,
-            (false, false) => ConditionKind::Precondition,
-        };
-        let (condition, origin, clause) = (guard.condition, Some(guard.origin), Some(guard.clause));
-        steps.push(Obligation { condition, kind, origin, clause, branch });
+        let source = Source::Guard(guard.kind, guard.clause);
+        steps.push(Obligation { condition: guard.condition, source, origin: Some(guard.origin) });
     }
     for comparison in &run.comparisons {
         let (condition, origin) = (comparison.condition, Some(comparison.origin));
-        let kind = ConditionKind::Contract;
-        steps.push(Obligation { condition, kind, origin, clause: Some(RECORDED_SIZE), branch: false });
+        steps.push(Obligation { condition, source: Source::RecordedSize, origin });
     }
     steps.sort_by_key(|o| o.origin.map_or(0, |Origin(i)| i));
     steps

@@ -1,4 +1,4 @@
-//! A program's graph for pages, with the shapes that the program records.
+//! A program's graph with recorded shapes, for HTML pages.
 use crate::report::{GraphView, NodeView, ValueView};
 use serde_json::Value as Json;
 use sizewise_expr::{Pool, print, read};

@@ -1,7 +1,8 @@
-//! Element counts beyond 64 bits: a violation inside declared maxima, a note where only an unbounded dimension gets there.
+//! Element counts that do not fit in 64 bits: a violation if the declared ranges admit them, a note if only an
+//! unbounded dimension reaches them.
 //!
-//! An input that exists has a count that fits; only what the program makes of it is in question.
-use super::run::Run;
+//! The element count of an input always fits; only results of the program may not.
+use crate::propagate::Run;
 use crate::propagate::most_elements;
 use crate::spec::Assumptions;
 use rustc_hash::FxHashMap;
@@ -9,15 +10,15 @@ use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::{Evaluator, Expr, Int, Node, Pool, Symbol, Value as Number};
 use sizewise_solve::Facts;
 
-/// Where unbounded dimensions are put to see which count grows fastest.
+/// The size of unbounded dimensions at which growth is compared.
 const PROBE: i64 = 1 << 20;
 
 /// Counts that may be too large.
 #[derive(Default)]
 pub(super) struct Counts {
-    /// Counts whose bound under the declared maxima is too large, as the condition that they are not.
+    /// The conditions that counts fit which may be too large within the declared ranges.
     pub bounded: Vec<(Origin, Expr)>,
-    /// The step whose count gets too large first as the unbounded dimensions grow, and from which size on.
+    /// The step whose count overflows first as the unbounded dimensions grow, with those dimensions and the size.
     pub unbounded: Option<(Origin, Vec<Symbol>, Int)>,
 }
 
@@ -62,14 +63,14 @@ pub(super) fn counts(assumptions: &Assumptions, run: &Run, env: &mut ShapeEnv) -
     found
 }
 
-/// Whether a count is a sum of products of sizes that nothing but their ranges is known of, one of which grows without bound. Most counts are,
-/// and there is nothing else to find out about those.
+/// Whether a count is a sum of products of sizes of which only the ranges are known, with a product that grows
+/// without bound. Most counts are; ranges decide them completely.
 fn is_unbounded(pool: &Pool, facts: &Facts, count: Expr) -> bool {
     let range = |e: Expr| {
         let symbol = pool.as_symbol(e).filter(|&symbol| !facts.mentions(symbol))?;
         facts.range(symbol).filter(|range| range.lo.finite().is_some_and(|low| !low.is_negative()))
     };
-    // Whether a product grows; none where it is another one.
+    // Whether a product grows; `None` for other products.
     let grows = |factors: &[(Expr, u32)]| {
         let (mut grows, mut vanishes) = (false, false);
         for &(factor, _) in factors {
@@ -111,12 +112,12 @@ fn input_counts(assumptions: &Assumptions, pool: &mut Pool) -> Vec<Expr> {
     sizes.map(|sizes| sizes.iter().fold(Expr::ONE, |count, &size| pool.mul(count, size))).collect()
 }
 
-/// The greatest value of each symbol that was asked about; none of an unbounded one.
+/// The greatest value of each symbol that was asked about; `None` if it is unbounded.
 #[derive(Default)]
 struct Greatest(FxHashMap<Symbol, Option<Int>>);
 
 impl Greatest {
-    /// Finds out about symbols.
+    /// Looks up the greatest values of symbols.
     fn note(&mut self, env: &mut ShapeEnv, symbols: Vec<Symbol>) {
         for symbol in symbols {
             self.0.entry(symbol).or_insert_with(|| {
@@ -139,11 +140,11 @@ impl Greatest {
     }
 }
 
-/// About the size at which a count is as large as can be, as for a power that grows alike.
+/// An estimate of the size at which a count reaches the limit, from a power that grows as fast.
 fn guess(count: impl Fn(i64) -> Option<Int>) -> Option<i64> {
     let (near, far) = (count(PROBE)?.to_f64(), count(2 * PROBE)?.to_f64());
     let degree = (far / near).log2();
-    // What is no number becomes 0, what is too large the largest.
+    // NaN becomes 0; what is too large becomes the largest integer.
     let better = |size: i64, count: f64| {
         (size as f64 * (most_elements().to_f64() / count).powf(degree.recip())) as i64
     };
@@ -163,7 +164,7 @@ fn threshold(
     greatest.note(env, symbols);
     let most = most_elements();
     let too_large = |size: &Int| Some(greatest.at(&env.pool, size.clone()).int(count).ok()? > most);
-    // From the guess in steps that double, to either side.
+    // Steps double away from the guess, in both directions.
     let mut size = Int::from(guess(|size| greatest.at(&env.pool, Int::from(size)).int(count).ok())?);
     let (mut fits, mut exceeds) = (Int::from(1), most.clone());
     let (mut step, mut side) = (Int::from(1), None);

@@ -1,20 +1,20 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
-use crate::report::GuardVerdict;
+use crate::report::{GuardVerdict, int_json};
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_solve::{
-    Budget, Facts, Premise, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
+    Budget, Facts, Premise, Rung, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
 };
 
-/// No tensor has a dimension of more: it would take more memory than 64-bit machines address.
+/// No tensor has a larger dimension: it would take more memory than 64-bit machines can address.
 const LARGEST_SIZE: i64 = 1 << 48;
 
-/// What was made of an obligation.
+/// How an obligation was decided.
 #[derive(Clone, Debug)]
 pub(super) struct Proof {
     pub verdict: GuardVerdict,
@@ -50,6 +50,11 @@ impl Proof {
         }
     }
 
+    /// Whether the condition needed Z3 or is still open.
+    pub fn is_hard(&self) -> bool {
+        self.verdict == GuardVerdict::Unknown || self.decided_by == Rung::Smt.name()
+    }
+
     fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {
         Proof { reason: Some(reason.into()), ..Proof::new(GuardVerdict::Unknown, decided_by) }
     }
@@ -60,7 +65,7 @@ pub(super) struct Prover<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: Budget,
-    /// Is given each question as an SMT-LIB 2 file.
+    /// A callback that receives each question as an SMT-LIB 2 file.
     pub emit: Option<&'a dyn Fn(&str)>,
 }
 
@@ -70,8 +75,8 @@ fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
 }
 
 impl Prover<'_, '_> {
-    /// Decides one condition under the facts that may speak of it: those of the spec in `base`, which holds the pool, or those that were
-    /// `derived`, where there are symbols that the spec does not know.
+    /// Decides one condition under the facts of the spec in `base`, which holds the pool, or, if it has symbols
+    /// that the spec does not know, under those in `derived`.
     pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
         let symbols = base.pool.free_symbols(&[obligation.condition]);
         if symbols.iter().all(|&s| base.symbol(s).is_some()) {
@@ -119,7 +124,7 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Writes down what was asked, with the status that it was found to have; nothing where it has no counterpart in SMT-LIB.
+    /// Emits the question with its status, unless it cannot be written in SMT-LIB.
     fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict) {
         let Some(emit) = self.emit else { return };
         // Facts that contradict each other imply even what never holds.
@@ -132,8 +137,8 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Decides a condition that doubles have a part in for sizes that tensors can have: where a dimension has no declared maximum,
-    /// doubles begin to round at sizes that no memory holds.
+    /// Decides a condition with doubles for sizes that tensors can have: without a declared maximum, doubles begin
+    /// to round at sizes that do not fit in memory.
     fn prove_realistic(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation) -> Option<Proof> {
         let limit = Int::from(LARGEST_SIZE);
         let mut capped = up_to(pool, facts, &limit);
@@ -144,13 +149,14 @@ impl Prover<'_, '_> {
         Some(Proof { because, limit: Some(limit), ..proof })
     }
 
-    /// A refutation counts only when the inputs at the witness are refused, or come out in another form than recorded.
+    /// A refutation counts only if the program fails on the inputs of the witness, or if an output has another shape
+    /// than recorded.
     pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
         if !self.assumptions.admits(&witness) {
             return Proof::unknown(by, "the program has more guards than are reasoned with");
         }
         let Some(shapes) = self.shapes_at(&witness) else {
-            return Proof::unknown(by, "the counterexample involves sizes that only data decides");
+            return Proof::unknown(by, "the counterexample involves data-dependent sizes");
         };
         match self.replay(&shapes) {
             Ok(consequence) => Proof {
@@ -159,7 +165,7 @@ impl Prover<'_, '_> {
                 consequence: Some(consequence),
                 ..Proof::new(GuardVerdict::Violated, by)
             },
-            Err(reason) if obligation.branch => Proof {
+            Err(reason) if obligation.is_branch() => Proof {
                 witness: Some(witness),
                 ..Proof::unknown(by, format!("another path is taken there ({reason})"))
             },
@@ -177,7 +183,7 @@ impl Prover<'_, '_> {
         sizes_exist.then_some(shapes)
     }
 
-    /// What goes wrong with these inputs; an error says that nothing does.
+    /// What goes wrong with these inputs; an error if nothing does.
     pub fn replay(&self, shapes: &Shapes) -> Result<String, String> {
         match self.evaluator.evaluate(shapes) {
             Err(Refused { malformed: true, message, .. }) => {
@@ -254,12 +260,4 @@ pub(super) fn shapes_json(shapes: &Shapes) -> IndexMap<String, Json> {
             (name.to_string(), json)
         })
         .collect()
-}
-
-/// An integer as JSON, whatever its size.
-pub(super) fn int_json(value: &sizewise_expr::Int) -> Json {
-    match value.to_i64() {
-        Some(v) => v.into(),
-        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
-    }
 }

@@ -1,41 +1,38 @@
-//! What only data decides: is there, for every admitted input shape, some data that passes?
+//! Data-dependent sizes: is there, for every admitted input shape, some data that satisfies all conditions?
 use super::examine::Examination;
-use super::obligation::Obligation;
+use super::obligation::{Obligation, Source};
 use super::prove::Proof;
-use super::run::Run;
-use crate::report::{ConditionKind, GuardVerdict};
+use crate::propagate::Run;
+use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{RuntimeAssert, ShapeEnv};
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::{Budget, Feasibility, Rung, feasible, simplify};
 
-/// The most conditions on sizes of inputs that one group is found to need.
+/// The most conditions on input sizes that are derived from one component.
 const MAX_NEEDED: usize = 4;
 
-/// Bounds from this magnitude on only say that a number has 64 bits.
+/// Bounds of at least this magnitude only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
 
-/// The clause of conditions without which no data can pass.
-pub(super) const SOME_DATA: &str = "some data passes";
-
-/// Groups of more sizes than this are not looked into.
+/// Components with more sizes than this are left undecided.
 const MAX_SYMBOLS: usize = 64;
-/// Groups of more conditions than this are not looked into.
+/// Components with more conditions than this are left undecided.
 const MAX_CONDITIONS: usize = 400;
 
-/// Sizes that data decides, and what is required of them together.
+/// Data-dependent sizes, and what is required of them together.
 #[derive(Default)]
 struct Group {
     symbols: Vec<Symbol>,
     conditions: Vec<Expr>,
-    /// For each condition the runtime assertion that it is; none for what the operators say that make the sizes.
+    /// For each condition its runtime assertion; `None` for what the operators that make the sizes guarantee.
     asserts: Vec<Option<RuntimeAssert>>,
 }
 
 impl Group {
-    /// Adds the ranges of the sizes, which operators give them. That a number has 64 bits is none of its conditions: an overflow is another
-    /// matter.
+    /// Adds the ranges that operators give the sizes, except bounds that only say that a number has 64 bits:
+    /// overflow is checked elsewhere.
     fn add_ranges(&mut self, run: &Run, base: &mut ShapeEnv) {
         for &symbol in &self.symbols {
             let Some(range) = run.env.known_facts().range(symbol).cloned() else { continue };
@@ -53,7 +50,7 @@ impl Group {
         self.asserts.resize(self.conditions.len(), None);
     }
 
-    /// The conditions that hold on every way through the program. Data decides whether the others are evaluated.
+    /// The conditions that hold on every path through the program. Data decides whether the others are evaluated.
     fn certain(&self) -> Group {
         let certain = |assert: &Option<RuntimeAssert>| assert.as_ref().is_none_or(|a| a.certain);
         let kept = self.conditions.iter().zip(&self.asserts).filter(|(_, assert)| certain(assert));
@@ -63,14 +60,14 @@ impl Group {
 }
 
 impl Examination<'_, '_> {
-    /// Decides whether, for every admitted input shape, some data passes the conditions on sizes that data decides.
+    /// Decides whether, for every admitted input shape, some data satisfies the conditions on data-dependent sizes.
     pub fn run_time(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         for mut group in groups(run, base) {
             group.add_ranges(run, base);
             let assert = group.asserts.iter().flatten().last().cloned();
             let Some(assert) = assert else { continue };
             if group.symbols.len() > MAX_SYMBOLS || group.conditions.len() > MAX_CONDITIONS {
-                let reason = format!("{} sizes that data decides depend on each other", group.symbols.len());
+                let reason = format!("{} data-dependent sizes depend on each other", group.symbols.len());
                 self.undecided_data(run, base, &assert, reason);
                 continue;
             }
@@ -90,7 +87,7 @@ impl Examination<'_, '_> {
                         if certain.conditions.len() < group.conditions.len() { certain } else { group };
                     let assert = group.asserts.get(of).cloned().flatten().unwrap_or(assert);
                     let (pool, facts) = base.facts();
-                    // It is made of the terms that were tried: for people, as simple as it gets.
+                    // It is a combination of the terms that were tried: simplify it before it is shown.
                     let condition = simplify(pool, &mut facts.clone(), condition, &Budget::small());
                     let obligation = obligation(condition, &assert);
                     let proof = self.prover().refuted(&obligation, witness, Rung::Search.name());
@@ -118,7 +115,7 @@ impl Examination<'_, '_> {
     }
 }
 
-/// Conditions on sizes of inputs without which no data can pass, beside those that hold already.
+/// Conditions on input sizes without which no data can satisfy the program, besides those already known.
 pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -> Vec<Expr> {
     let mut base = assumptions.env.clone();
     std::mem::swap(&mut base.pool, &mut run.env.pool);
@@ -140,16 +137,11 @@ pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -
 }
 
 fn obligation(condition: Expr, assert: &RuntimeAssert) -> Obligation {
-    Obligation {
-        condition,
-        kind: ConditionKind::Runtime,
-        origin: Some(assert.origin),
-        clause: Some(SOME_DATA),
-        branch: false,
-    }
+    Obligation { condition, source: Source::SomeData, origin: Some(assert.origin) }
 }
 
-/// The sizes that data decides in groups that share no condition, as far as something is asserted of them. Sizes of `base` are not among them.
+/// Independent components of the data-dependent sizes about which something is asserted. Sizes of `base` are
+/// not among them.
 fn groups(run: &Run, base: &ShapeEnv) -> Vec<Group> {
     if run.asserts.is_empty() {
         return Vec::new();

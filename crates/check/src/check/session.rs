@@ -1,12 +1,16 @@
-//! Checking one program under spec after spec: the program is propagated once, and a spec pays for what it says.
+//! Checking one program under many specs: the program is propagated once, each spec only decides conditions.
 //!
-//! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all that the program
-//! needs, whatever the spec. Each spec then only decides them, the program's symbols standing for what the spec makes of them.
+//! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all
+//! that the program needs, whatever the spec. Each spec then only decides them, the program's symbols
+//! being replaced as the spec says.
+use super::checker::Checker;
+use super::error::{CheckError, uncancelled};
 use super::evaluate::Evaluator;
-use super::pipeline::{CheckError, Checker, Examined, Task, uncancelled};
-use super::run::Run;
+use super::pipeline::{Examined, Task};
+use crate::propagate::{Run, propagate};
 use crate::report::{Outcome, Report};
 use crate::spec::{Contract, Spec};
+use sizewise_expr::is_cancelled;
 use sizewise_kernels::Operators;
 use sizewise_solve::Budget;
 
@@ -15,7 +19,7 @@ pub struct Session<'c> {
     checker: &'c Checker,
     /// Its contract's pool knows the expressions of the trace.
     evaluator: Evaluator<'c>,
-    /// The trace; none where data decides sizes, as what becomes of those depends on what is assumed of the inputs.
+    /// The trace; `None` if there are data-dependent sizes, which depend on what is assumed of the inputs.
     trace: Option<Run<'c>>,
 }
 
@@ -25,7 +29,7 @@ impl<'c> Session<'c> {
         let mut evaluator = checker.evaluator(operators)?;
         let assumptions = evaluator.contract().unconstrained();
         checker.tell("propagating shapes", 0, 0);
-        let mut run = checker.propagate(&assumptions, operators)?;
+        let mut run = propagate(checker.program(), &assumptions, operators)?;
         let trace = run.is_closed().then(|| {
             std::mem::swap(&mut evaluator.contract_mut().env.pool, &mut run.env.pool);
             run
@@ -66,7 +70,8 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// As [`Session::check`], without fixes and without minimal guards: what a spec under edit is asked for again and again.
+    /// As [`Session::check`], without fixes and without minimal guards: for
+    /// specs that are being edited.
     ///
     /// # Errors
     /// As [`Session::check`].
@@ -90,5 +95,51 @@ impl<'c> Session<'c> {
             }
         }
         self.checker.examine(&self.evaluator, &whole)
+    }
+}
+
+impl Checker {
+    /// A session, for checking the program under one spec after another.
+    ///
+    /// # Errors
+    /// When the program's inputs or records cannot be read.
+    pub fn session<'s>(&'s self, operators: &'s Operators) -> Result<Session<'s>, CheckError> {
+        Session::new(self, operators)
+    }
+
+    /// Checks the program under a spec, or under its own contract.
+    ///
+    /// # Errors
+    /// When the program's records cannot be read. A spec that does not fit is a report with the verdict `invalid`.
+    pub fn check(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<Report, CheckError> {
+        self.check_emitting(spec, operators, budget, None)
+    }
+
+    /// As [`Checker::check`]; `emit` is given each question that is decided about the spec (not about its
+    /// fixes) as an SMT-LIB 2 file that any solver can check again.
+    ///
+    /// # Errors
+    /// As [`Checker::check`].
+    pub fn check_emitting(
+        &self,
+        spec: Option<&Spec>,
+        operators: &Operators,
+        budget: &Budget,
+        emit: Option<&dyn Fn(&str)>,
+    ) -> Result<Report, CheckError> {
+        uncancelled(|| {
+            let evaluator = self.evaluator(operators)?;
+            let mut examined = self.examine(&evaluator, &Task { emit, ..Task::whole(spec, budget) })?;
+            if let (Some(spec), false) = (spec, examined.violated.is_empty() || is_cancelled()) {
+                let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
+                examined.report.fixes.extend(fixes);
+            }
+            Ok(examined.report)
+        })
     }
 }

@@ -1,7 +1,6 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
-use super::prove::int_json;
-use super::run::Run;
-use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool};
+use crate::propagate::Run;
+use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool, int_json};
 use crate::spec::Assumptions;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -91,7 +90,7 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
         };
         let info = match value {
             Value::Tensor(t) => {
-                // A bound that only says that a size is an int64 is none.
+                // A bound that only says that a size is an int64 is not shown.
                 let bounded = |v: &Int| *v < Int::from(i64::MAX - 1);
                 let mut upper = |e| greatest(&mut run.env, e).filter(bounded).map(|v| int_json(&v));
                 let upper = t.sizes.iter().map(|&e| upper(e)).collect();
@@ -120,7 +119,7 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
     infos
 }
 
-/// The greatest value of a size; of one that is not linear, intervals may say too much.
+/// The greatest value of a size; if it is not linear, intervals may overestimate it.
 fn greatest(env: &mut ShapeEnv, e: Expr) -> Option<Int> {
     let upper = env.upper_bound(e)?;
     let poly = env.pool.poly(e);

@@ -1,8 +1,8 @@
-//! Calls made before.
+//! The cache of operator calls.
 //!
-//! An operator called again with the same arguments, nothing having become known and nothing having been recorded in between or by
-//! the first call, gives the same results: a program of many equal layers calls the kernels of one or two of them.
-use super::interpreter::Frame;
+//! A call with the same arguments gives the same results if no facts were added in between and the first call
+//! recorded nothing. So a program with many equal layers runs the kernels of one or two of them.
+use super::frame::Frame;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::StrideNotes;
 use sizewise_expr::Expr;
@@ -14,45 +14,45 @@ use std::sync::Arc;
 /// What a target names.
 #[derive(Clone)]
 pub(super) struct Callee<'p> {
-    /// The target's number among those met.
+    /// The target's index, in order of first use.
     number: u32,
     /// Its name: `aten.add.Tensor`.
     pub op: Arc<str>,
     /// Its schema and kernel, if it is an operator that has them.
     pub kernel: Option<(&'p Schema, &'p dyn FakeKernel)>,
-    /// Whether its results depend on nothing but arguments and what is known.
+    /// Whether its results depend on nothing but arguments and facts.
     repeatable: bool,
-    /// Whether it has been called: most programs call most of their operators once, and no such call is worth remembering.
-    met: bool,
+    /// Whether it has been called: the first call is not cached, as most operators are called once.
+    called_before: bool,
 }
 
-/// The modules of functions whose calls do more than return.
-const KEEPING_ACCOUNT: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
+/// The modules of functions whose calls have side effects on the interpreter.
+const STATEFUL_MODULES: [&str; 2] = ["torch._functorch.predispatch", "torch.amp.autocast_mode"];
 
-/// What came of a call.
-struct Made {
-    /// The state of knowledge in which it was made; see [`ShapeEnv::revision`](sizewise_env::ShapeEnv::revision).
+/// A call in the cache.
+struct CachedCall {
+    /// The revision of the facts in which it was made; see [`ShapeEnv::revision`](sizewise_env::ShapeEnv::revision).
     revision: u64,
     results: Values,
-    /// Whether a step took the results as they are.
-    taken: bool,
-    /// What it noted of strides.
+    /// Whether the results were as recorded.
+    as_recorded: bool,
+    /// Its notes about strides.
     notes: StrideNotes,
 }
 
-/// The operators that a program calls, and the calls made so far.
+/// The operators that a program calls, and the calls so far.
 #[derive(Default)]
-pub(super) struct Calls<'p> {
+pub(super) struct CallCache<'p> {
     /// By the address of the target, which lives as long as the program.
     callees: FxHashMap<usize, Callee<'p>>,
-    /// Each tensor once, so that equal ones have the same address.
+    /// Each distinct tensor once, so that equal tensors have the same address.
     tensors: FxHashSet<Arc<Tensor>>,
-    made: FxHashMap<Box<[u64]>, Made>,
-    /// The call at hand, as a key of `made`; empty if it cannot be one.
+    cached: FxHashMap<Box<[u64]>, CachedCall>,
+    /// The key of the current call; empty if the call cannot be cached.
     key: Vec<u64>,
 }
 
-impl<'p> Calls<'p> {
+impl<'p> CallCache<'p> {
     /// What a target names.
     pub fn callee(&mut self, target: &'p Target, operators: &'p Operators) -> &mut Callee<'p> {
         let address = std::ptr::from_ref(target.kind()).addr();
@@ -63,18 +63,17 @@ impl<'p> Calls<'p> {
                 None => target.to_string().into(),
             };
             let (kernel, repeatable) = match target.kind() {
-                // The calls of vmap keep their own account.
-                // Those of autocast begin and end regions.
-                TargetKind::Python { module, .. } => (None, !KEEPING_ACCOUNT.contains(&&**module)),
+                // CallCache of vmap keep track of levels, those of autocast of regions.
+                TargetKind::Python { module, .. } => (None, !STATEFUL_MODULES.contains(&&**module)),
                 TargetKind::HigherOrder(_) => (None, false),
-                // Nobody knows what else a custom operator's kernel looks at.
+                // A custom operator's kernel may depend on anything.
                 _ => (operators.find(&op), !operators.is_custom(&op)),
             };
-            Callee { number, op, kernel, repeatable, met: false }
+            Callee { number, op, kernel, repeatable, called_before: false }
         })
     }
 
-    /// A value in which each tensor is the one that is equal to it and was met first.
+    /// A value with each tensor replaced by the first equal one.
     pub fn share(&mut self, value: Value) -> Value {
         match value {
             Value::Tensor(tensor) => Value::Tensor(match self.tensors.get(&*tensor) {
@@ -88,50 +87,49 @@ impl<'p> Calls<'p> {
         }
     }
 
-    /// Makes the call of a node the one at hand; `regions` tells autocast regions apart.
+    /// Begins the call of a node; `regions` identifies the autocast regions around it.
     pub fn begin(&mut self, frame: &Frame, node: &'p Node, operators: &'p Operators, regions: &[u64]) {
         self.key.clear();
         let mut key = std::mem::take(&mut self.key);
         let callee = self.callee(&node.target, operators);
         key.push(u64::from(callee.number));
         key.extend_from_slice(regions);
-        let met = std::mem::replace(&mut callee.met, true);
+        let called_before = std::mem::replace(&mut callee.called_before, true);
         let schema = callee.kernel.map(|(schema, _)| schema);
-        if !met || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
+        if !called_before || !callee.repeatable || !write_arguments(frame, node, schema, &mut key) {
             key.clear();
         }
         self.key = key;
     }
 
-    /// Makes the call at hand one that is not kept.
-    pub fn forget(&mut self) {
+    /// Does not cache the current call.
+    pub fn discard(&mut self) {
         self.key.clear();
     }
 
-    /// The results that the call at hand gave before, if it would give them again, whether a step took them as they are, and what it noted
-    /// of strides.
-    pub fn known(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
+    /// The cached results of the current call, whether they were as recorded, and its notes about strides.
+    pub fn lookup(&self, revision: u64) -> Option<(&Values, bool, &StrideNotes)> {
         if self.key.is_empty() {
             return None;
         }
-        let made = self.made.get(self.key.as_slice()).filter(|made| made.revision == revision)?;
-        Some((&made.results, made.taken, &made.notes))
+        let call = self.cached.get(self.key.as_slice()).filter(|call| call.revision == revision)?;
+        Some((&call.results, call.as_recorded, &call.notes))
     }
 
-    /// Keeps the results of the call at hand, if it can be known again.
-    pub fn keep(&mut self, revision: u64, results: &mut Values, taken: bool, notes: StrideNotes) {
+    /// Caches the results of the current call, if possible.
+    pub fn store(&mut self, revision: u64, results: &mut Values, as_recorded: bool, notes: StrideNotes) {
         if self.key.is_empty() {
             return;
         }
         for value in results.iter_mut() {
             *value = self.share(std::mem::replace(value, Value::None));
         }
-        let made = Made { revision, results: results.clone(), taken, notes };
-        self.made.insert(self.key.as_slice().into(), made);
+        let call = CachedCall { revision, results: results.clone(), as_recorded, notes };
+        self.cached.insert(self.key.as_slice().into(), call);
     }
 }
 
-/// What a word of a key begins to describe.
+/// What the following words of a key describe.
 #[derive(Clone, Copy)]
 enum Tag {
     None,
@@ -160,7 +158,7 @@ fn head(key: &mut Vec<u64>, tag: Tag, count: usize) {
     key.push((count as u64) << 8 | tag as u64);
 }
 
-/// Writes the arguments of a node so that different ones have different words; `false` where that is not possible.
+/// Writes the arguments of a node into a key, different ones differently; `false` if that is not possible.
 fn write_arguments(frame: &Frame, node: &Node, schema: Option<&Schema>, key: &mut Vec<u64>) -> bool {
     let mut unnamed = 0;
     node.inputs.iter().all(|input| {
@@ -241,7 +239,7 @@ fn write_argument(frame: &Frame, argument: &Argument, key: &mut Vec<u64>) -> boo
             head(key, Tag::Device, device.index.map_or(0, |index| usize::from(index) + 1));
             write_text(&device.kind, key);
         }
-        // Rare ones.
+        // Rare arguments are not cached.
         _ => return false,
     }
     true

@@ -1,10 +1,11 @@
-//! Repeated calls: they come to what each of them would come to alone.
+//! Repeated calls give what each of them would give alone.
 use crate::propagate::{Comparison, Mode, text_programs};
 use sizewise_expr::text::print;
 
 type Lines = &'static [&'static str];
 
-/// The records that are wrong or may be, and the nodes that need something of the inputs, when a program with inputs `x: f32[s0, 3]` and `y: f32[s1, 3]` is run.
+/// The records that are wrong or may be, and the nodes that need something of the inputs, when a program with
+/// inputs `x: f32[s0, 3]` and `y: f32[s1, 3]` is run.
 fn run(body: &[&str]) -> (Vec<String>, Vec<String>) {
     let source = text_programs::module("x: \"f32[s0, 3]\", y: \"f32[s1, 3]\"", body);
     text_programs::run(&source, Mode::Verify, |run, results| {

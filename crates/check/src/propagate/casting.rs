@@ -1,6 +1,5 @@
 //! The casts in front of an operator.
 use super::interpreter::{CallError, Interpreter};
-use super::step::FailureKind;
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::Type;
 use sizewise_kernels::autocast::{Policy, Region, Regions, is_listed, policy_of};
@@ -8,8 +7,8 @@ use sizewise_kernels::{Args, Cx, Tensor, Value};
 use std::sync::Arc;
 
 impl<'p> Interpreter<'p> {
-    /// `_enter_autocast(device, dtype, enabled, cache_enabled)` and `_exit_autocast(region)`, which stand around a region's calls
-    /// where no higher-order operator holds them; `None` when `function` is neither.
+    /// `_enter_autocast(device, dtype, enabled, cache_enabled)` and `_exit_autocast(region)`, which stand
+    /// around a region's calls where no higher-order operator holds them; `None` when `function` is neither.
     pub(super) fn call_autocast(
         &mut self,
         function: &str,
@@ -18,7 +17,7 @@ impl<'p> Interpreter<'p> {
         match (function, args) {
             ("_enter_autocast", [Value::Str(device), dtype, Value::Bool(enabled), ..]) => {
                 let dtype = if let Value::Dtype(dtype) = dtype { Some(*dtype) } else { None };
-                let enabled = self.env.pool.as_bool(*enabled) == Some(true);
+                let enabled = self.run.env.pool.as_bool(*enabled) == Some(true);
                 let inner = self.autocast.within(device, dtype, enabled);
                 self.entered.push(std::mem::replace(&mut self.autocast, inner));
                 Some(Ok(vec![Value::Opaque]))
@@ -69,8 +68,7 @@ impl<'p> Interpreter<'p> {
                 Policy::Fp32Append | Policy::Fp32Dtype => {}
                 Policy::Banned => {
                     let message = format!("{op} is unsafe to autocast");
-                    let clause = Some("autocast.C2");
-                    return Err(self.failure(FailureKind::Invalid, message, clause, None).into());
+                    return Err(self.invalid("autocast.C2", message));
                 }
                 Policy::Recorded => {
                     self.dtypes_as_recorded = true;
@@ -89,8 +87,7 @@ impl<'p> Interpreter<'p> {
                 widest = Dtype::Float32;
             } else if tensor.dtype != lower {
                 let message = format!("autocast to {lower} does not promote {}", tensor.dtype);
-                let clause = Some("autocast.C1");
-                return Err(self.failure(FailureKind::Invalid, message, clause, None).into());
+                return Err(self.invalid("autocast.C1", message));
             }
         }
         Ok(widest)
@@ -129,7 +126,7 @@ impl<'p> Interpreter<'p> {
             return Ok(tensor);
         }
         let arguments = [Value::Tensor(tensor), Value::Dtype(dtype)];
-        let cast = Cx::new(&mut self.env).invoke_one("aten.to.dtype", arguments);
+        let cast = Cx::new(&mut self.run.env).invoke_one("aten.to.dtype", arguments);
         self.returned(cast).map(Arc::new)
     }
 

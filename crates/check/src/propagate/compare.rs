@@ -11,19 +11,19 @@ use sizewise_ir::{Graph, Meta, Node, ValueId};
 use sizewise_kernels::{Sizes, Tensor, Value};
 use std::sync::Arc;
 
-/// How much what steps make is compared with the record.
+/// How far results are compared with the recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comparing {
-    /// Nobody looks at the record.
+    /// Not at all.
     Nothing,
-    /// What is word for word as recorded needs no second look.
+    /// Unless they are literally as recorded.
     Differences,
-    /// All that is made.
+    /// Always.
     Everything,
 }
 
-/// Whether what a step made goes on as it is: because nobody looks at the record, or because it is word for word what the program
-/// records, so that there is nothing to compare. Where the answer is no, both may still be found to be equal.
+/// Whether the results of a step need no comparison: because none is wanted, or because they are literally what
+/// the program records. If not, they may still be found equal.
 pub(super) fn is_as_recorded(
     comparing: Comparing,
     (records, env): (&mut Records, &mut ShapeEnv),
@@ -50,7 +50,7 @@ pub(super) fn is_as_recorded(
 }
 
 impl Interpreter<'_> {
-    /// How much what steps make is compared with the record.
+    /// How far results are compared with the recorded values.
     pub(super) fn comparing(&self) -> Comparing {
         match self.mode {
             _ if self.derived.is_some() => Comparing::Everything,
@@ -59,7 +59,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Compares the values that one step made with the recorded ones, and gives the values to go on with.
+    /// Compares the results of a step with the recorded values, and returns the values to go on with.
     ///
     /// Unbacked symbols that the step made are renamed to what the program calls them. Sizes that agree go on as
     /// recorded, so that the program's own guards speak of them; those of other values go on as recorded too, after the
@@ -74,57 +74,57 @@ impl Interpreter<'_> {
         let bindings = self.records.bindings();
         let mut pairs: Vec<(ValueId, Value, Value)> = Vec::with_capacity(made.len());
         for (id, derived) in made {
-            let record = match recorded::value(&mut self.records, &mut self.env, graph.meta(id)) {
+            let record = match recorded::value(&mut self.records, &mut self.run.env, graph.meta(id)) {
                 Ok(value) => value,
                 Err(error) => {
-                    self.unreadable.push(error.to_string());
+                    self.run.unreadable.push(error.to_string());
                     derived.clone()
                 }
             };
             pairs.push((id, derived, record));
         }
         for (_, derived, recorded) in &pairs {
-            for (d, r) in parallel(derived, recorded) {
-                self.name_fresh(fresh, &mut renamed, d, r);
+            for (d, r) in paired(derived, recorded) {
+                self.name_unbacked(fresh, &mut renamed, d, r);
             }
         }
         let mut values = Vec::with_capacity(pairs.len());
         for (id, derived, record) in pairs {
-            // Names given just now may have changed what the record means.
+            // New names may have changed the meaning of the record.
             let (derived, record) = if renamed.is_empty() && self.records.bindings() == bindings {
                 (derived, record)
             } else {
-                let derived = rename(&mut self.env, derived, &renamed);
-                let record = recorded::value(&mut self.records, &mut self.env, graph.meta(id))
+                let derived = rename(&mut self.run.env, derived, &renamed);
+                let record = recorded::value(&mut self.records, &mut self.run.env, graph.meta(id))
                     .unwrap_or_else(|_| derived.clone());
                 (derived, record)
             };
             self.note_derived(id, &derived, &record);
-            let before = (self.mismatches.len(), self.comparisons.len());
-            let value = self.agree(graph.name(id), graph.meta(id), derived, record);
-            if before != (self.mismatches.len(), self.comparisons.len()) {
-                self.excuse(graph, id, before);
+            let before = (self.run.mismatches.len(), self.run.comparisons.len());
+            let value = self.reconcile_value(graph.name(id), graph.meta(id), derived, record);
+            if before != (self.run.mismatches.len(), self.run.comparisons.len()) {
+                self.set_aside(graph, id, before);
             }
             values.push((id, value));
         }
         values
     }
 
-    /// Differences from the record, those after the counts given, that say nothing against the program: of a value that nothing
-    /// uses, and those that what an unsupported operator hides may explain.
-    fn excuse(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
+    /// Sets aside the differences found since the given counts if they are no errors: the value is unused, or it
+    /// depends on the result of an unsupported operator.
+    fn set_aside(&mut self, graph: &Graph, id: ValueId, (mismatches, comparisons): (usize, usize)) {
         if !self.uses.is_used(graph, id) {
-            self.unused_mismatches.extend(self.mismatches.drain(mismatches..));
-            for comparison in self.comparisons.drain(comparisons..) {
+            self.run.unused_mismatches.extend(self.run.mismatches.drain(mismatches..));
+            for comparison in self.run.comparisons.drain(comparisons..) {
                 self.compared.remove(&comparison.condition);
             }
-        } else if self.hidden {
-            for mismatch in self.mismatches.drain(mismatches..) {
+        } else if self.untrusted {
+            for mismatch in self.run.mismatches.drain(mismatches..) {
                 let reason = format!(
-                    "an operand comes from a node that is not looked into: `{}` is recorded as {} and comes out as {}",
+                    "an operand comes from a node that is not checked: `{}` is recorded as {} but computed as {}",
                     mismatch.value, mismatch.recorded, mismatch.derived
                 );
-                self.unsupported.push((mismatch.origin, reason));
+                self.run.unsupported.push((mismatch.origin, reason));
             }
         }
     }
@@ -137,76 +137,76 @@ impl Interpreter<'_> {
     }
 
     /// Identifies a symbol made by this step, or one that only the record names, with the other side.
-    fn name_fresh(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
-        let r = self.records.translate(&mut self.env, r);
-        let new = self.records.undeclared(&self.env, r);
+    fn name_unbacked(&mut self, fresh: &[Symbol], renamed: &mut FxHashMap<Expr, Expr>, d: Expr, r: Expr) {
+        let r = self.records.translate(&mut self.run.env, r);
+        let new = self.records.undeclared(&self.run.env, r);
         let made: Vec<Symbol> = if fresh.is_empty() {
             Vec::new()
         } else {
-            let free = self.env.pool.free_symbols(&[d]);
+            let free = self.run.env.pool.free_symbols(&[d]);
             free.into_iter().filter(|s| fresh.contains(s)).collect()
         };
-        let made: Vec<Expr> = made.into_iter().map(|s| self.env.pool.symbol_expr(s)).collect();
+        let made: Vec<Expr> = made.into_iter().map(|s| self.run.env.pool.symbol_expr(s)).collect();
         let unnamed = |e: &Expr| !renamed.contains_key(e);
         if made.as_slice() == [d] && unnamed(&d) {
             for &symbol in &new {
-                self.records.declare_made(&mut self.env, symbol);
+                self.records.declare_made(&mut self.run.env, symbol);
             }
             if new.is_empty() {
-                self.env.equate(d, r);
+                self.run.env.equate(d, r);
             } else {
-                let range = self.env.carry_facts(d, r);
-                let symbol = self.env.pool.as_symbol(r);
-                self.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+                let range = self.run.env.carry_facts(d, r);
+                let symbol = self.run.env.pool.as_symbol(r);
+                self.run.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
             }
             renamed.insert(d, r);
-        } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.env.pool.is_constant(r))
+        } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.run.env.pool.is_constant(r))
             && unnamed(&bit)
-            && d == self.env.pool.eq(bit, Expr::ONE)
+            && d == self.run.env.pool.eq(bit, Expr::ONE)
         {
-            // A truth value that data decides, where the records have what an assertion makes of it.
-            let number = self.env.pool.as_integer(r);
-            self.env.equate(bit, number);
+            // A data-dependent bool, for which the records have the value that an assertion implies.
+            let number = self.run.env.pool.as_integer(r);
+            self.run.env.equate(bit, number);
             renamed.insert(bit, number);
-        } else if let ([symbol], true) = (new.as_slice(), self.env.pool.as_symbol(r).is_some()) {
-            let d = self.env.pool.substitute(d, |e| renamed.get(&e).copied());
+        } else if let ([symbol], true) = (new.as_slice(), self.run.env.pool.as_symbol(r).is_some()) {
+            let d = self.run.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
-            self.named.push(Named { symbol: *symbol, derived: d, range: None });
+            self.run.named.push(Named { symbol: *symbol, derived: d, range: None });
         } else if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
             && unnamed(m)
         {
-            self.records.declare_made(&mut self.env, symbol);
-            let n = self.env.pool.symbol_expr(symbol);
-            let range = self.env.carry_facts(*m, n);
-            self.named.push(Named { symbol, derived: n, range });
+            self.records.declare_made(&mut self.run.env, symbol);
+            let n = self.run.env.pool.symbol_expr(symbol);
+            let range = self.run.env.carry_facts(*m, n);
+            self.run.named.push(Named { symbol, derived: n, range });
             renamed.insert(*m, n);
         } else {
             for &symbol in &new {
-                self.records.declare_unbacked(&mut self.env, symbol);
+                self.records.declare_unbacked(&mut self.run.env, symbol);
             }
         }
     }
 
-    fn agree(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
+    fn reconcile_value(&mut self, name: &Arc<str>, meta: &Meta, derived: Value, recorded: Value) -> Value {
         match (derived, recorded) {
             (Value::Tensor(d), Value::Tensor(r)) => {
-                let kept = self.agree_tensor(name, &d, &r);
+                let kept = self.reconcile_tensor(name, &d, &r);
                 Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
             }
-            (Value::Int(d), Value::Int(r)) => Value::Int(self.agree_number(name, d, r)),
+            (Value::Int(d), Value::Int(r)) => Value::Int(self.reconcile_number(name, d, r)),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {
-                    let same = self.env.pool.eq(d, r);
+                    let same = self.run.env.pool.eq(d, r);
                     self.compare(name, same, d, r);
                 }
                 Value::Bool(r)
             }
-            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.env.pool.truth(d)),
+            (Value::Int(d), Value::Bool(_)) => Value::Bool(self.run.env.pool.truth(d)),
             (Value::Bool(d), Value::Int(r)) => {
-                let d = self.env.pool.as_integer(d);
-                Value::Int(self.agree_number(name, d, r))
+                let d = self.run.env.pool.as_integer(d);
+                Value::Int(self.reconcile_number(name, d, r))
             }
-            // Doubles are compared by eye only: their expressions are not canonical.
+            // Doubles are not compared: their expressions are not canonical.
             (Value::Float(d), Value::Float(_)) => Value::Float(d),
             (derived, Value::Opaque) => derived,
             (Value::Opaque, recorded) => recorded,
@@ -218,7 +218,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn agree_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
+    fn reconcile_tensor(&mut self, name: &Arc<str>, derived: &Tensor, recorded: &Tensor) -> Tensor {
         if derived.rank() != recorded.rank() || derived.dtype != recorded.dtype {
             let (r, d) = (self.describe(recorded), self.describe(derived));
             self.mismatch(name, r, d);
@@ -227,7 +227,7 @@ impl Interpreter<'_> {
         let mut sizes = Sizes::new();
         let mut agreed = true;
         for (&d, &r) in derived.sizes.iter().zip(&recorded.sizes) {
-            let size = self.agree_size(name, d, r);
+            let size = self.reconcile_size(name, d, r);
             agreed &= size.is_some();
             sizes.push(size.unwrap_or(r));
         }
@@ -239,57 +239,60 @@ impl Interpreter<'_> {
         Tensor { sizes, dtype: recorded.dtype, ..derived.clone() }
     }
 
-    /// The size to go on with, or `None` when both differ at the hints or for sure.
-    fn agree_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
+    /// The size to go on with, or `None` if both differ at the hints or always.
+    fn reconcile_size(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Option<Expr> {
         if derived == recorded {
             return Some(derived);
         }
-        let same = self.env.pool.eq(derived, recorded);
-        match self.env.statically(same) {
+        let same = self.run.env.pool.eq(derived, recorded);
+        match self.run.env.statically(same) {
             Some(true) => return Some(recorded),
             Some(false) => return None,
             None => {}
         }
-        if self.env.follows_example() && self.env.hint(same).is_some_and(|v| !v.as_bool()) {
+        if self.run.env.follows_example() && self.run.env.hint(same).is_some_and(|v| !v.as_bool()) {
             return None;
         }
         self.compare(name, same, derived, recorded);
         Some(recorded)
     }
 
-    /// The number to go on with; a recorded one that is surely another one is a mismatch.
-    fn agree_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
-        if let Some(agreed) = self.agree_size(name, derived, recorded) {
+    /// The number to go on with; a recorded one that always differs is a mismatch.
+    fn reconcile_number(&mut self, name: &Arc<str>, derived: Expr, recorded: Expr) -> Expr {
+        if let Some(agreed) = self.reconcile_size(name, derived, recorded) {
             return agreed;
         }
-        let text = |e: Expr| sizewise_expr::text::print::expression(&self.env.pool, e);
+        let text = |e: Expr| sizewise_expr::text::print::expression(&self.run.env.pool, e);
         self.mismatch(name, text(recorded), text(derived));
         recorded
     }
 
     fn compare(&mut self, name: &Arc<str>, condition: Expr, derived: Expr, recorded: Expr) {
-        let condition = self.env.on_path(condition);
-        if self.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
+        let condition = self.run.env.on_path(condition);
+        if self.run.env.pool.as_bool(condition) == Some(true) || !self.compared.insert(condition) {
             return;
         }
         let origin = self.origin;
-        self.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
+        self.run.comparisons.push(Comparison { origin, value: name.clone(), condition, derived, recorded });
     }
 
     fn mismatch(&mut self, name: &Arc<str>, recorded: String, derived: String) {
-        self.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
+        self.run.mismatches.push(Mismatch { origin: self.origin, value: name.clone(), recorded, derived });
     }
 
     /// A tensor as reports write it: `float32[s0, 3]`.
     pub(super) fn describe(&self, tensor: &Tensor) -> String {
-        let sizes: Vec<String> =
-            tensor.sizes.iter().map(|&e| sizewise_expr::text::print::expression(&self.env.pool, e)).collect();
+        let sizes: Vec<String> = tensor
+            .sizes
+            .iter()
+            .map(|&e| sizewise_expr::text::print::expression(&self.run.env.pool, e))
+            .collect();
         format!("{}[{}]", tensor.dtype.short_name(), sizes.join(", "))
     }
 }
 
 /// The sizes and numbers that two values of one form have in the same places.
-fn parallel(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
+fn paired(a: &Value, b: &Value) -> Vec<(Expr, Expr)> {
     match (a, b) {
         (Value::Tensor(x), Value::Tensor(y)) if x.rank() == y.rank() => {
             x.sizes.iter().copied().zip(y.sizes.iter().copied()).collect()

@@ -1,9 +1,8 @@
 //! Recorded values as values of fake kernels.
-use super::interpreter::constant_value;
 use crate::records::{RecordedError, Records};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
-use sizewise_ir::{GraphInput, Meta, Program, TensorMeta};
+use sizewise_ir::{Constant, GraphInput, Meta, Program, TensorMeta};
 use sizewise_kernels::{Sizes, Tensor, Value};
 
 /// A recorded tensor.
@@ -47,4 +46,15 @@ pub fn inputs(
         GraphInput::Value(id) => value(records, env, program.graph.meta(*id)),
     };
     program.graph.inputs().iter().map(of).collect()
+}
+
+/// A constant input as a value.
+pub fn constant_value(env: &mut ShapeEnv, constant: &Constant) -> Value {
+    match constant {
+        Constant::None => Value::None,
+        Constant::Int(v) => Value::Int(env.pool.int(*v)),
+        Constant::Float(v) => Value::Float(env.pool.float(*v)),
+        Constant::Str(s) => Value::Str(s.clone()),
+        Constant::Bool(b) => Value::Bool(env.pool.bool(*b)),
+    }
 }

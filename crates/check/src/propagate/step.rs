@@ -1,12 +1,12 @@
 //! What a run records.
-use sizewise_env::Origin;
+use sizewise_env::{Clause, Origin};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_ir::{Node, ValueId};
 use sizewise_kernels::Value;
 use std::sync::Arc;
 
-/// A step of the run: a node as it was reached. What reports say of it is put into words when they ask.
+/// A step of the run: a node as it was reached. Texts for reports are made when they are needed.
 #[derive(Clone, Debug)]
 pub struct Step<'p> {
     reached: &'p Node,
@@ -19,7 +19,7 @@ impl<'p> Step<'p> {
         Step { reached, scope, called: None }
     }
 
-    /// Says that the node calls `op` through the operator that it names.
+    /// Sets the operator that the node calls through the one that it names.
     pub(super) fn calls_through(&mut self, op: &str) {
         self.called = Some(op.into());
     }
@@ -50,7 +50,8 @@ impl<'p> Step<'p> {
         }
     }
 
-    /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the node has none.
+    /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the
+    /// node has none.
     pub fn location(&self) -> Option<String> {
         let own = self.reached.provenance.location().map(|location| location.to_string());
         own.or_else(|| self.scope.caller.as_ref()?.location.clone())
@@ -98,7 +99,7 @@ impl Scope {
     }
 }
 
-/// A size that is derived in one way and recorded in another; they are to be equal.
+/// A size whose derived and recorded expressions differ; they must be equal.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The step that makes the value.
@@ -137,7 +138,7 @@ pub struct Derived {
     pub recorded: Value,
 }
 
-/// A value whose recorded form is wrong wherever the program runs: another rank, dtype or size.
+/// A value whose recorded form is wrong for every input: another rank, dtype or size.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     /// The step that makes the value.
@@ -160,7 +161,7 @@ pub struct Failure {
     /// What is wrong, with the values at hand.
     pub message: String,
     /// The clause of the operator that is violated, if any.
-    pub clause: Option<&'static str>,
+    pub clause: Option<Clause>,
     /// The condition that does not hold, if it is one on sizes.
     pub condition: Option<Expr>,
 }

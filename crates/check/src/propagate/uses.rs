@@ -1,4 +1,4 @@
-//! Which values are used, and which ones rest on what an unsupported operator hides.
+//! Which values are used, and which ones depend on the results of unsupported operators.
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_ir::{Graph, Node, ValueId};
 
@@ -25,22 +25,22 @@ impl Uses {
     }
 }
 
-/// The values of one graph that rest on results of operators that are not supported.
+/// The values of one graph that depend on results of unsupported operators.
 #[derive(Default)]
-pub(super) struct Hidden {
+pub(super) struct Untrusted {
     values: FxHashSet<ValueId>,
     /// The graph was called with such a value.
     all: bool,
 }
 
-impl Hidden {
+impl Untrusted {
     /// Those of a graph that is called; `all` when it is called with such a value.
-    pub fn within(all: bool) -> Hidden {
-        Hidden { values: FxHashSet::default(), all }
+    pub fn within(all: bool) -> Untrusted {
+        Untrusted { values: FxHashSet::default(), all }
     }
 
     /// Whether a node takes such a value.
-    pub fn reaches(&self, node: &Node) -> bool {
+    pub fn is_used_by(&self, node: &Node) -> bool {
         if self.all || self.values.is_empty() {
             return self.all;
         }

@@ -1,6 +1,8 @@
-//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who read recorded calls.
+//! Operator arguments and results as JSON: `{"tensor": {…}}`, `{"ints": […]}` and so on. Public for those who
+//! read recorded calls.
 use super::Refusal;
 use super::refusal::only;
+use crate::report::int_json;
 use serde_json::{Map, Value as Json, json};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, text};
@@ -8,10 +10,11 @@ use sizewise_ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 use std::sync::Arc;
 
-/// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are operators with a result for each.
+/// The most dimensions of a tensor: torch's own kernels stop at 64. Strides grow with each, and there are
+/// operators with a result for each.
 const MAX_RANK: usize = 128;
 
-/// What is said of a tensor.
+/// The fields of a tensor.
 const TENSOR_FIELDS: &[&str] = &["shape", "dtype", "stride", "storage_offset", "device", "layout"];
 
 type Result<T> = std::result::Result<T, Refusal>;
@@ -241,13 +244,5 @@ pub fn write_value(pool: &Pool, value: &Value) -> Json {
         Value::Layout(l) => json!({"layout": l.name()}),
         Value::Device(d) => json!({"device": d.to_string()}),
         Value::MemoryFormat(f) => json!({"memory_format": f.name()}),
-    }
-}
-
-/// An integer of any size.
-pub fn int_json(value: &Int) -> Json {
-    match value.to_i64() {
-        Some(small) => small.into(),
-        None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
     }
 }

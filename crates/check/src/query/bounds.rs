@@ -2,6 +2,7 @@
 use super::premises::Premises;
 use super::refusal::only;
 use super::{Fields, Refusal};
+use crate::report::int_json;
 use serde_json::Value;
 use sizewise_expr::{Expr, Int, Pool};
 use sizewise_solve::{self as decide, Budget, Trace};
@@ -28,10 +29,7 @@ pub(super) fn under(
     trace: &mut Trace,
 ) -> Fields {
     let found = decide::bounds_traced(pool, &mut premises.facts, e, budget, trace);
-    let number = |v: &Option<Int>| match v {
-        Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
-        None => Value::Null,
-    };
+    let number = |v: &Option<Int>| v.as_ref().map_or(Value::Null, int_json);
     let assignment = |w: &Option<decide::Witness>| match w {
         Some(w) => premises.assignment(pool, w),
         None => Value::Null,
@@ -42,8 +40,6 @@ pub(super) fn under(
     reply.insert("min_at".into(), assignment(&found.min_at));
     reply.insert("max_at".into(), assignment(&found.max_at));
     reply.insert("exact".into(), found.exact.into());
-    if let Some(attempts) = trace.attempts() {
-        reply.insert("explain".into(), super::attempts(attempts));
-    }
+    super::explain(&mut reply, trace);
     reply
 }

@@ -5,11 +5,11 @@ use super::{Fields, Refusal};
 use serde_json::{Value, json};
 use sizewise_expr::{Expr, Pool, print};
 use sizewise_solve::{self as decide, Answer, Budget, Premise, Rung, Verdict};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A question that has been read.
 pub struct Question {
-    /// Where its expressions live.
+    /// The pool of its expressions.
     pub pool: Pool,
     /// What is assumed.
     pub premises: Premises,
@@ -17,7 +17,7 @@ pub struct Question {
     pub goal: Expr,
 }
 
-/// What became of a question, and how long that took.
+/// The answer to a question, and how long it took.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settled {
     /// The answer; premises are narrowed down to those needed.
@@ -50,18 +50,12 @@ impl Question {
     pub fn decide(&mut self, budget: &Budget) -> Settled {
         let setup = Instant::now();
         self.assume();
-        decide::prepare(&mut self.pool, &mut self.premises.facts, budget);
-        let start = Instant::now();
-        let mut settled = decided(&mut self.pool, &mut self.premises, self.goal, budget, start);
-        settled.setup_ns = u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX);
-        settled
+        decided(&mut self.pool, &mut self.premises, self.goal, budget, setup)
     }
 
     /// The fields of the reply.
     pub fn reply(&self, settled: &Settled) -> Fields {
-        let mut reply = fields(&self.pool, &self.premises, settled);
-        reply.insert("setup_ns".into(), settled.setup_ns.into());
-        reply
+        fields(&self.pool, &self.premises, settled)
     }
 
     /// The steps of a proof; null where there is nothing to prove.
@@ -94,31 +88,34 @@ impl Question {
         steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
     }
 
-    /// What each rung of the ladder came to.
+    /// The outcome of each rung of the ladder.
     pub fn explanation(settled: &Settled) -> Value {
         super::attempts(&settled.answer.trace)
     }
 }
 
-/// Decides under facts that have been made ready, and narrows the premises down.
+/// Decides under facts, and narrows the premises down; `setup` is when the facts began to be made ready.
 pub(super) fn decided(
     pool: &mut Pool,
     premises: &mut Premises,
     goal: Expr,
     budget: &Budget,
-    start: Instant,
+    setup: Instant,
 ) -> Settled {
+    decide::prepare(pool, &mut premises.facts, budget);
+    let start = Instant::now();
     let mut answer = decide::decide(pool, &mut premises.facts, goal, budget);
-    let time_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let time = start.elapsed();
     if let Verdict::Implied { because } = &mut answer.verdict {
         *because = decide::narrow(pool, &premises.facts, Some(goal), because);
     } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
         *because = decide::minimal_clash(pool, &premises.facts, because, budget);
     }
-    Settled { answer, time_ns, setup_ns: 0 }
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Settled { answer, time_ns: nanoseconds(time), setup_ns: nanoseconds(start - setup) }
 }
 
-/// The fields of a reply without `setup_ns`.
+/// The fields of a reply.
 pub(super) fn fields(pool: &Pool, premises: &Premises, settled: &Settled) -> Fields {
     let answer = &settled.answer;
     let mut reply = Fields::new();
@@ -136,5 +133,6 @@ pub(super) fn fields(pool: &Pool, premises: &Premises, settled: &Settled) -> Fie
     if let Verdict::Unknown { reason } = &answer.verdict {
         reply.insert("reason".into(), reason.as_str().into());
     }
+    reply.insert("setup_ns".into(), settled.setup_ns.into());
     reply
 }

@@ -2,6 +2,7 @@
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::check::{Evaluator, Refused, Shapes};
+use crate::report::int_json;
 use crate::spec::Shape;
 use serde_json::Value as Json;
 use sizewise_expr::{Int, Value as Number, text};
@@ -32,7 +33,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
         Ok(evaluation) => {
             let pool = &evaluation.env.pool;
             let size = |e: &sizewise_expr::Expr| match pool.as_int(*e) {
-                Some(v) => super::argument::int_json(&v),
+                Some(v) => int_json(&v),
                 None => text::print::expression(pool, *e).into(),
             };
             let outputs: Vec<Json> = evaluation
@@ -57,7 +58,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
     Ok(fields)
 }
 
-/// Refuses fields that nothing reads; an input's name among them has another place.
+/// Refuses unknown fields; for an input's name among them the message says where it belongs.
 fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refusal> {
     let error = match only(request, &["id", "shapes", "scalars"]) {
         Ok(()) => return Ok(()),
@@ -68,8 +69,8 @@ fn fields_are_known(evaluator: &Evaluator, request: &Fields) -> Result<(), Refus
         None => Err(error),
         Some(input) => {
             let message = format!(
-                "the input `{input}` stands within `shapes`, or `scalars` if it is a number: {{\"shapes\": {{{:?}: [..]}}}}",
-                input
+                "the input `{input}` belongs in `shapes`, or `scalars` if it is a number: \
+                 {{\"shapes\": {{{input:?}: [..]}}}}"
             );
             Err(Refusal { message, ..error })
         }

@@ -18,7 +18,7 @@ pub fn answer(operators: &Operators, request: &Fields) -> Result<Fields, Refusal
     explained(operators, request, false)
 }
 
-/// As [`answer`]; with `explain`, a field of that name says of each condition of the operator what settled it.
+/// As [`answer`]; with `explain`, a field of that name says what decided each condition of the operator.
 ///
 /// # Errors
 /// As for [`answer`].
@@ -82,7 +82,8 @@ pub fn explained(operators: &Operators, request: &Fields, explain: bool) -> Resu
     Ok(fields)
 }
 
-/// What settled each condition of the operator: the facts, the hints (which makes a guard), or nothing (which makes an assertion).
+/// What decided each condition of the operator: the facts, the hints (which records a guard), or nothing
+/// (which records a runtime assertion).
 fn explanation(env: &mut ShapeEnv) -> Json {
     let mut steps: Vec<Json> = Vec::new();
     let mut recorded: Vec<Expr> = env.guards().iter().map(|g| g.condition).collect();

@@ -23,7 +23,7 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
         None => decide::Minimized { kept: vec![pool.bool(false)], ..decide::Minimized::default() },
     };
     let mut reading = Reading::new();
-    // A guard that stays as it was given may be shorter as it was written.
+    // The given text of a guard that is kept may be shorter.
     let mut text = |&guard: &Expr| {
         let given = guards.iter().position(|&g| g == guard).and_then(|i| premises.texts.get(i));
         Written { expr: guard, text: given.map(String::as_str) }.shortest(&mut pool, &mut reading)
@@ -47,8 +47,6 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
     let mut reply = Fields::new();
     reply.insert("guards".into(), kept.into());
     reply.insert("dropped".into(), dropped.into());
-    if let Some(attempts) = trace.attempts() {
-        reply.insert("explain".into(), super::attempts(attempts));
-    }
+    super::explain(&mut reply, trace);
     Ok(reply)
 }

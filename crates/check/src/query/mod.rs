@@ -4,22 +4,29 @@
 pub mod argument;
 pub mod bounds;
 pub mod entail;
+mod environment;
 pub mod eval;
 pub mod infer;
 pub mod minimize;
 mod premises;
 mod refusal;
 pub mod simplify;
-mod standing;
 
+pub use environment::{Ask, Capacity, Environment};
 pub use premises::Premises;
 pub use refusal::{Refusal, parse_line, reply};
-pub use standing::{Ask, Room, Standing};
 
-/// What was tried, as JSON: the rung of the ladder and what came of it.
+/// What was tried, as JSON: each rung of the ladder and its outcome.
 pub fn attempts(attempts: &[sizewise_solve::Attempt]) -> serde_json::Value {
     attempts.iter().map(|a| serde_json::json!({"rung": a.rung.name(), "outcome": a.outcome})).collect()
 }
 
 /// The fields of a request or an answer.
 pub type Fields = serde_json::Map<String, serde_json::Value>;
+
+/// Adds what was tried to an answer, if that was recorded.
+fn explain(reply: &mut Fields, trace: &sizewise_solve::Trace) {
+    if let Some(tried) = trace.attempts() {
+        reply.insert("explain".into(), attempts(tried));
+    }
+}

@@ -1,15 +1,16 @@
-//! What the questions on expressions have in common: symbols with ranges, assumptions, and their texts.
+//! The premises of questions on expressions: symbols with ranges, assumptions, and their texts.
 use super::refusal::only;
 use super::{Fields, Refusal};
+use crate::report::int_json;
 use serde_json::{Map, Value};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
 use sizewise_solve::{Facts, Premise, requirements};
 
-/// What is said of a symbol.
+/// The fields of a symbol.
 pub(super) const SYMBOL_FIELDS: &[&str] = &["min", "max", "hint"];
 
-/// The facts of a request, with the texts they were given in.
+/// The facts of a request, with their texts.
 #[derive(Clone)]
 pub struct Premises {
     /// Ranges, assumptions and divisors.
@@ -22,11 +23,11 @@ pub struct Premises {
     symbols: Vec<(Symbol, Option<Int>, Option<Int>)>,
     hints: Vec<(Symbol, Int)>,
     divisors: Vec<Expr>,
-    /// Operations that are to have a value and are no part of what was read.
+    /// Operations that must have a value but were simplified away on reading.
     dropped: Vec<Expr>,
     /// The divisors in each assumption's text, and the operations dropped from it.
     given_required: Vec<(Vec<Expr>, Vec<Expr>)>,
-    /// Ranges that hold nothing, as text.
+    /// Empty ranges, as text.
     empty: Vec<String>,
 }
 
@@ -118,7 +119,7 @@ impl Premises {
         }
     }
 
-    /// The declared ranges; `None` when one holds nothing.
+    /// The declared ranges; `None` if one is empty.
     pub fn ranges(&self) -> Option<Vec<(Symbol, ValueRange)>> {
         let range = |(s, l, h): &(Symbol, Option<Int>, Option<Int>)| {
             Some((*s, ValueRange::between_options(l.clone(), h.clone())?))
@@ -126,7 +127,8 @@ impl Premises {
         self.symbols.iter().map(range).collect()
     }
 
-    /// The conditions, each with the requirement that the operations in its text that construction has cancelled have a value.
+    /// The conditions, each with the requirement that the operations in its text that construction has
+    /// cancelled have a value.
     pub fn defined(&self, pool: &mut Pool) -> Vec<Expr> {
         let mut out = Vec::with_capacity(self.given.len());
         for (&condition, (divisors, dropped)) in self.given.iter().zip(&self.given_required) {
@@ -206,10 +208,7 @@ impl Premises {
 
     /// The declared symbols with their ranges, as they are written in requests.
     pub(super) fn symbols_json(&self, pool: &Pool) -> Value {
-        let number = |v: &Option<Int>| match v {
-            Some(v) => serde_json::from_str(&v.to_string()).unwrap_or(Value::Null),
-            None => Value::Null,
-        };
+        let number = |v: &Option<Int>| v.as_ref().map_or(Value::Null, int_json);
         let entry = |(s, low, high): &(Symbol, Option<Int>, Option<Int>)| {
             (pool.symbol_name(*s).to_string(), serde_json::json!({"min": number(low), "max": number(high)}))
         };
@@ -227,7 +226,7 @@ impl Premises {
     fn declare(&mut self, pool: &mut Pool, name: &str, range: &Value) -> Result<(), Refusal> {
         if name.starts_with('%') {
             // The decision procedure names its own symbols like this.
-            return Err(Refusal::invalid(format!("{name:?} is no name for a symbol")));
+            return Err(Refusal::invalid(format!("{name:?} is not a valid name for a symbol")));
         }
         if !range.is_object() && !range.is_null() {
             return Err(Refusal::invalid(format!(
@@ -239,7 +238,7 @@ impl Premises {
         }
         let e = pool.symbol(name);
         let Some(symbol) = pool.as_symbol(e) else {
-            return Err(Refusal::invalid(format!("{name:?} is no symbol")));
+            return Err(Refusal::invalid(format!("{name:?} is not a symbol")));
         };
         let bound = |key: &str| match range.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -247,8 +246,10 @@ impl Premises {
                 .to_string()
                 .parse::<Int>()
                 .map(Some)
-                .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {n}"))),
-            Some(other) => Err(Refusal::invalid(format!("symbol {name}: `{key}` is no integer: {other}"))),
+                .map_err(|_| Refusal::invalid(format!("symbol {name}: `{key}` is not an integer: {n}"))),
+            Some(other) => {
+                Err(Refusal::invalid(format!("symbol {name}: `{key}` is not an integer: {other}")))
+            }
         };
         let (mut low, mut high) = (bound("min")?, bound("max")?);
         if pool.sort(e) == Sort::Float {
@@ -303,10 +304,9 @@ impl Premises {
 
     /// An assignment as a JSON object.
     pub fn assignment(&self, pool: &Pool, witness: &[(Symbol, Int)]) -> Value {
-        let number = |v: &Int| serde_json::from_str(&v.to_string()).unwrap_or(Value::Null);
         witness
             .iter()
-            .map(|(s, v)| (pool.symbol_name(*s).to_string(), number(v)))
+            .map(|(s, v)| (pool.symbol_name(*s).to_string(), int_json(v)))
             .collect::<Map<_, _>>()
             .into()
     }

@@ -1,6 +1,7 @@
 //! Why a request has no answer, and how an answer is put together.
 use super::Fields;
 use serde_json::{Value, json};
+use sizewise_env::Clause;
 use sizewise_ir::keys;
 
 /// Why a request has no answer.
@@ -11,8 +12,8 @@ pub struct Refusal {
     /// What is wrong.
     pub message: String,
     /// The clause of the operator that is violated, if any.
-    pub clause: Option<&'static str>,
-    /// Whether the request cannot be understood; else this is what PyTorch would say to it, too.
+    pub clause: Option<Clause>,
+    /// Whether the request is malformed; otherwise PyTorch would refuse it, too.
     pub malformed: bool,
     /// Where in the request: `given[2]`, `symbols.s0`.
     pub field: Option<String>,
@@ -24,13 +25,13 @@ impl Refusal {
         Refusal { kind: "invalid", message: message.into(), clause: None, malformed: true, field: None }
     }
 
-    /// Whether this is what the question comes to, as PyTorch would raise an error or nothing here knows the operator, and no mistake in the
-    /// request and no failure on the way.
+    /// Whether this is an answer (PyTorch would raise an error, or the operator is unknown) rather than a malformed
+    /// request or a failure.
     pub fn is_answer(&self) -> bool {
         !self.malformed && matches!(self.kind, "invalid" | "unsupported" | "data_dependent")
     }
 
-    /// The same, at this place of the request; the innermost stays.
+    /// The same, at this place of the request; the innermost place wins.
     #[must_use]
     pub fn at(mut self, field: impl FnOnce() -> String) -> Refusal {
         self.field.get_or_insert_with(field);
@@ -52,7 +53,7 @@ pub fn reply(id: Option<Value>, result: Result<Fields, Refusal>) -> Fields {
         Err(refusal) => {
             let mut error = json!({"kind": refusal.kind, "message": refusal.message});
             if let Some(clause) = refusal.clause {
-                error["clause"] = clause.into();
+                error["clause"] = clause.name().into();
             }
             reply.insert("error".into(), error);
         }
@@ -60,7 +61,7 @@ pub fn reply(id: Option<Value>, result: Result<Fields, Refusal>) -> Fields {
     reply
 }
 
-/// Refuses fields that nothing reads.
+/// Refuses unknown fields.
 ///
 /// # Errors
 /// For the first field that is not `known`; the message names the nearest that is.

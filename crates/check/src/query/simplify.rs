@@ -30,8 +30,8 @@ pub(super) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The shortest text found for the expression, or that which it comes with, if that has fewer operators: sums that reading multiplies
-    /// out are not always found again.
+    /// The shortest text found for the expression, or its own text if that has fewer operators: reading multiplies
+    /// out sums, and their factors are not always found again.
     pub fn shortest(self, pool: &mut Pool, reading: &mut Reading) -> String {
         let fewest = reading.operators(pool, self.expr);
         let written = self.text.filter(|text| size::operators(text).is_some_and(|n| n < fewest));
@@ -51,8 +51,6 @@ pub(super) fn under(
     let mut reply = Fields::new();
     let simple = Written { expr: simple, ..asked };
     reply.insert("expr".into(), simple.shortest(pool, &mut Reading::new()).into());
-    if let Some(attempts) = trace.attempts() {
-        reply.insert("explain".into(), super::attempts(attempts));
-    }
+    super::explain(&mut reply, trace);
     reply
 }

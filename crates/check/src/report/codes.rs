@@ -4,69 +4,77 @@
 pub const CODES: &[(&str, &str)] = &[
     (
         "guard-not-implied",
-        "The spec admits inputs for which a condition is false that the program depends on: a guard that it was traced under, a \
-         condition of an operator, or a size or range that it records. The report names an input that breaks it and, where one was \
-         found, a change of the spec that was proved to work. Either narrow the spec (check --fix), or change the line that is named.",
+        "The spec admits inputs for which a condition is false that the program depends on: a guard from \
+         the trace, a condition of an operator, or a recorded size or range. The report names an input that \
+         violates it and, where one was found, a change of the spec that was proved to work. Either narrow \
+         the spec (check --fix), or change the line that is named.",
     ),
     (
         "shape-mismatch",
-        "The program records a shape or dtype for a value that its operator does not give. The file was written by a tool with another \
-         idea of the operator, or it was edited; nothing that relies on the recorded shape can be trusted.",
+        "The program records a shape or dtype for a value that its operator does not give. The file was \
+         edited, or written by a tool with another definition of the operator; nothing that depends on the \
+         recorded shape can be trusted.",
     ),
     (
         "unused-mismatch",
-        "The program records a shape or dtype for a value that its operator does not give, but nothing uses the value: the program runs \
-         all the same.",
+        "The program records a shape or dtype for a value that its operator does not give, but nothing uses \
+         the value, so the program runs.",
     ),
     (
         "guard-undecided",
-        "A condition was neither proved nor refuted within the budget. It may well hold. The report says what ran out; a larger budget \
-         may decide it.",
+        "A condition was neither proved nor refuted within the budget. It may hold. The report says what \
+         was exhausted; a larger budget may decide it.",
     ),
     (
         "unsupported-operator",
-        "A node calls an operator without a fake kernel. The recorded shapes of its results are trusted from there on, so the verdict \
-         is at best unknown. Declare the operator in a file and name it with --ops (docs/operators.md).",
+        "A node calls an operator without a fake kernel. The recorded shapes of its results are trusted \
+         from there on, so the verdict is at best unknown. Declare the operator in a file and name it with \
+         --ops (docs/operators.md).",
     ),
     (
         "spec-does-not-fit",
-        "The spec speaks of inputs or dimensions that the program does not have, contradicts itself, or excludes the example that the \
-         program was traced with. The message names the place in the structure of the inputs.",
+        "The spec names inputs or dimensions that the program does not have, contradicts itself, or \
+         excludes the example that the program was traced with. The message names the place in the \
+         structure of the inputs.",
     ),
     (
         "contradictory",
-        "No input satisfies the spec together with what the program assumes of the dimensions that the spec leaves open. The conditions \
-         named are a smallest set that contradicts itself.",
+        "No input satisfies the spec together with what the program assumes about the dimensions that the \
+         spec leaves open. The conditions named are a minimal set that contradicts itself.",
     ),
     (
         "contradictory-contract",
-        "The program's own ranges and guards contradict each other: the exported module refuses every input. The conditions named are a \
-         smallest set that contradicts itself. The file was edited, or written by a tool that got the guards wrong.",
+        "The program's own ranges and guards contradict each other: the exported module refuses every \
+         input. The conditions named are a minimal set that contradicts itself. The file was edited, or \
+         written by a tool with wrong guards.",
     ),
     (
         "undecided-assumptions",
-        "Whether any input satisfies the assumptions was not decided within the budget, so nothing is concluded from them.",
+        "Whether any input satisfies the assumptions was not decided within the budget, so nothing is \
+         concluded from them.",
     ),
     (
         "data-dependent",
-        "An operator needs to know something of a size that only data decides. A torch._check with the condition, before the line \
-         that is named, settles it.",
+        "An operator depends on an open condition on data-dependent sizes. A torch._check with the \
+         condition, before the line that is named, decides it.",
     ),
     (
         "assertion-dropped",
-        "The program's shapes rest on a bound of a number that only data decides, and neither an assertion in the graph nor an operator \
-         checks it: where it does not hold, recorded shapes are wrong. Exporters are to keep the assertion that gave rise to the bound.",
+        "The program's shapes depend on a bound of a data-dependent number, and neither an assertion in the \
+         graph nor an operator checks it: where it does not hold, recorded shapes are wrong. Exporters must \
+         keep the assertion that the bound comes from.",
     ),
     ("malformed-call", "A node's arguments do not fit the schema of its operator."),
-    ("unreadable", "An expression of the program could not be read; what it says is not taken into account."),
+    ("unreadable", "An expression of the program could not be read; it is ignored."),
     (
         "rounding",
-        "A condition on doubles is proved for sizes up to a limit; beyond that, doubles no longer hold every integer. No tensor \
-         is that large.",
+        "A condition on doubles is proved for sizes up to a limit; beyond that, doubles do not represent \
+         every integer. No tensor is that large.",
     ),
     (
         "overflow",
-        "A result gets more elements than 64 bits can count when an unbounded dimension grows beyond the size named.",
+        "A result gets more elements than 64 bits can count when an unbounded dimension grows beyond the \
+         size named.",
     ),
 ];
 

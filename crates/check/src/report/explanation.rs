@@ -95,8 +95,8 @@ impl Explanation {
         if self.is_static {
             let _ = writeln!(
                 out,
-                "  so the spec left it static, or Python read it as a number while the program was traced (int(), range(), a \
-                 comparison, a list of that length)"
+                "  so the spec left it static, or Python read it as a number while the program was traced \
+                 (int(), range(), a comparison, a list of that length)"
             );
         }
     }

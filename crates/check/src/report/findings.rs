@@ -82,7 +82,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     for guard in &report.guards {
         let (rule, message) = match guard.verdict {
             GuardVerdict::Violated if !guard.follows => {
-                let mut message = format!("The spec admits inputs for which `{}` is false", guard.shown);
+                let mut message = format!("The spec admits inputs that break `{}`", guard.shown);
                 if let Some(inputs) = &guard.inputs {
                     message += &format!(", such as {}", shapes(inputs));
                 }
@@ -105,13 +105,13 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     }
     for mismatch in &report.mismatches {
         let message = format!(
-            "`{}` is recorded as {} and comes out as {}.",
+            "`{}` is recorded as {} but computed as {}.",
             mismatch.value, mismatch.recorded, mismatch.derived
         );
         out.push(Finding { rule: MISMATCH, message, node: Some(mismatch.node.clone()), location: None });
     }
     for item in &report.unsupported {
-        let message = format!("`{}` is not looked into: {}.", item.op, item.reason);
+        let message = format!("`{}` is not checked: {}.", item.op, item.reason);
         out.push(Finding { rule: UNSUPPORTED, message, node: Some(item.node.clone()), location: None });
     }
     for diagnostic in &report.diagnostics {

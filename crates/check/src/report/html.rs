@@ -15,15 +15,15 @@ struct View<'r> {
     graph: &'r GraphView,
 }
 
-/// The report and the graph as JSON for a page: what cannot be seen in texts is written as escapes that can, and within a script nothing
-/// looks like its end.
+/// The report and the graph as JSON for a page: what cannot be seen in texts is written as escapes that can,
+/// and within a script nothing looks like its end.
 pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
     let mut text = page_json(&serde_json::to_string(&View { report, graph }).unwrap_or_default());
     text.push('\n');
     text
 }
 
-/// The report as one file that asks for nothing else.
+/// The report as one self-contained file.
 pub fn to_html(report: &Report, graph: &GraphView) -> String {
     let data = to_view_json(report, graph);
     // Braces would be taken for a place of the page.

@@ -18,7 +18,7 @@ pub use explanation::{Condition, Explanation};
 pub use github::to_github;
 pub use graph::{GraphView, NodeView, ValueView};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_view_json};
-pub use json::to_json;
+pub use json::{int_json, to_json};
 pub use model::*;
 pub use sarif::{to_sarif, to_sarif_of};
 pub use style::Style;

@@ -3,14 +3,14 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// The version of the report's form.
+/// The version of the report's schema.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What became of the question.
+/// The verdict on a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Every admitted input is served.
+    /// The program runs on every admitted input.
     Ok,
     /// Something is neither proved nor refuted.
     Unknown,
@@ -20,7 +20,7 @@ pub enum Outcome {
     Invalid,
 }
 
-/// What became of one condition.
+/// The verdict on one condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GuardVerdict {
@@ -32,7 +32,7 @@ pub enum GuardVerdict {
     Unknown,
 }
 
-/// Where a condition comes from.
+/// The kind of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConditionKind {
@@ -46,7 +46,7 @@ pub enum ConditionKind {
     Contract,
     /// A size would not fit in 64 bits.
     Overflow,
-    /// No data can pass what is asserted of sizes that data decides, unless it holds.
+    /// Unless it holds, no data satisfies the assertions on data-dependent sizes.
     Runtime,
 }
 
@@ -55,7 +55,7 @@ pub enum ConditionKind {
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Who wrote the report.
+    /// The program that wrote the report.
     pub tool: Tool,
     /// What was checked.
     pub program: ProgramInfo,
@@ -67,21 +67,22 @@ pub struct Report {
     pub outputs: Vec<TensorInfo>,
     /// The symbols, by name.
     pub symbols: IndexMap<String, SymbolReport>,
-    /// The conditions, what was made of each.
+    /// The conditions, with the verdict on each.
     pub guards: Vec<GuardReport>,
-    /// What the program needs of its inputs beyond their ranges, without conditions that were seen to follow from the others.
+    /// What the program needs of its inputs beyond their ranges, without conditions that were seen to follow
+    /// from the others.
     pub minimal_guards: Vec<String>,
     /// Values whose recorded form is wrong.
     pub mismatches: Vec<MismatchReport>,
     /// Nodes whose operator has no kernel: their records are trusted.
     pub unsupported: Vec<UnsupportedReport>,
-    /// What to change, proved to work.
+    /// Fixes, proved to work.
     pub fixes: Vec<Fix>,
-    /// What only running the program can check.
+    /// Conditions that can only be checked at run time.
     pub runtime_asserts: Vec<AssertReport>,
-    /// Everything that the program's shapes rest on, and what keeps it.
+    /// The assumptions that the program's shapes depend on, and what enforces each.
     pub ledger: Vec<LedgerEntry>,
-    /// Everything else worth saying.
+    /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
     /// Seconds by phase; empty unless asked for, as they differ from run to run.
     pub timings: IndexMap<String, f64>,
@@ -120,7 +121,7 @@ pub struct TensorInfo {
     pub shape: Option<Vec<Json>>,
     /// Its dtype, or what kind of value it is.
     pub dtype: String,
-    /// The value of an input that was burned in, and the only one that it may have.
+    /// The value of a constant input, the only one that it may have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
     /// The greatest sizes; null where unbounded. Outputs only.
@@ -143,14 +144,14 @@ pub struct SymbolReport {
     pub dim: Option<String>,
 }
 
-/// A condition and what was made of it.
+/// A condition with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct GuardReport {
     /// The condition, in the symbols of the report.
     pub expr: String,
     /// Where it comes from.
     pub kind: ConditionKind,
-    /// What was made of it.
+    /// The verdict.
     pub verdict: GuardVerdict,
     /// The node that needs it.
     pub node: Option<String>,
@@ -178,9 +179,9 @@ pub struct GuardReport {
     pub reason: Option<String>,
     /// What gave rise to it.
     pub cause: Cause,
-    /// Which sizes it costs, of the first few, if it speaks of one dimension: `0, 1`.
+    /// Which small sizes it excludes, if it is on one dimension: `0, 1`.
     pub excludes: Option<String>,
-    /// Whether it follows from the assumptions and the violated conditions before it: then it is no error of its own.
+    /// Whether it follows from the assumptions and the violated conditions before it.
     pub follows: bool,
 }
 
@@ -211,12 +212,12 @@ impl Cause {
     pub fn text(self) -> &'static str {
         match self {
             Cause::Branch => "a branch taken when the program was traced",
-            Cause::Specialisation => "the trace set sizes 0 and 1 apart",
+            Cause::Specialisation => "sizes 0 and 1 were specialized when the program was traced",
             Cause::Operator => "an operator's condition",
             Cause::Assertion => "an assertion",
             Cause::Record => "a size or range that the program records",
             Cause::Divisor => "a guard divides by it",
-            Cause::Overflow => "the width of sizes",
+            Cause::Overflow => "sizes have 64 bits",
             Cause::Data => "no data passes the assertions otherwise",
         }
     }
@@ -274,20 +275,20 @@ pub struct AssertReport {
     pub check: String,
 }
 
-/// Something that the program's shapes rest on.
+/// An assumption that the program's shapes depend on.
 #[derive(Clone, Debug, Serialize)]
 pub struct LedgerEntry {
     /// The condition in the user's names.
     pub assumption: String,
-    /// What keeps it.
+    /// What enforces it.
     pub kept_by: Keeper,
-    /// The node that does, or that needs it.
+    /// The node that enforces or needs it.
     pub by: Option<String>,
     /// Whether it follows from what is known without it.
     pub redundant: bool,
 }
 
-/// What keeps an assumption.
+/// What enforces an assumption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeper {
@@ -295,7 +296,8 @@ pub enum Keeper {
     Range,
     /// A guard that the exported module checks of its inputs.
     Guard,
-    /// Sizes 0 and 1 were set apart when the program was traced; the module takes them, and their conditions are proved without it.
+    /// Sizes 0 and 1 were specialized when the program was traced; the module takes them, and their conditions
+    /// are proved without it.
     Policy,
     /// An assertion in the graph.
     Assertion,
@@ -319,7 +321,7 @@ pub enum Level {
     Note,
 }
 
-/// Something worth saying.
+/// A warning or a note.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnostic {
     /// A stable code.
@@ -332,4 +334,11 @@ pub struct Diagnostic {
     pub node: Option<String>,
     /// The user's line.
     pub location: Option<String>,
+}
+
+impl Diagnostic {
+    /// One about the whole program.
+    pub fn new(code: &str, level: Level, message: String) -> Diagnostic {
+        Diagnostic { code: code.to_string(), level, message, node: None, location: None }
+    }
 }

@@ -9,7 +9,8 @@ pub fn to_sarif(report: &Report) -> String {
     to_sarif_of([report])
 }
 
-/// Reports as one SARIF log, a run each, ending in a line break. Where there are several, their runs are told apart by the program.
+/// Reports as one SARIF log, a run each, ending in a line break. Where there are several, their runs are told
+/// apart by the program.
 pub fn to_sarif_of<'r>(reports: impl IntoIterator<Item = &'r Report>) -> String {
     let mut runs: Vec<(String, Json)> = Vec::new();
     for report in reports {

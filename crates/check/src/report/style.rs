@@ -27,12 +27,12 @@ impl Style {
         self.wrap("1;32", text)
     }
 
-    /// Something to look at.
+    /// Emphasis.
     pub fn strong(self, text: &str) -> String {
         self.wrap("1", text)
     }
 
-    /// Something of less weight.
+    /// Less important text.
     pub fn faint(self, text: &str) -> String {
         self.wrap("2", text)
     }

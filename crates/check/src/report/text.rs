@@ -38,7 +38,7 @@ pub fn to_text(report: &Report, style: Style) -> String {
     if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
 }
 
-/// A condition cut to what one takes in at a glance; the whole is in the JSON report.
+/// A condition cut to a readable length; the JSON report has all of it.
 fn short(text: &str) -> Cow<'_, str> {
     if text.chars().count() <= MAX_SHOWN {
         return visible(text);
@@ -111,7 +111,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
     let (broken, consequences) = (of(false), of(true));
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
-        let _ = writeln!(out, "\n{code}: inputs are admitted for which `{}` is false", short(&guard.shown));
+        let _ = writeln!(out, "\n{code}: the spec admits inputs that break `{}`", short(&guard.shown));
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
@@ -162,7 +162,7 @@ fn assignment(report: &Report, witness: &IndexMap<String, Json>) -> String {
     parts.join(", ")
 }
 
-/// The inputs that differ from nothing said: `x: f32[2, 8], y: i64[3]`.
+/// The inputs with their shapes: `x: f32[2, 8], y: i64[3]`.
 fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
     let mut parts = Vec::new();
     for (name, shape) in inputs {
@@ -184,7 +184,7 @@ fn mismatches(out: &mut String, report: &Report, style: Style) {
         let code = style.error("error[shape-mismatch]");
         let _ = writeln!(
             out,
-            "\n{code}: `{}` is recorded as {} and comes out as {}",
+            "\n{code}: `{}` is recorded as {} but computed as {}",
             visible(&mismatch.value),
             visible(&mismatch.recorded),
             visible(&mismatch.derived)
@@ -247,7 +247,7 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
     let code = style.warning("warning[unsupported-operator]");
     let _ = writeln!(
         out,
-        "\n{code}: {} not looked into; the recorded shapes of their results are trusted",
+        "\n{code}: {} not checked; the recorded shapes of their results are trusted",
         plural(report.unsupported.len(), "node is", "nodes are")
     );
     for (op, nodes) in by_op {
@@ -267,8 +267,8 @@ fn notes(out: &mut String, report: &Report, style: Style) {
     if !report.runtime_asserts.is_empty() {
         let _ = writeln!(
             out,
-            "\n{} only at run time:",
-            plural(report.runtime_asserts.len(), "condition shows", "conditions show")
+            "\n{} checked only at run time:",
+            plural(report.runtime_asserts.len(), "condition is", "conditions are")
         );
         for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
             let _ = writeln!(out, "  {}   after {}", visible(&assert.expr), visible(&assert.after_node));
@@ -299,7 +299,7 @@ fn implied(out: &mut String, report: &Report) {
     );
 }
 
-/// The inputs that were burned in, with the one value that each may have.
+/// The constant inputs, with the one value that each may have.
 fn constants(out: &mut String, report: &Report) {
     let python = |value: &Json| match value {
         Json::Bool(true) => "True".to_owned(),
@@ -307,7 +307,7 @@ fn constants(out: &mut String, report: &Report) {
         Json::String(text) => python_string(text),
         other => other.to_string(),
     };
-    // What is passed in the place of None is not looked at.
+    // What is passed for None is not checked.
     let checked = report.inputs.iter().filter_map(|input| Some((input, input.value.as_ref()?)));
     let parts: Vec<String> = checked
         .filter(|(_, value)| !value.is_null())

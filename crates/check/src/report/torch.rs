@@ -1,15 +1,15 @@
-//! The report in the manner of torch's own constraint violations, for tools that read those.
+//! The report in the format of torch's constraint violations, for tools that read those.
 //!
-//! Header, bullets and fixes have the form that torch 2.15 gives them (`torch.export` raises them as `UserError`), so that
-//! `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing of conditions on several dimensions that are no
-//! equation; here they are listed like those on one.
+//! Header, bullets and fixes have the form that torch 2.15 gives them (`torch.export` raises them as
+//! `UserError`), so that `refine_dynamic_shapes_from_suggested_fixes` can read the fixes. Torch says nothing
+//! of conditions on several dimensions that are no equation; here they are listed like those on one.
 use super::model::{GuardReport, GuardVerdict, Outcome, Report};
 use sizewise_expr::escape::visible;
 use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use std::fmt::Write;
 
-/// The report as torch would word it: empty where nothing is violated.
+/// The report in torch's words; empty if nothing is violated.
 pub fn to_torch(report: &Report) -> String {
     if report.verdict == Outcome::Invalid {
         let messages: Vec<_> = report.diagnostics.iter().map(|d| visible(&d.message)).collect();
@@ -136,9 +136,9 @@ impl Bullet<'_> {
             [(symbol, c)] if poly.constant.is_multiple_of(c) => {
                 let value = (-&poly.constant).floor_div(c)?;
                 Some(format!(
-                    "You marked {} as dynamic but your code specialized it to be a constant ({value}). If you're using \
-                     mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with \
-                     either Dim.STATIC or Dim.AUTO.",
+                    "You marked {} as dynamic but your code specialized it to be a constant ({value}). If you're \
+                     using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using \
+                     Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.",
                     self.name(*symbol)
                 ))
             }

@@ -117,7 +117,8 @@ impl<'p> Assumptions<'p> {
         Some(shapes)
     }
 
-    /// Whether the assumptions that are not reasoned with ([`ShapeEnv::left_out`]) hold at an assignment that satisfies the others.
+    /// Whether the assumptions that are not reasoned with ([`ShapeEnv::left_out`]) hold at an assignment that
+    /// satisfies the others.
     pub fn admits(&self, witness: &[(Symbol, Int)]) -> bool {
         let assigned: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
         let mut evaluator =

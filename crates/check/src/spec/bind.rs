@@ -1,4 +1,5 @@
-//! Laying a spec over a program: which symbols stand for which dimensions, what is assumed of them, and what is demanded.
+//! Binding a spec to a program: which symbols stand for which dimensions, what is assumed about them, and what
+//! remains to be proved.
 use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
 use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
 use super::dim::{DimSpec, Entry, Hint};
@@ -14,15 +15,15 @@ use sizewise_expr::text::read;
 use sizewise_expr::{Expr, Int, Symbol, Value as Number};
 use sizewise_ir::Bounds;
 
-/// Lays a spec over a program's contract.
+/// Binds a spec to a program's contract.
 ///
-/// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC` dimensions the
-/// program's own ranges, and the guards that concern such dimensions alone, are assumed. Everything else that the program
-/// records of its inputs becomes a demand.
+/// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC`
+/// dimensions the program's own ranges, and the guards that concern such dimensions alone, are assumed.
+/// Everything else that the program records of its inputs becomes a demand.
 ///
 /// # Errors
-/// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges for one name, an example
-/// that the spec excludes.
+/// When the spec does not fit the program: an input that does not exist, a wrong rank, contradictory ranges
+/// for one name, an example that the spec excludes.
 pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>, SpecError> {
     let spec = &spec.resolved(contract)?;
     let places = places(contract, spec)?;
@@ -52,11 +53,11 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
 /// A named dimension of the spec.
 struct Named {
     spec: DimSpec,
-    /// Its size at the example, once an input or a derived dimension tells.
+    /// Its size in the example, once an input or a derived dimension determines it.
     example: Option<Int>,
     /// The symbol that stands for it, once there is one.
     variable: Option<Expr>,
-    /// The first size that is it: `x.shape[0]`.
+    /// Its first occurrence: `x.shape[0]`.
     path: Option<String>,
 }
 
@@ -165,8 +166,7 @@ impl<'p> Binder<'_, 'p> {
         for symbol in self.env.pool.free_symbols(&[read.expr]) {
             let name = self.env.pool.symbol_name(symbol);
             if name != root.name {
-                let message =
-                    format!("`{expression}` may speak of its root {} only, not of {name}", root.name);
+                let message = format!("`{expression}` may only use its root {}, not {name}", root.name);
                 return Err(SpecError::new(path, message));
             }
         }
@@ -367,7 +367,7 @@ impl<'p> Binder<'_, 'p> {
             let free = symbols.iter().all(|s| !self.bound.contains(s));
             let checked =
                 Bounds { min: bounds.min.filter(|&min| free || min > UNCHECKED_MINIMUM), ..*bounds };
-            for condition in bound_conditions(&mut self.env, *e, checked) {
+            for condition in bound_conditions(&mut self.env.pool, *e, checked) {
                 let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
                 let condition = self.records.translate(&mut self.env, condition);
                 if free {
@@ -409,7 +409,7 @@ impl<'p> Binder<'_, 'p> {
             while let Some((_, &size)) = sizes.next_if(|(place, _)| place.input == at) {
                 mine.push(size);
             }
-            // A number that was burned in has a value to be chosen only where the spec frees it.
+            // A constant input gets a symbol only if the spec makes it dynamic.
             let scalar = match input.kind {
                 InputKind::Scalar(_) => mine.first().copied(),
                 InputKind::Constant(_) => mine.first().copied().filter(|&e| !self.env.pool.is_constant(e)),

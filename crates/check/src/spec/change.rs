@@ -139,8 +139,8 @@ impl Spec {
         changed
     }
 
-    /// The spec with the inferred dimensions that these symbols stand for named, in the range that is assumed of them; and of each, where
-    /// it stands, its name, its symbol and its Python definition.
+    /// The spec with the inferred dimensions that these symbols stand for named, in the range that is assumed
+    /// of them; and of each, where it stands, its name, its symbol and its Python definition.
     pub fn with_named(
         &self,
         contract: &Contract,
@@ -271,8 +271,11 @@ mod tests {
 
     #[test]
     fn changes_as_python_and_as_specs() {
-        let spec = Spec::parse(br#"{"x": [{"dim": "b", "min": 2, "max": 64}, {"dim": "n"}], "y": [{"derived": "2*b", "root": {"dim": "b", "min": 2, "max": 64}}]}"#)
-            .expect("a spec");
+        let text = br#"{
+            "x": [{"dim": "b", "min": 2, "max": 64}, {"dim": "n"}],
+            "y": [{"derived": "2*b", "root": {"dim": "b", "min": 2, "max": 64}}]
+        }"#;
+        let spec = Spec::parse(text).expect("a spec");
         for (change, python, x0, root) in [
             (
                 Change::Range { min: 4, max: Some(8) },

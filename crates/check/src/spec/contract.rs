@@ -12,7 +12,8 @@ use sizewise_ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_h
 use sizewise_solve::requirements;
 use std::sync::OnceLock;
 
-/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the trace excluded some.
+/// Lower bounds up to this one are not checked by exported modules, which take sizes of 0 and 1 although the
+/// trace excluded some.
 pub const UNCHECKED_MINIMUM: i64 = 2;
 
 /// A condition on the inputs that the exported module checks.
@@ -22,8 +23,8 @@ pub struct ContractGuard {
     pub text: String,
     /// The condition.
     pub condition: Expr,
-    /// Where the text has a value: where one of these is false, say because a divisor is zero, the module fails. Canonical construction may
-    /// have cancelled the operation.
+    /// Where the text has a value: where one of these is false, say because a divisor is zero, the module
+    /// fails. Canonical construction may have cancelled the operation.
     pub requirements: Vec<Expr>,
 }
 
@@ -83,8 +84,9 @@ impl<'p> Contract<'p> {
         Ok(contract)
     }
 
-    /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the program records of it: the
-    /// symbol, and what is recorded. `None` if there is no such size, or its value at the traced example is not known.
+    /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the
+    /// program records of it: the symbol, and what is recorded. `None` if there is no such size, or its value
+    /// at the traced example is not known.
     ///
     /// # Errors
     /// As [`Contract::load`].
@@ -189,7 +191,7 @@ impl<'p> Contract<'p> {
             let symbol = env.pool.as_symbol(*e);
             let holds_nothing = |s| bounds.is_empty() && of_inputs.contains(&s);
             if symbol.is_none_or(holds_nothing) {
-                for condition in bound_conditions(&mut env, *e, *bounds) {
+                for condition in bound_conditions(&mut env.pool, *e, *bounds) {
                     env.assume(condition);
                 }
             }
@@ -296,17 +298,16 @@ impl Contract<'_> {
 }
 
 /// The conditions that bounds put on an expression.
-pub(super) fn bound_conditions(env: &mut ShapeEnv, e: Expr, bounds: Bounds) -> Vec<Expr> {
-    let mut conditions = Vec::new();
-    if let Some(min) = bounds.min {
-        let min = env.pool.int(min);
-        conditions.push(env.pool.ge(e, min));
-    }
-    if let Some(max) = bounds.max {
-        let max = env.pool.int(max);
-        conditions.push(env.pool.le(e, max));
-    }
-    conditions
+pub(crate) fn bound_conditions(pool: &mut Pool, e: Expr, bounds: Bounds) -> Vec<Expr> {
+    let least = bounds.min.map(|min| {
+        let min = pool.int(min);
+        pool.ge(e, min)
+    });
+    let most = bounds.max.map(|max| {
+        let max = pool.int(max);
+        pool.le(e, max)
+    });
+    least.into_iter().chain(most).collect()
 }
 
 /// Where the symbols of inputs come from; the first place counts.

@@ -12,7 +12,7 @@ pub struct DimSpec {
     pub max: Option<Int>,
 }
 
-/// How far the program itself may decide whether a dimension varies.
+/// Whether the program may make a dimension static.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hint {
     /// It may make the dimension static.
@@ -30,7 +30,7 @@ pub enum Entry {
     Size(Int),
     /// The program infers its range, possibly within bounds.
     Inferred {
-        /// How far.
+        /// Whether the program may make it static.
         hint: Hint,
         /// The least size, if said.
         min: Option<Int>,

@@ -9,12 +9,13 @@ use sizewise_expr::{Expr, Int};
 use sizewise_ir::Constant;
 
 impl Spec {
-    /// The spec that additional examples make of a program: `"DYNAMIC"` for what differs from the traced example in any of them, null for
-    /// the rest. An example mirrors the inputs as a spec does, with a list of sizes for a tensor and a number for a scalar; an input that it
-    /// leaves out is as traced.
+    /// The spec that additional examples make of a program: `"DYNAMIC"` for what differs from the traced
+    /// example in any of them, null for the rest. An example mirrors the inputs as a spec does, with a list
+    /// of sizes for a tensor and a number for a scalar; an input that it leaves out is as traced.
     ///
     /// # Errors
-    /// When an example does not mirror the inputs, or differs in what cannot be dynamic. Paths begin with `additional_inputs[i]`.
+    /// When an example does not mirror the inputs, or differs in what cannot be dynamic. Paths begin with
+    /// `additional_inputs[i]`.
     pub fn of_examples(contract: &Contract, examples: &[Json]) -> Result<Spec, SpecError> {
         let mut tree = Json::Object(Map::new());
         let examples: Vec<(String, Spec)> = examples

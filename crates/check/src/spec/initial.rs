@@ -23,8 +23,9 @@ pub enum Width {
 }
 
 impl Spec {
-    /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from one symbol, `"AUTO"` where
-    /// it is computed from several or left to the program, null where it is static.
+    /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from
+    /// one symbol, `"AUTO"` where it is computed from several or left to the program, null where it is
+    /// static.
     pub fn initial(contract: &Contract, width: Width) -> Spec {
         let mut tree = Json::Object(Map::new());
         let left = left_to_program(contract, width);
@@ -74,7 +75,7 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
         if contract.env.pool.as_symbol(*e).is_none() || width == Width::Demanded {
             // The exported module checks no lower bounds below 3.
             let checked = Bounds { min: bounds.min.filter(|&min| min > UNCHECKED_MINIMUM), ..*bounds };
-            conditions.extend(bound_conditions(&mut env, *e, checked));
+            conditions.extend(bound_conditions(&mut env.pool, *e, checked));
         }
     }
     for condition in conditions {

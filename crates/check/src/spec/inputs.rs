@@ -20,7 +20,7 @@ pub enum InputKind {
     },
     /// A number that the program keeps symbolic.
     Scalar(Expr),
-    /// A constant that was burned in.
+    /// A constant.
     Constant(Constant),
     /// Something without a shape.
     Other,
@@ -33,7 +33,7 @@ pub struct ProgramInput {
     pub input: UserInput,
     /// What it is.
     pub kind: InputKind,
-    /// The integer that was burned in, if it is one.
+    /// The constant integer, if it is one.
     pub burned_in: Option<Expr>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn path_text(path: &[PathStep]) -> String {
     path.iter().map(ToString::to_string).collect()
 }
 
-/// Why a program's inputs cannot be told.
+/// Why a program's inputs cannot be determined.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ContractError {
     /// The structure of the call is inconsistent.

@@ -55,7 +55,7 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
             InputKind::Constant(value) => places.extend(constant(spec, at, input, value, json)?),
             InputKind::Other => {
                 if !is_nothing(json) {
-                    let message = "the input is no tensor and no number: expected null";
+                    let message = "the input is neither a tensor nor a number: expected null";
                     return Err(SpecError::new(&input.path(), message));
                 }
             }
@@ -69,8 +69,8 @@ fn is_nothing(json: &Json) -> bool {
     json.is_null() || matches!(json, Json::Array(items) if items.is_empty())
 }
 
-/// The place of an input that was burned in, if a spec may speak of it: torch.export makes integers dynamic on request, and nothing else
-/// that is no tensor.
+/// The place of a constant input, if a spec may contain it: torch.export makes integers dynamic on request, but
+/// no other inputs that are not tensors.
 fn constant(
     spec: &Spec,
     at: usize,
@@ -93,10 +93,11 @@ fn constant(
         }
         (Constant::Bool(_), _) if *json == "STATIC" => Ok(None),
         (Constant::Bool(_), _) => refuse(format!(
-            "the input is a truth value, {value} when the program was traced: torch.export takes \"STATIC\" or null for it"
+            "the input is a bool, {value} in the example: torch.export takes \"STATIC\" or null for it"
         )),
         _ => refuse(format!(
-            "the input was {value} when the program was traced: torch.export takes null for what is neither a tensor nor an integer"
+            "the input is {value} in the example: torch.export takes null for what is neither a tensor nor \
+             an integer"
         )),
     }
 }
@@ -105,7 +106,7 @@ fn constant(
 const NUMBER_ENTRIES: &str =
     "the input is a number: torch.export takes \"AUTO\", \"DYNAMIC\" or null for it, no named dimension";
 
-/// So many dimensions, in words.
+/// A number of dimensions in words.
 pub(super) fn dimensions(count: usize) -> String {
     if count == 1 { "1 dimension".to_string() } else { format!("{count} dimensions") }
 }
@@ -206,8 +207,8 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
     Ok(())
 }
 
-/// The name in a spec that stands for `**kwargs`, which programs record nowhere: the one that is no input's and has entries of inputs only
-/// that are passed by keyword.
+/// The name in a spec that stands for `**kwargs`, which programs record nowhere: the one that is no input's
+/// and has entries of inputs only that are passed by keyword.
 fn keyword_container<'s>(contract: &Contract, spec: &'s Spec) -> Option<&'s String> {
     let Json::Object(entries) = &spec.tree else { return None };
     let inputs = || contract.inputs.iter().map(|input| &input.input);
@@ -348,7 +349,8 @@ pub(super) fn find<'s>(
         && let Some(container) = keyword_container(contract, spec)
         && let Some(entry) = entries[container.as_str()].get(keyword)
     {
-        let is_keyword = |path: &&Vec<PathStep>| matches!(path.first(), Some(PathStep::Parameter(name)) if **name == *keyword);
+        let named = |step: &PathStep| matches!(step, PathStep::Parameter(name) if **name == *keyword);
+        let is_keyword = |path: &&Vec<PathStep>| path.first().is_some_and(named);
         let mut paths = std::iter::once(&input.input.path).chain(&input.input.aliases);
         if let Some((first, steps)) = paths.find(is_keyword).and_then(|path| path.split_first()) {
             return descend(contract, entry, first, steps, &input.path());

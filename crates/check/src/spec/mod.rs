@@ -1,8 +1,8 @@
 //! Layer 5: dynamic-shape specs.
 //!
-//! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one, [`Contract`] is what a
-//! program itself says of its inputs, and [`bind`] lays one over the other: what may be assumed of the program's symbols, and what the program
-//! demands that is still to be proved.
+//! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one,
+//! [`Contract`] is what a program itself says of its inputs, and [`bind`] combines them into what may be
+//! assumed about the program's symbols, and what the program demands that remains to be proved.
 mod assumptions;
 mod bind;
 mod change;
@@ -17,6 +17,7 @@ mod parse;
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;
 pub use change::Change;
+pub(crate) use contract::bound_conditions;
 pub use contract::{Contract, ContractError, ContractGuard, UNCHECKED_MINIMUM};
 pub use dim::{DimSpec, Entry, Hint};
 pub use initial::Width;

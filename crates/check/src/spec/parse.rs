@@ -26,7 +26,7 @@ impl SpecError {
     }
 }
 
-/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is laid over a program.
+/// A spec as written: a tree that mirrors the inputs, read entry by entry when it is bound to a program.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub(super) tree: Json,
@@ -43,8 +43,8 @@ const MAX_DEPTH: usize = 64;
 
 impl Spec {
     /// Reads a spec: a list (one entry an argument) or an object by parameter name, torch's own form
-    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3, 8]}, …]}` (see
-    /// [`Spec::of_examples`]).
+    /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3,
+    /// 8]}, …]}` (see [`Spec::of_examples`]).
     ///
     /// # Errors
     /// When the text is no JSON or neither a list nor an object.
@@ -75,7 +75,8 @@ impl Spec {
                         examples
                     }
                     _ => {
-                        let message = "expected a list of examples, each with a list of sizes for a tensor: [{\"x\": [3, 8]}]";
+                        let message = "expected a list of examples, each with a list of sizes for a tensor: \
+                                       [{\"x\": [3, 8]}]";
                         return Err(SpecError::new("additional_inputs", message));
                     }
                 };
@@ -165,7 +166,8 @@ impl Spec {
             _ => Err(SpecError::new(
                 path,
                 format!(
-                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written {{\"dim\": \"{word}\"}}"
+                    "\"{word}\" is none of \"AUTO\", \"DYNAMIC\" and \"STATIC\"; a named dimension is written \
+                     {{\"dim\": \"{word}\"}}"
                 ),
             )),
         }
@@ -196,7 +198,7 @@ impl Spec {
                 return Ok(Entry::Derived { expression: word.to_string(), root });
             }
         }
-        Err(SpecError::new(path, format!("\"{word}\" is no dimension declared in `dims`")))
+        Err(SpecError::new(path, format!("\"{word}\" is not a dimension declared in `dims`")))
     }
 
     fn object(&self, fields: &Map<String, Json>, path: &str) -> Result<Entry, SpecError> {
@@ -205,13 +207,13 @@ impl Spec {
             only(fields, known, path)?;
         }
         if let Some(name) = fields.get("dim") {
-            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` is to be a name"))?;
+            let name = name.as_str().ok_or_else(|| SpecError::new(path, "`dim` must be a name"))?;
             return Ok(Entry::Dim(dim_spec(name, fields, path)?));
         }
         if let Some(expression) = fields.get("derived") {
             let expression = expression
                 .as_str()
-                .ok_or_else(|| SpecError::new(path, "`derived` is to be an expression's text"))?;
+                .ok_or_else(|| SpecError::new(path, "`derived` must be the text of an expression"))?;
             let place = format!("{path}.root");
             let root = match fields.get("root") {
                 Some(Json::Object(root)) => root,
@@ -236,7 +238,7 @@ impl Spec {
                 Some("AUTO") => Ok(Entry::Inferred { hint: Hint::Auto, min, max }),
                 Some("DYNAMIC") => Ok(Entry::Inferred { hint: Hint::Dynamic, min, max }),
                 Some("STATIC") => Ok(Entry::Static),
-                _ => Err(SpecError::new(path, "`hint` is to be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
+                _ => Err(SpecError::new(path, "`hint` must be \"AUTO\", \"DYNAMIC\" or \"STATIC\"")),
             };
         }
         let kinds = ["dim", "derived", "hint"];
@@ -247,12 +249,13 @@ impl Spec {
     }
 }
 
-/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists what is computed of it.
+/// The fields of a spec in the form that torch writes, and of a dimension that it declares; `derived` lists
+/// what is computed of it.
 const TORCH_FIELDS: &[&str] = &["dynamic_shapes", "dims"];
 const DECLARED_FIELDS: &[&str] = &["min", "max", "derived"];
 
-/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its entry is that of an input beside
-/// others.
+/// Whether a spec has the form that torch writes: a parameter may be called `dynamic_shapes`, but then its
+/// entry is that of an input beside others.
 fn is_torch_form(fields: &Map<String, Json>) -> bool {
     fields.contains_key("dynamic_shapes") && (fields.len() <= 2 || fields.contains_key("dims"))
 }
@@ -285,7 +288,7 @@ fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpe
     let mut letters = name.chars();
     let starts_well = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
     if !starts_well || !letters.all(|c| c == '_' || c.is_alphanumeric()) {
-        return Err(SpecError::new(path, format!("\"{name}\" is no identifier")));
+        return Err(SpecError::new(path, format!("\"{name}\" is not an identifier")));
     }
     let min = bound(fields, "min", path)?.unwrap_or(Int::ZERO);
     let max = bound(fields, "max", path)?;

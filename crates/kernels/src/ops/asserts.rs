@@ -2,6 +2,7 @@
 use crate::error::one;
 use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value, Values};
+use sizewise_env::Clause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
@@ -40,14 +41,15 @@ fn done(args: &Args) -> KernelResult {
 fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let pairs = [
-        ("size", &x.sizes, "_assert_tensor_metadata.C1"),
-        ("stride", &x.strides, "_assert_tensor_metadata.C2"),
+        ("size", &x.sizes, Clause::TensorAssertion("_assert_tensor_metadata.C1")),
+        ("stride", &x.strides, Clause::TensorAssertion("_assert_tensor_metadata.C2")),
     ];
     for (name, held, clause) in pairs {
         if let Some(given) = args.opt_ints(name)? {
-            cx.check(given.len() == held.len(), clause, |cx| {
-                format!("{name} is {}, not {}", cx.show_all(held), cx.show_all(given))
-            })?;
+            if given.len() != held.len() {
+                let message = format!("{name} is {}, not {}", cx.show_all(held), cx.show_all(given));
+                return Err(KernelError::invalid(clause, message));
+            }
             for (&held, &given) in held.iter().zip(given) {
                 cx.require_eq(held, given, clause, name)?;
             }
@@ -76,7 +78,8 @@ fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The tensor has one element.
 fn assert_async(cx: &mut Cx, args: &Args) -> KernelResult {
     let numel = cx.numel(args.tensor("self")?);
-    cx.require_eq(numel, Expr::ONE, "_assert_async.C1", "the number of elements is to be 1")?;
+    let clause = Clause::TensorAssertion("_assert_async.C1");
+    cx.require_eq(numel, Expr::ONE, clause, "the number of elements is to be 1")?;
     done(args)
 }
 
@@ -89,7 +92,9 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
         Scalar::Complex(re, im) => cx.pool().bool(re != 0.0 || im != 0.0),
     };
     let message = args.str("assert_msg")?.to_string();
-    cx.require(condition, "_assert_scalar.C1", |cx| format!("{} is false: {message}", cx.show(condition)))?;
+    cx.require(condition, Clause::ScalarAssertion, |cx| {
+        format!("{} is false: {message}", cx.show(condition))
+    })?;
     done(args)
 }
 
@@ -118,7 +123,7 @@ fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     for (bound, upper) in [(least, false), (most, true)] {
         let Some(bound) = bound else { continue };
         let within = if upper { cx.le(size, bound) } else { cx.ge(size, bound) };
-        cx.require(within, "sym_constrain_range.C2", |cx| {
+        cx.require(within, Clause::RangeConstraint, |cx| {
             format!("{} lies beyond the bound {}", cx.show(size), cx.show(bound))
         })?;
     }

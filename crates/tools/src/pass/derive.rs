@@ -3,7 +3,7 @@
 use super::pipeline::PassError;
 use super::rewrite::{Rewriter, with_graph};
 use rustc_hash::FxHashMap;
-use sizewise_check::propagate::{Derived, Interpreter, Mode, Stop, recorded};
+use sizewise_check::propagate::{Derived, Interpreter, Mode, recorded};
 use sizewise_check::spec::Contract;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
@@ -22,17 +22,14 @@ pub(super) fn run(program: &Program, operators: &Operators) -> Result<Program, P
         recorded::inputs(program, &mut records, &mut env).map_err(|error| failed(error.to_string()))?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
     interpreter.derived = Some(Vec::new());
-    interpreter.run(inputs).map_err(|stop| match stop {
-        Stop::Unreadable(error) => failed(error.to_string()),
-        Stop::Failed(failure) => failed(failure.message),
-    })?;
+    interpreter.propagate(inputs).map_err(|stop| failed(stop.to_string()))?;
     let mut found: FxHashMap<(String, ValueId), Derived> = FxHashMap::default();
     for derived in interpreter.derived.take().into_iter().flatten() {
         // A graph that is called twice has the records of its first call.
         found.entry((derived.scope.clone(), derived.value)).or_insert(derived);
     }
     let mut exprs = program.exprs.clone();
-    let graph = rederived(&program.graph, "", &found, &mut interpreter.env, &mut exprs);
+    let graph = rederived(&program.graph, "", &found, &mut interpreter.run.env, &mut exprs);
     let mut program = with_graph(program, graph);
     program.exprs = exprs;
     Ok(program)

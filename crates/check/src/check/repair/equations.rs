@@ -1,12 +1,13 @@
-//! Equations among dimensions, solved as far as a spec can say it: one dimension a positive multiple of another, plus a constant.
+//! Solves equations among dimensions in the form that a spec can express: one dimension is a positive multiple
+//! of another, plus a constant.
 use super::Named;
 use num_integer::Integer;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
 
-/// How often equations are looked for; each time one more dimension is settled.
+/// The most rounds of solving; each settles one more dimension.
 const MAX_ROUNDS: usize = 32;
 
-/// What an equation makes of a dimension.
+/// The role of a dimension in the equations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// It varies.
@@ -35,8 +36,8 @@ impl System {
         self.dims.iter().position(|d| d.symbol == symbol)
     }
 
-    /// Solves what can be solved; equations that no spec can say fix dimensions. Those that are not linear are left alone unless
-    /// `all` are to be solved: they may hold throughout for sizes of some form.
+    /// Solves what can be solved; equations that no spec can express fix dimensions. Those that are not linear
+    /// are left alone unless `all` are to be solved: they may hold throughout for sizes of some form.
     pub fn solve(&mut self, pool: &mut Pool, all: bool) {
         for _ in 0..MAX_ROUNDS {
             let open = self.conditions.iter().find_map(|&c| self.equation(pool, c, all));
@@ -71,8 +72,8 @@ impl System {
         {
             return true;
         }
-        // No spec says this of more than two dimensions, or with a negative factor: one of them is fixed, one after which the rest can be
-        // said, if there is one.
+        // No spec can express this for more than two dimensions, or with a negative factor: one of them is fixed, one
+        // after which the rest can be said, if there is one.
         let places: Vec<usize> =
             pool.free_symbols(&[equation]).into_iter().filter_map(|s| self.place(s)).collect();
         let free: Vec<usize> = places.into_iter().filter(|&i| self.roles[i] == Role::Free).collect();

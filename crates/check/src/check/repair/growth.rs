@@ -12,7 +12,7 @@ const MAX_STRIDE: i64 = 64;
 const REACH: i64 = 360;
 /// How far beyond the example an unbounded end is tried first.
 const BEYOND: i64 = 1009;
-/// Sizes beyond are as good as unbounded.
+/// Larger sizes count as unbounded.
 const FAR: i64 = 1 << 40;
 
 /// Sizes `stride * t + offset` for `t` from `low` to `high`.
@@ -30,7 +30,7 @@ impl Span {
     }
 }
 
-/// A box: one span a free dimension.
+/// A box: one span per free dimension.
 struct Growing<'a> {
     pool: &'a mut Pool,
     system: &'a System,
@@ -57,7 +57,7 @@ pub(super) fn grow(pool: &mut Pool, system: System) -> Changes {
 }
 
 impl Growing<'_> {
-    /// The conditions that speak of a dimension.
+    /// The conditions on a dimension.
     fn about(&self, symbol: Symbol) -> Vec<Expr> {
         let conditions = self.system.conditions.iter().copied();
         conditions.filter(|&c| self.pool.free_symbols(&[c]).contains(&symbol)).collect()
@@ -77,7 +77,8 @@ impl Growing<'_> {
             };
             near(1) + near(-1)
         };
-        // A stride that suits the others' example sizes alone may cost them theirs: then the least that reaches two sizes will do.
+        // The best stride with the other dimensions at their example sizes may restrict them: then take the
+        // least stride that reaches two sizes.
         let alone = conditions.iter().all(|&c| self.pool.free_symbols(&[c]) == [dim.symbol]);
         let enough = if alone { usize::MAX } else { 2 };
         // Of strides that admit as many sizes, the least.

@@ -1,10 +1,11 @@
-//! Repairing a spec: changes of named dimensions after which it implies what it did not.
+//! Repairing a spec: changes of named dimensions after which it implies the violated conditions.
 //!
-//! A sub-spec of a spec implies all that the spec implies, so only the violated conditions count. Equations among dimensions are solved
-//! first (`a == k*b + c` makes one dimension derived from the other). What is left is a set of conditions that the traced example
-//! satisfies: a box around the example, with a stride in each dimension, is grown as far as the conditions are *proved* in all of it. Which
-//! dimension grows first is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a repair
-//! works is for a check of the changed spec to say.
+//! A sub-spec of a spec implies all that the spec implies, so only the violated conditions count. Equations
+//! among dimensions are solved first (`a == k*b + c` makes one dimension derived from the other). What is
+//! left is a set of conditions that the traced example satisfies: a box around the example, with a stride in
+//! each dimension, is grown as far as the conditions are *proved* in all of it. Which dimension grows first
+//! is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a
+//! repair works is for a check of the changed spec to say.
 mod equations;
 mod growth;
 
@@ -16,7 +17,7 @@ use sizewise_solve::Facts;
 /// The most repairs that are proposed.
 const MAX_ALTERNATIVES: usize = 3;
 
-/// A named dimension as the violated conditions see it.
+/// A named dimension in the violated conditions.
 #[derive(Clone, Debug)]
 struct Named {
     symbol: Symbol,
@@ -29,7 +30,7 @@ struct Named {
 /// Changes by the name of the dimension.
 pub(super) type Changes = IndexMap<String, Change>;
 
-/// The repairs that violated conditions call for. Conditions on other symbols than those in `dims` are left alone.
+/// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored.
 pub(super) fn propose(
     pool: &mut Pool,
     facts: &Facts,
@@ -69,7 +70,7 @@ pub(super) fn propose(
             }
         }
     }
-    // Those that leave more dimensions dynamic go first.
+    // Repairs that leave more dimensions dynamic come first.
     alternatives.sort_by_key(|changes| changes.values().filter(|c| matches!(c, Change::Size(_))).count());
     alternatives.truncate(MAX_ALTERNATIVES);
     alternatives
@@ -95,7 +96,7 @@ pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, String) {
     (changed, lines.join("\n"))
 }
 
-/// The changes with those of dimensions that are computed from changed ones put in terms of what these become.
+/// The changes, those of derived dimensions being expressed by the new form of their roots.
 fn resolved(changes: &Changes) -> Changes {
     let mut resolved = changes.clone();
     for _ in 0..changes.len() {

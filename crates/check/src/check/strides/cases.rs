@@ -1,27 +1,28 @@
-//! Sizes of 0 and 1, one case after the other.
+//! Layout choices by case: sizes of 0 and 1 are propagated separately.
 //!
-//! A dimension of one element has a stride that nothing looks at, and operators lay out what they make in another way where there is one. So a
-//! choice of strides that holds for all larger sizes may not hold there, and the program is propagated anew with that size in place of its
-//! symbol: then the views are judged by the strides that they really meet. What is proved in each case holds for all sizes.
+//! The stride of a dimension with one element does not matter, and operators lay out results differently if
+//! there is such a dimension. So a layout choice that holds for all larger sizes may not hold there. The program
+//! is propagated again with that size in place of its symbol, which gives the strides that views meet there.
+//! What is proved in each case holds for all sizes.
 use super::needs_strides_of;
 use crate::check::evaluate::Evaluator;
-use crate::check::obligation::{Obligation, step_obligations};
+use crate::check::obligation::{Obligation, Source, step_obligations};
 use crate::check::prove::{Proof, Prover};
-use crate::check::run::propagate;
-use crate::report::{ConditionKind, GuardVerdict};
+use crate::propagate::propagate;
+use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::{Budget, Verdict, decide};
 
-/// The most cases for which the program is propagated anew.
+/// The most cases for which the program is propagated again.
 const MAX_PROPAGATIONS: u32 = 24;
-/// Sizes up to this one are cases of their own.
+/// Sizes up to this one are separate cases.
 const LARGEST_CASE: i64 = 1;
 
-/// What came of all cases.
+/// The result of all cases.
 pub(in crate::check) enum Settled {
-    /// The program serves every admitted input, or what is not served is no matter of strides.
+    /// The program runs on every admitted input, or fails for reasons other than strides.
     Proved,
     /// In one case a condition is violated.
     Broken(Box<Proof>),
@@ -29,7 +30,7 @@ pub(in crate::check) enum Settled {
     Open,
 }
 
-/// Looks at cases until the propagations are used up.
+/// Checks cases until the budget of propagations is used up.
 pub(in crate::check) struct Cases<'a, 'p> {
     pub evaluator: &'a Evaluator<'p>,
     pub budget: Budget,
@@ -41,8 +42,8 @@ impl<'a, 'p> Cases<'a, 'p> {
         Cases { evaluator, budget, left: MAX_PROPAGATIONS }
     }
 
-    /// Settles what a propagation has left open, `open` being conditions under which it speaks for a size. Where they do not hold, sizes of 0
-    /// and 1 are put in place of a symbol.
+    /// Decides the conditions that a propagation has left open. Where they do not hold, sizes of 0 and 1 are put
+    /// in place of a symbol.
     pub fn settle(&mut self, case: &Assumptions<'p>, open: &[Expr]) -> Settled {
         let mut rest = case.clone();
         loop {
@@ -140,13 +141,7 @@ impl<'a, 'p> Cases<'a, 'p> {
 
 /// A choice of strides as something to be proved.
 pub(in crate::check) fn choice(condition: Expr, origin: Option<sizewise_env::Origin>) -> Obligation {
-    Obligation {
-        condition,
-        kind: ConditionKind::Guard,
-        origin,
-        clause: Some(super::LAYOUT_CHOICE),
-        branch: true,
-    }
+    Obligation { condition, source: Source::Strides, origin }
 }
 
 /// The symbol in conditions with the least possible value, if that is small enough to be a case.

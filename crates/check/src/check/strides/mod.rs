@@ -1,20 +1,17 @@
-//! What rests on strides that the example decided.
+//! What depends on strides that were chosen by the example.
 //!
-//! Strides are no part of what a check promises, but a later step may depend on them as they are at the example: where a copy and a view
-//! of the data are laid out differently, only one of them can be viewed in other sizes.
+//! A check makes no promise about strides, but a later step may depend on them: where a copy and a view of the
+//! data are laid out differently, only one of them can be viewed with other sizes.
 pub(super) mod cases;
 
-use super::run::Run;
+use crate::propagate::Run;
 use rustc_hash::FxHashSet;
 use sizewise_env::Origin;
 use sizewise_ir::ValueId;
 use sizewise_ir::schema::{ArgSpec, SchemaTable};
 
-/// The clause of conditions under which strides are as at the example.
-pub(super) const LAYOUT_CHOICE: &str = "strides";
-
-/// The first step that may depend on the strides of what the step of `origin` made, or of what was made of that: one whose kernel says so,
-/// or a higher-order operator, into which this does not look.
+/// The first step that may depend on the strides of what the step of `origin` made, or of what was made of
+/// that: one whose kernel says so, or any higher-order operator.
 pub(super) fn needs_strides_of(run: &Run, Origin(origin): Origin) -> Option<Origin> {
     let mut later = run.steps.iter().zip(0_u32..).skip(origin as usize);
     let (maker, _) = later.next()?;

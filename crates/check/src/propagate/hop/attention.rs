@@ -8,7 +8,8 @@
 //! | result | `[B, H, M, Ev]`, then logarithms of sums and greatest scores, float32 `[B, H, M]` |
 //!
 //! Source: `flex_attention_fake_impl` and the checks of `torch.nn.attention.flex_attention`.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Dtype, Node};
 use sizewise_kernels::{Cx, Tensor, Value};
@@ -28,7 +29,7 @@ impl<'p> Interpreter<'p> {
         let [Value::Tensor(q), Value::Tensor(k), Value::Tensor(v)] = &tensors else {
             return Err(self.malformed("query, key and value are tensors"));
         };
-        let result = attend(&mut Cx::new(&mut self.env), q, k, v);
+        let result = attend(&mut Cx::new(&mut self.run.env), q, k, v);
         let results = self.returned(result)?;
         let buffers: Vec<Vec<Value>> = rest.iter().skip(2).map(|a| self.list(frame, a)).collect();
         let single = |dtype| Tensor {

@@ -1,13 +1,12 @@
-//! Branches: graphs of which one is taken, and what may come out of them.
+//! Branches: graphs of which one is taken, and the join of their results.
 use super::super::interpreter::{CallError, Interpreter, Mode, Stop};
-use super::super::step::FailureKind;
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::Subgraph;
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 
-/// What a branch came to.
+/// The result of a branch.
 pub(super) struct Branch {
     results: Result<Vec<Value>, Stop>,
     /// The bounds that its sizes and integers have where it is taken.
@@ -15,14 +14,14 @@ pub(super) struct Branch {
 }
 
 impl<'p> Interpreter<'p> {
-    /// Runs a graph where `condition` holds; without a condition data decides whether it is run.
+    /// Runs a graph where `condition` holds; `None` if data decides whether it is run.
     pub(super) fn run_branch(
         &mut self,
         condition: Option<Expr>,
         subgraph: &'p Subgraph,
         inputs: Vec<Value>,
     ) -> Branch {
-        let outside = self.env.enter(condition);
+        let outside = self.run.env.enter(condition);
         let results = self.run_subgraph(subgraph, inputs);
         let mut bounds = FxHashMap::default();
         for value in results.iter().flatten() {
@@ -32,14 +31,14 @@ impl<'p> Interpreter<'p> {
                 _ => &[],
             };
             for &size in sizes {
-                bounds.insert(size, self.env.bounds(size));
+                bounds.insert(size, self.run.env.bounds(size));
             }
         }
-        self.env.leave(outside);
+        self.run.env.leave(outside);
         Branch { results, bounds }
     }
 
-    /// What comes out where one of several branches is taken.
+    /// The join of the results of several branches, one of which is taken.
     pub(super) fn join(
         &mut self,
         branches: Vec<Branch>,
@@ -51,7 +50,7 @@ impl<'p> Interpreter<'p> {
             known.extend(branch.bounds);
             match branch.results {
                 Ok(values) => lists.push(values),
-                // Whether the failing branch runs is for the data to say: another one shows what may come out.
+                // Data decides whether the failing branch runs; the results come from the others.
                 Err(stop @ Stop::Failed(_)) if self.mode == Mode::Evaluate => stopped = Some(stop),
                 Err(stop) => return Err(stop.into()),
             }
@@ -61,7 +60,7 @@ impl<'p> Interpreter<'p> {
         };
         if let Some(other) = rest.iter().find(|values| values.len() != first.len()) {
             let message = format!("one branch returns {} values, another one {}", first.len(), other.len());
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         let mut joined = Vec::with_capacity(first.len());
         for (i, value) in first.iter().enumerate() {
@@ -71,7 +70,7 @@ impl<'p> Interpreter<'p> {
         Ok(joined)
     }
 
-    /// The value that is one of several: equal sizes stay, differing ones become an unbacked size in the range of all.
+    /// The join of several values: equal sizes stay, differing ones become an unbacked size in the range of all.
     fn join_values(
         &mut self,
         index: usize,
@@ -96,7 +95,7 @@ impl<'p> Interpreter<'p> {
                 if sizes == x.sizes {
                     return Ok(first.clone());
                 }
-                let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+                let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
                 Ok(Tensor { sizes, strides, ..(**x).clone() }.into())
             }
             Value::Int(p) => {
@@ -111,8 +110,8 @@ impl<'p> Interpreter<'p> {
                 if others.iter().all(|other| matches!(other, Value::Bool(q) if q == p)) {
                     return Ok(first.clone());
                 }
-                let bit = self.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
-                Ok(Value::Bool(self.env.pool.truth(bit)))
+                let bit = self.run.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
+                Ok(Value::Bool(self.run.env.pool.truth(bit)))
             }
             Value::None => match others.iter().find(|other| !matches!(other, Value::None)) {
                 Some(other) => Err(self.unlike(index, first, other, clause)),
@@ -122,12 +121,12 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The size that is one of several.
+    /// The join of several sizes.
     fn join_sizes(&mut self, sizes: &[Expr], known: &FxHashMap<Expr, (Option<Int>, Option<Int>)>) -> Expr {
         let first = sizes[0];
         let equal = sizes.iter().all(|&size| {
-            let same = self.env.pool.eq(first, size);
-            self.env.statically(same) == Some(true)
+            let same = self.run.env.pool.eq(first, size);
+            self.run.env.statically(same) == Some(true)
         });
         if equal {
             return first;
@@ -136,7 +135,7 @@ impl<'p> Interpreter<'p> {
         for size in sizes {
             let (low, high) = match known.get(size) {
                 Some(bounds) => bounds.clone(),
-                None => self.env.bounds(*size),
+                None => self.run.env.bounds(*size),
             };
             range = Some(match range {
                 None => (low, high),
@@ -146,7 +145,7 @@ impl<'p> Interpreter<'p> {
             });
         }
         let range = range.and_then(|(low, high)| ValueRange::between_options(low, high));
-        self.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all))
+        self.run.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all))
     }
 
     fn unlike(&self, index: usize, a: &Value, b: &Value, clause: &'static str) -> CallError {
@@ -155,10 +154,10 @@ impl<'p> Interpreter<'p> {
             self.form(a),
             self.form(b)
         );
-        self.failure(FailureKind::Invalid, message, Some(clause), None).into()
+        self.invalid(clause, message)
     }
 
-    /// A value's form, for people.
+    /// A value's form, as messages show it.
     pub(super) fn form(&self, value: &Value) -> String {
         match value {
             Value::Tensor(t) => self.describe(t),

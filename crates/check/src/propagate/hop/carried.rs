@@ -1,11 +1,10 @@
-//! What a loop carries from turn to turn keeps its form: equally many values of the same ranks, dtypes and sizes.
+//! Loop-carried values keep their form: equally many values of the same ranks, dtypes and sizes.
 use super::super::interpreter::{CallError, Interpreter};
-use super::super::step::FailureKind;
 use sizewise_kernels::{Cx, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
-    /// Requires what comes out of a turn to have the form of what went in, value by value; an error says which value and which
-    /// dimension changes, and how.
+    /// Requires the results of an iteration to have the form of its operands, value by value; an error says which
+    /// value and which dimension changes, and how.
     pub(super) fn keep_form(
         &mut self,
         before: &[Value],
@@ -14,7 +13,7 @@ impl<'p> Interpreter<'p> {
     ) -> Result<(), CallError> {
         if before.len() != after.len() {
             let message = format!("{} values are carried, but a turn returns {}", before.len(), after.len());
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         for (index, (before, after)) in before.iter().zip(after).enumerate() {
             match (before, after) {
@@ -25,7 +24,7 @@ impl<'p> Interpreter<'p> {
                         self.form(before),
                         self.form(after)
                     );
-                    return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+                    return Err(self.invalid(clause, message));
                 }
                 _ => {}
             }
@@ -46,13 +45,13 @@ impl<'p> Interpreter<'p> {
                 self.describe(before),
                 self.describe(after)
             );
-            return Err(self.failure(FailureKind::Invalid, message, Some(clause), None).into());
+            return Err(self.invalid(clause, message));
         }
         for (dim, (&a, &b)) in before.sizes.iter().zip(&after.sizes).enumerate() {
             if a == b {
                 continue;
             }
-            let mut cx = Cx::new(&mut self.env);
+            let mut cx = Cx::new(&mut self.run.env);
             let (same, larger, smaller) = (cx.eq(a, b), cx.gt(b, a), cx.lt(b, a));
             let change = match (cx.known(larger), cx.known(smaller)) {
                 (Some(true), _) => "grows",

@@ -1,6 +1,8 @@
-//! `cond(pred, true_graph, false_graph, operands)` and `switch(index, graphs, operands)`: one of several graphs on the same
-//! operands. What sizes decide is decided, or followed under the condition that it is so; what data decides is joined.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+//! `cond(pred, true_graph, false_graph, operands)` and `switch(index, graphs, operands)`: one of several
+//! graphs on the same operands. A condition on backed sizes selects a branch and becomes
+//! a guard; for a data-dependent one the results of all branches are joined.
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::{Cx, Value};
@@ -15,14 +17,14 @@ impl<'p> Interpreter<'p> {
         let predicate = node.inputs.first().map_or(Value::Opaque, |i| self.argument(frame, &i.arg));
         let operands = self.operands(frame, node, 3);
         let truth = match predicate {
-            Value::Bool(e) | Value::Int(e) => Some(self.env.pool.truth(e)),
+            Value::Bool(e) | Value::Int(e) => Some(self.run.env.pool.truth(e)),
             _ => None,
         };
-        if let Some(taken) = truth.and_then(|e| self.env.statically(e)) {
+        if let Some(taken) = truth.and_then(|e| self.run.env.statically(e)) {
             let graph = if taken { then } else { otherwise };
             return Ok(self.run_subgraph(graph, operands)?);
         }
-        let falsehood = truth.map(|e| self.env.pool.not(e));
+        let falsehood = truth.map(|e| self.run.env.pool.not(e));
         let first = self.run_branch(truth, then, operands.clone());
         let second = self.run_branch(falsehood, otherwise, operands);
         self.join(vec![first, second], "cond.C1")
@@ -48,7 +50,7 @@ impl<'p> Interpreter<'p> {
                 graphs.iter().map(|graph| self.run_branch(None, graph, operands.clone())).collect();
             return self.join(branches, "switch.C2");
         };
-        let mut cx = Cx::new(&mut self.env);
+        let mut cx = Cx::new(&mut self.run.env);
         let (low, high) = (cx.ge(index, Expr::ZERO), cx.lt(index, Expr::from(graphs.len() as i32)));
         let inside = cx.all(&[low, high]);
         let there = cx.require(inside, "switch.C1", |cx| {
@@ -57,9 +59,9 @@ impl<'p> Interpreter<'p> {
         self.returned(there)?;
         let mut branches = Vec::with_capacity(graphs.len());
         for (i, graph) in graphs.iter().enumerate() {
-            let number = self.env.pool.int(Int::from(i as i64));
-            let taken = self.env.pool.eq(index, number);
-            match self.env.statically(taken) {
+            let number = self.run.env.pool.int(Int::from(i as i64));
+            let taken = self.run.env.pool.eq(index, number);
+            match self.run.env.statically(taken) {
                 Some(true) => return Ok(self.run_subgraph(graph, operands)?),
                 Some(false) => {}
                 None => branches.push(self.run_branch(Some(taken), graph, operands.clone())),

@@ -1,10 +1,10 @@
-//! The calls that `torch.func.jvp` leaves in a graph: a dual tensor is its primal, with a tangent that no operator shows.
+//! The calls that `torch.func.jvp` leaves in a graph: a dual tensor is represented by its primal.
 use super::super::interpreter::{CallError, Interpreter};
 use sizewise_ir::{Node, Output};
 use sizewise_kernels::Value;
 
 impl<'p> Interpreter<'p> {
-    /// A call of `torch._functorch.predispatch`; `None` when `function` is none that is known.
+    /// A call of `torch._functorch.predispatch`; `None` if `function` is unknown.
     pub(in super::super) fn call_dual(
         &mut self,
         node: &Node,
@@ -39,8 +39,8 @@ impl<'p> Interpreter<'p> {
     }
 }
 
-/// Gives a dual taken apart its tangent, which has the form of the primal. Whether there is one is not to be seen from the operand, but
-/// from whether the node has a result in its place.
+/// Gives a dual taken apart its tangent, which has the form of the primal. Whether there is one is not to be
+/// seen from the operand, but from whether the node has a result in its place.
 pub(in super::super) fn complete_dual(node: &Node, parts: &mut [Value]) {
     let tangent = match node.outputs.as_slice() {
         [_, Output::Value(_)] => true,

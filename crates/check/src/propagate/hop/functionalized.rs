@@ -1,6 +1,7 @@
-//! `auto_functionalized(op, ...)` and its second version: a mutating operator made functional. The results are those of the operator,
-//! then the new value of each tensor it writes.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+//! `auto_functionalized(op, ...)` and its second version: a mutating operator made functional. The results
+//! are those of the operator, then the new value of each tensor it writes.
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use super::wrap::short_name;
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Value;

@@ -12,7 +12,8 @@ mod vmap;
 mod while_loop;
 mod wrap;
 
-use super::interpreter::{CallError, Frame, Interpreter};
+use super::frame::Frame;
+use super::interpreter::{CallError, Interpreter};
 pub(super) use dual::complete_dual;
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Value;
@@ -67,9 +68,5 @@ impl<'p> Interpreter<'p> {
             },
             single => vec![single],
         }
-    }
-
-    pub(super) fn malformed(&self, message: impl Into<String>) -> CallError {
-        CallError::Stop(self.failure(super::step::FailureKind::Malformed, message.into(), None, None))
     }
 }

@@ -1,6 +1,7 @@
-//! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a graph for each slice
-//! along the first dimension.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+//! `map_impl(graph, xs, args)`, `scan(graph, init, xs, args)` and `associative_scan(graph, xs, args)`: a
+//! graph for each slice along the first dimension.
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::Expr;
 use sizewise_ir::Node;
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
@@ -8,7 +9,8 @@ use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
     ///
-    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks what the graph returns, and has no form for nothing.
+    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks the results of
+    /// the graph and cannot stack an empty list.
     pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
@@ -17,8 +19,8 @@ impl<'p> Interpreter<'p> {
             return Err(self.malformed("map needs something to map over"));
         };
         let (slices, length) = self.slices(xs, "map.C1")?;
-        let some = self.env.pool.ge(length, Expr::ONE);
-        let result = Cx::new(&mut self.env)
+        let some = self.run.env.pool.ge(length, Expr::ONE);
+        let result = Cx::new(&mut self.run.env)
             .require(some, "map.C2", |_| "there is nothing to map over: a first dimension of 0".into());
         self.returned(result)?;
         let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
@@ -26,7 +28,7 @@ impl<'p> Interpreter<'p> {
         Ok(results.into_iter().map(|value| self.stacked(value, length)).collect())
     }
 
-    /// `scan`: the first results are the next carry, whose form has to stay; the others are stacked.
+    /// `scan`: the first results are the next carry and must keep their form; the others are stacked.
     pub(super) fn call_scan(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("scan needs one graph")) };
@@ -49,7 +51,8 @@ impl<'p> Interpreter<'p> {
         Ok(returned)
     }
 
-    /// `associative_scan(graph, xs, args)`: the graph combines two slices into one, so that the results have the form of `xs`.
+    /// `associative_scan(graph, xs, args)`: the graph combines two slices into one, so that the results have
+    /// the form of `xs`.
     pub(super) fn call_associative_scan(
         &mut self,
         frame: &Frame,
@@ -90,12 +93,14 @@ impl<'p> Interpreter<'p> {
             };
             let common = *length.get_or_insert(size);
             let result =
-                Cx::new(&mut self.env).require_eq(size, common, clause, "the first dimensions differ");
+                Cx::new(&mut self.run.env).require_eq(size, common, clause, "the first dimensions differ");
             self.returned(result)?;
             let (sizes, strides) = (Sizes::from(&t.sizes[1..]), Sizes::from(&t.strides[1..]));
             slices.push(t.viewed(sizes, strides).into());
         }
-        let length = length.ok_or_else(|| self.malformed("there is no tensor to take slices of"))?;
+        let Some(length) = length else {
+            return Err(self.malformed("there is no tensor to take slices of"));
+        };
         Ok((slices, length))
     }
 
@@ -104,7 +109,7 @@ impl<'p> Interpreter<'p> {
         let Value::Tensor(t) = value else { return value };
         let mut sizes: Sizes = Sizes::from_slice(&[length]);
         sizes.extend(t.sizes.iter().copied());
-        let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+        let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
         Tensor { sizes, strides, offset: Expr::ZERO, ..(*t).clone() }.into()
     }
 }

@@ -1,8 +1,8 @@
-//! Higher-order operators on programs as text: what is needed of the inputs, what fails, what comes out.
+//! Higher-order operators on programs as text: conditions on inputs, failures, results.
 use crate::propagate::{Mismatch, Mode, text_programs};
 use sizewise_expr::text::print;
 
-/// What a run comes to.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     /// Guards and runtime assertions, as printed.

@@ -1,5 +1,6 @@
 //! The calls that `torch.vmap` leaves in a graph: inside, the mapped dimension is hidden.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::{SchemaTable, Tags};
@@ -7,7 +8,7 @@ use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
 
 impl<'p> Interpreter<'p> {
-    /// A call of `torch._functorch.predispatch`; `None` when `function` is none that is known.
+    /// A call of `torch._functorch.predispatch`; `None` if `function` is unknown.
     pub(in super::super) fn call_vmap(
         &mut self,
         frame: &Frame,
@@ -20,7 +21,7 @@ impl<'p> Interpreter<'p> {
             }
             // _add_batch_dim(x, dim, level)
             ("_add_batch_dim", [Value::Tensor(x), Value::Int(dim), ..]) => {
-                let at = Cx::new(&mut self.env).dim(*dim, x.rank(), "vmap.C1");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank(), "vmap.C1");
                 self.returned(at).and_then(|at| {
                     if at >= x.rank() {
                         return Err(CallError::Unsupported("vmap over a 0-dimensional tensor".into()));
@@ -34,11 +35,11 @@ impl<'p> Interpreter<'p> {
             }
             // _remove_batch_dim(x, level, batch_size, out_dim)
             ("_remove_batch_dim", [Value::Tensor(x), _, Value::Int(size), Value::Int(dim)]) => {
-                let at = Cx::new(&mut self.env).dim(*dim, x.rank() + 1, "vmap.C2");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank() + 1, "vmap.C2");
                 self.returned(at).map(|at| {
                     let mut sizes: Sizes = x.sizes.clone();
                     sizes.insert(at, *size);
-                    let strides = Cx::new(&mut self.env).contiguous_strides(&sizes);
+                    let strides = Cx::new(&mut self.run.env).contiguous_strides(&sizes);
                     vec![x.viewed(sizes, strides).into()]
                 })
             }
@@ -46,25 +47,25 @@ impl<'p> Interpreter<'p> {
         })
     }
 
-    /// Sees to it that a mapped dimension is not empty where the calls may not run then.
+    /// Requires a mapped dimension not to be empty if the calls might fail then.
     fn maps_something(&mut self, size: Expr, over_nothing: OverNothing) -> Result<(), CallError> {
-        let some = self.env.pool.ge(size, 1.into());
+        let some = self.run.env.pool.ge(size, 1.into());
         match over_nothing {
             OverNothing::Runs => return Ok(()),
-            // Of a size that is open there has to be something; what takes nothing even so is no counterexample.
-            OverNothing::Open(call) if self.env.statically(some) == Some(false) => {
+            // A size that is open must not be 0; a call that works on 0 all the same gives no counterexample.
+            OverNothing::Open(call) if self.run.env.statically(some) == Some(false) => {
                 let reason = format!("whether {call} runs where there is nothing to map over is not known");
                 return Err(CallError::Unsupported(reason));
             }
             _ => {}
         }
         let result =
-            Cx::new(&mut self.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
+            Cx::new(&mut self.run.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
         self.returned(result)
     }
 }
 
-/// The most calls that are looked at for what they do with an empty dimension.
+/// The most calls that are examined for their behaviour on an empty dimension.
 const MAX_MAPPED: usize = 256;
 
 /// What calls do whose mapped dimension is empty.
@@ -75,8 +76,9 @@ enum OverNothing {
     Open(String),
 }
 
-/// What the calls mapped from a node on do where the mapped dimension is empty. `vmap` itself runs, and so do most element-wise operators. Of
-/// the others, some run as well, some give shapes of their own, and those without a batching rule fail.
+/// What the calls mapped from a node on do where the mapped dimension is empty. `vmap` itself runs, and so do
+/// most element-wise operators. Of the others, some run as well, some give shapes of their own, and those
+/// without a batching rule fail.
 fn over_nothing(graph: &Graph, from: usize) -> OverNothing {
     let (mut depth, mut open) = (0_usize, None);
     let mut mapped = Mapped::before(graph, from);
@@ -137,8 +139,9 @@ impl Mapped {
         }
     }
 
-    /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it compares them, asks for the type of a
-    /// slice where one of them alone is mapped over and has no other dimension: of nothing there is none.
+    /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it
+    /// compares them, asks for the type of a slice where one of them alone is mapped over and has no other
+    /// dimension: of nothing there is none.
     fn over_nothing(&self, graph: &Graph, node: &Node, op: &str, nested: bool) -> OverNothing {
         let open = || OverNothing::Open(node.target.to_string());
         let overload = SchemaTable::global().find(&node.target.to_string());

@@ -1,13 +1,15 @@
-//! `while_loop(cond_graph, body_graph, carried, additional)`, and the form that returns every turn's values.
-use super::super::interpreter::{CallError, Frame, Interpreter};
-use super::super::step::FailureKind;
+//! `while_loop(cond_graph, body_graph, carried, additional)`, and the variant that returns the values of
+//! every iteration.
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::range::ValueRange;
 use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
 
 impl<'p> Interpreter<'p> {
-    /// Both graphs run once on what is carried, integers being unknown as they change from turn to turn. The body has to return
-    /// tensors of the shapes that it was given; what it needs is needed where the condition lets it run.
+    /// Both graphs run once on what is carried, integers being unknown as they change with each iteration.
+    /// The body must return tensors of the shapes that it was given; its conditions apply where the loop
+    /// condition holds.
     pub(super) fn call_while_loop(
         &mut self,
         frame: &Frame,
@@ -23,7 +25,7 @@ impl<'p> Interpreter<'p> {
         let additional: Vec<Value> = lists.iter().skip(1).flat_map(|i| self.list(frame, &i.arg)).collect();
         for value in &mut carried {
             if matches!(value, Value::Int(_)) {
-                *value = Value::Int(self.env.fresh_unbacked(ValueRange::all()));
+                *value = Value::Int(self.run.env.fresh_unbacked(ValueRange::all()));
             }
         }
         let inputs: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
@@ -36,24 +38,24 @@ impl<'p> Interpreter<'p> {
                 let forms: Vec<String> = other.iter().map(|value| self.form(value)).collect();
                 let message =
                     format!("the condition of a loop is one truth value, not ({})", forms.join(", "));
-                return Err(self.failure(FailureKind::Invalid, message, Some("while_loop.C2"), None).into());
+                return Err(self.invalid("while_loop.C2", message));
             }
         };
-        let outside = self.env.enter(truth);
+        let outside = self.run.env.enter(truth);
         let turned = self.run_subgraph(body, inputs);
         let kept = turned.map_err(CallError::from).and_then(|next| {
             self.keep_form(&carried, &next, "while_loop.C1")?;
             Ok(next)
         });
-        self.env.leave(outside);
+        self.run.env.leave(outside);
         let next = kept?;
-        let turns = every_turn.then(|| self.env.fresh_unbacked(ValueRange::at_least(0.into())));
+        let turns = every_turn.then(|| self.run.env.fresh_unbacked(ValueRange::at_least(0.into())));
         let mut results = Vec::with_capacity(next.len());
         for (before, after) in carried.into_iter().zip(next) {
             results.push(match (before, after, turns) {
                 (before @ Value::Tensor(_), _, Some(turns)) => self.stacked(before, turns),
                 (before @ Value::Tensor(_), _, None) => before,
-                (_, Value::Int(_), _) => Value::Int(self.env.fresh_unbacked(ValueRange::all())),
+                (_, Value::Int(_), _) => Value::Int(self.run.env.fresh_unbacked(ValueRange::all())),
                 (_, after, _) => after,
             });
         }

@@ -1,12 +1,13 @@
 //! Operators that run one graph on their operands: grad mode, autocast, checkpointing, hints and the like.
-use super::super::interpreter::{CallError, Frame, Interpreter};
+use super::super::frame::Frame;
+use super::super::interpreter::{CallError, Interpreter};
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Value;
 use sizewise_kernels::autocast::Regions;
 
 impl<'p> Interpreter<'p> {
-    /// Runs the graph on the operands behind it.
+    /// Runs the graph on the operands that follow it.
     pub(super) fn call_wrapped(
         &mut self,
         frame: &Frame,
@@ -87,7 +88,7 @@ impl<'p> Interpreter<'p> {
 
     /// Says that the step at hand calls `op` through an operator that is given it: reports name the operator within.
     pub(super) fn calls_through(&mut self, op: &str) {
-        if let Some(step) = self.steps.get_mut(self.origin.0 as usize) {
+        if let Some(step) = self.run.steps_mut().get_mut(self.origin.0 as usize) {
             step.calls_through(op);
         }
     }

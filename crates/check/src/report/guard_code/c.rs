@@ -1,7 +1,5 @@
 //! Checkers in C, with the 128-bit integers of gcc and clang.
-use super::formula::{
-    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
-};
+use super::formula::{Check, Names, NotExpressible, Syntax, checks, input_check, int};
 use super::{GuardSet, GuardedInput};
 use sizewise_expr::escape::{c_literal, comment};
 use sizewise_expr::{Func, Int, Sort};
@@ -15,6 +13,7 @@ struct C;
 
 impl Syntax for C {
     const NAME: &'static str = "C";
+    const HAS_VALUES: &'static str = " && !failed";
 
     fn int(&self, value: &Int) -> Option<String> {
         let value = value.to_i64().filter(|&v| v != i64::MIN)?;
@@ -43,9 +42,6 @@ impl Syntax for C {
             FloorDiv => with_state("floor_div"),
             Mod => with_state("modulo"),
             Pow => with_state("power"),
-            BitAnd => infix(" & "),
-            BitOr => infix(" | "),
-            BitXor => infix(" ^ "),
             Min if sort == Sort::Int => extremum("least"),
             Max if sort == Sort::Int => extremum("greatest"),
             Abs if sort == Sort::Int => with_state("magnitude"),
@@ -54,16 +50,9 @@ impl Syntax for C {
             And => infix(" && "),
             Or => infix(" || "),
             Not => Some(format!("(!{a})")),
-            IsZero => Some(format!("({a} == 0)")),
-            NotPositive => Some(format!("({a} <= 0)")),
-            FloatEq => infix(" == "),
-            FloatLt => infix(" < "),
-            FloatLe => infix(" <= "),
             ToFloat => with_state("to_double"),
             IntTrueDiv => with_state("true_div"),
             FloatTrueDiv => with_state("double_div"),
-            FloatAdd => infix(" + "),
-            FloatMul => infix(" * "),
             Trunc => Some(format!("to_wide(&failed, trunc({a}))")),
             Floor => Some(format!("to_wide(&failed, floor({a}))")),
             Ceil => Some(format!("to_wide(&failed, ceil({a}))")),
@@ -85,6 +74,36 @@ impl Syntax for C {
 
     fn truth(&self, value: bool) -> &'static str {
         if value { "1" } else { "0" }
+    }
+
+    fn size(&self, input: &str, dim: Option<usize>) -> String {
+        match dim {
+            Some(dim) => format!("(wide){input}_shape[{dim}]"),
+            None => format!("(wide){input}_value"),
+        }
+    }
+
+    fn has_rank(&self, input: &str, rank: usize) -> String {
+        format!("{input}_rank == {rank}")
+    }
+
+    /// Truth values are 0 and 1.
+    fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str> {
+        let input = format!("{input}_value");
+        Ok(Some(match value {
+            Constant::None => return Ok(None),
+            Constant::Float(value) if value.is_nan() => format!("isnan({input})"),
+            Constant::Float(value) => format!("{input} == {}", C.float(*value)),
+            Constant::Str(text) if text.contains('\0') => return Err("has a null character"),
+            Constant::Str(text) => {
+                // Three octal digits end an escape whatever follows, and no letter forms a trigraph.
+                let bytes: String = text.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+                format!("{input} != NULL && strcmp({input}, \"{bytes}\") == 0")
+            }
+            Constant::Int(i64::MIN) => format!("{input} == INT64_MIN"),
+            Constant::Int(value) => format!("{input} == INT64_C({value})"),
+            Constant::Bool(value) => format!("{input} == {}", i64::from(*value)),
+        }))
     }
 }
 
@@ -117,78 +136,28 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         parameters.push("void".to_string());
     }
     let _ = writeln!(out, "const char *sizewise_check({}) {{", parameters.join(", "));
-    let line = |out: &mut String, condition: &str, message: &str| {
+    let line = |out: &mut String, Check { condition, message }: &Check| {
         let _ = writeln!(out, "    if (!({condition})) return {};", c_literal(message));
     };
-    let size = |input: usize, dim: Option<usize>| {
-        let name = &names.inputs[input];
-        match dim {
-            Some(dim) => format!("(wide){name}_shape[{dim}]"),
-            None => format!("(wide){name}_value"),
-        }
-    };
     for (input, name) in set.inputs.iter().zip(&names.inputs) {
-        if let GuardedInput::Tensor { sizes, .. } = input {
-            let message = format!("{} has to have {} dimensions", input.name(), sizes.len());
-            line(&mut out, &format!("{name}_rank == {}", sizes.len()), &message);
-            if sizes.is_empty() {
-                let _ = writeln!(out, "    (void){name}_shape;");
-            }
+        if let Some(check) = input_check(set, &C, input, name)? {
+            line(&mut out, &check);
         }
-        if let GuardedInput::Constant { value, .. } = input
-            && let Some(condition) = burned_in(set, &format!("{name}_value"), value)?
-        {
-            line(&mut out, &condition, &constant_message(input.name(), value));
+        if matches!(input, GuardedInput::Tensor { sizes, .. } if sizes.is_empty()) {
+            let _ = writeln!(out, "    (void){name}_shape;");
         }
     }
     let _ = writeln!(out, "    int failed = 0;\n    (void)failed;");
     for v in &set.variables {
         let Some(name) = names.symbol(v.symbol) else { continue };
-        let (of, offset, factor) = (size(v.input, v.dim), int(set, &v.offset)?, int(set, &v.factor)?);
-        let _ = writeln!(out, "    wide {name} = floor_div(&failed, {of} - {offset}, {factor});");
+        let size = C.size(&names.inputs[v.input], v.dim);
+        let (offset, factor) = (int(set, &C, &v.offset)?, int(set, &C, &v.factor)?);
+        let _ = writeln!(out, "    wide {name} = floor_div(&failed, {size} - {offset}, {factor});");
         let _ = writeln!(out, "    (void){name};");
     }
-    for &(input, dim, e) in &set.fixed {
-        let condition =
-            format!("{} == {} && !failed", size(input, dim), formula::formula(set, &names, &C, e)?);
-        line(&mut out, &condition, &fixed_message(set, input, dim, e));
-    }
-    for &e in &set.conditions {
-        let condition = format!("{} && !failed", formula::formula(set, &names, &C, e)?);
-        line(&mut out, &condition, &condition_message(set, e));
+    for check in checks(set, &names, &C, &names.inputs)? {
+        line(&mut out, &check);
     }
     let _ = writeln!(out, "    return NULL;\n}}");
     Ok(out)
-}
-
-/// Whether an input has the value that was burned in; truth values are 0 and 1.
-fn burned_in(set: &GuardSet, input: &str, value: &Constant) -> Result<Option<String>, NotExpressible> {
-    Ok(Some(match value {
-        Constant::None => return Ok(None),
-        Constant::Float(value) if value.is_nan() => format!("isnan({input})"),
-        Constant::Float(value) => format!("{input} == {}", C.float(*value)),
-        Constant::Str(text) if text.contains('\0') => {
-            return Err(NotExpressible {
-                condition: format!("{input} == {value}"),
-                language: C::NAME,
-                reason: format!("a string of {} has a null character", set.program),
-            });
-        }
-        Constant::Str(text) => {
-            // Three octal digits end an escape whatever follows, and no letter forms a trigraph.
-            let bytes: String = text.bytes().map(|byte| format!("\\{byte:03o}")).collect();
-            format!("{input} != NULL && strcmp({input}, \"{bytes}\") == 0")
-        }
-        Constant::Int(i64::MIN) => format!("{input} == INT64_MIN"),
-        Constant::Int(value) => format!("{input} == INT64_C({value})"),
-        Constant::Bool(value) => format!("{input} == {}", i64::from(*value)),
-    }))
-}
-
-fn int(set: &GuardSet, value: &Int) -> Result<String, NotExpressible> {
-    C.int(value).ok_or_else(|| NotExpressible {
-        condition: value.to_string(),
-        language: C::NAME,
-        reason: format!("a size of {} does not fit its integers", set.program),
-    })
 }

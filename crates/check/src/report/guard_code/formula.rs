@@ -1,5 +1,5 @@
-//! Expressions as code in one language or another.
-use super::GuardSet;
+//! Expressions, and what is checked with them, as code in one language or another.
+use super::{GuardSet, GuardedInput};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Sort, Symbol};
 use sizewise_ir::Constant;
@@ -7,7 +7,8 @@ use sizewise_ir::Constant;
 /// The text of one checker's condition takes at most this many bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Operations in one checker's condition nest at most this deep; Python reads 200 brackets within each other, and an operation writes up to two.
+/// Operations in one checker's condition nest at most this deep; Python reads 200 brackets within each other,
+/// and an operation writes up to two.
 const MAX_DEPTH: usize = 90;
 
 /// A condition cannot be written in a language.
@@ -26,14 +27,17 @@ pub struct NotExpressible {
 pub(super) trait Syntax {
     /// The language's name.
     const NAME: &'static str;
+    /// What is added to a condition that counts only if every operation had a value.
+    const HAS_VALUES: &'static str = "";
     /// An integer; nothing if it is too large.
     fn int(&self, value: &Int) -> Option<String>;
     /// A double.
     fn float(&self, value: f64) -> String;
     /// A call on the texts of its operands, the last of which has a sort; nothing if the language lacks it.
+    /// What all languages write alike does not come here.
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String>;
-    /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is converted first, where that is
-    /// exact.
+    /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is
+    /// converted first, where that is exact.
     fn compares_by_value(&self) -> bool {
         false
     }
@@ -43,6 +47,92 @@ pub(super) trait Syntax {
     fn mul(&self, a: &str, b: &str) -> String;
     /// A truth value.
     fn truth(&self, value: bool) -> &'static str;
+    /// A size of an input, or the input's value.
+    fn size(&self, input: &str, dim: Option<usize>) -> String;
+    /// Whether a tensor has so many dimensions.
+    fn has_rank(&self, input: &str, rank: usize) -> String;
+    /// Whether a constant input has its value: `None` if any will do, an error if the language cannot express it.
+    fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str>;
+}
+
+/// A call that all languages write alike.
+fn plain_call(func: Func, args: &[String]) -> Option<String> {
+    use Func::*;
+    let operator = match func {
+        BitAnd => " & ",
+        BitOr => " | ",
+        BitXor => " ^ ",
+        FloatEq => " == ",
+        FloatLt => " < ",
+        FloatLe => " <= ",
+        FloatAdd => " + ",
+        FloatMul => " * ",
+        IsZero => return Some(format!("({} == 0)", args.first()?)),
+        NotPositive => return Some(format!("({} <= 0)", args.first()?)),
+        _ => return None,
+    };
+    Some(format!("({})", args.join(operator)))
+}
+
+/// A condition that a checker evaluates, and what it says where the condition does not hold.
+pub(super) struct Check {
+    pub condition: String,
+    pub message: String,
+}
+
+/// What is checked before the sizes of an input: its rank, or its value if it is constant.
+pub(super) fn input_check<S: Syntax>(
+    set: &GuardSet,
+    syntax: &S,
+    input: &GuardedInput,
+    identifier: &str,
+) -> Result<Option<Check>, NotExpressible> {
+    let name = input.name();
+    Ok(match input {
+        GuardedInput::Tensor { sizes, .. } => {
+            let message = format!("{name} has to have {} dimensions", sizes.len());
+            Some(Check { condition: syntax.has_rank(identifier, sizes.len()), message })
+        }
+        GuardedInput::Number { .. } => None,
+        GuardedInput::Constant { value, .. } => {
+            let condition = syntax.is_constant(identifier, value).map_err(|reason| NotExpressible {
+                condition: format!("{identifier} == {value}"),
+                language: S::NAME,
+                reason: format!("a string of {} {reason}", set.program),
+            })?;
+            condition.map(|condition| Check { condition, message: constant_message(name, value) })
+        }
+    })
+}
+
+/// What is checked when the symbols are known: sizes that do not determine one, then the conditions. `inputs`
+/// are the inputs' identifiers.
+pub(super) fn checks<S: Syntax>(
+    set: &GuardSet,
+    names: &Names,
+    syntax: &S,
+    inputs: &[String],
+) -> Result<Vec<Check>, NotExpressible> {
+    let mut checks = Vec::with_capacity(set.fixed.len() + set.conditions.len());
+    for &(input, dim, e) in &set.fixed {
+        let size = syntax.size(&inputs[input], dim);
+        let condition = format!("{size} == {}{}", formula(set, names, syntax, e)?, S::HAS_VALUES);
+        checks.push(Check { condition, message: fixed_message(set, input, dim, e) });
+    }
+    for &e in &set.conditions {
+        let condition = format!("{}{}", formula(set, names, syntax, e)?, S::HAS_VALUES);
+        checks.push(Check { condition, message: condition_message(set, e) });
+    }
+    Ok(checks)
+}
+
+/// An integer by which a size determines a symbol.
+pub(super) fn int<S: Syntax>(set: &GuardSet, syntax: &S, value: &Int) -> Result<String, NotExpressible> {
+    syntax.int(value).ok_or_else(|| NotExpressible {
+        condition: value.to_string(),
+        language: S::NAME,
+        reason: format!("a size of {} does not fit its integers", set.program),
+    })
 }
 
 /// What checkers call the symbols and the inputs: identifiers of any of the languages, each for one thing only.
@@ -56,7 +146,8 @@ impl Names {
     pub fn of(set: &GuardSet) -> Names {
         let symbols = set.variables.iter().enumerate().map(|(i, v)| {
             let name = identifier(set.pool.symbol_name(v.symbol));
-            // Names of torch stay as they are: `s17`, `u0`. Others could be a keyword, or mean something else in the checker.
+            // Names of torch stay as they are: `s17`, `u0`. Others could be a keyword, or mean something else
+            // in the checker.
             let usual = name.strip_prefix(['s', 'u']).is_some_and(|rest| rest.parse::<u32>().is_ok());
             (v.symbol, if usual { name } else { format!("{name}_{i}") })
         });
@@ -92,7 +183,7 @@ fn identifier(name: &str) -> String {
 }
 
 /// Texts joined two by two, so that many of them nest no deeper than they must.
-fn joined(mut parts: Vec<(String, usize)>, join: impl Fn(&str, &str) -> String) -> Option<(String, usize)> {
+fn joined(mut parts: Vec<Text>, join: impl Fn(&str, &str) -> String) -> Option<Text> {
     while parts.len() > 1 {
         let pairs = parts.chunks(2).map(|pair| match pair {
             [(a, left), (b, right)] => (join(a, b), 1 + left.max(right)),
@@ -104,88 +195,110 @@ fn joined(mut parts: Vec<(String, usize)>, join: impl Fn(&str, &str) -> String) 
 }
 
 /// The text of an expression.
-pub(super) fn formula<S: Syntax>(
-    set: &GuardSet,
-    names: &Names,
-    syntax: &S,
-    e: Expr,
-) -> Result<String, NotExpressible> {
-    let fail = |reason: String| NotExpressible { condition: set.shown(e), language: S::NAME, reason };
-    let too_large = |value: &Int| fail(format!("{value} does not fit its integers"));
-    let int = |value: &Int| syntax.int(value).ok_or_else(|| too_large(value));
-    // Texts, and how deep their brackets nest.
-    let mut texts: FxHashMap<Expr, (String, usize)> = FxHashMap::default();
+fn formula<S: Syntax>(set: &GuardSet, names: &Names, syntax: &S, e: Expr) -> Result<String, NotExpressible> {
+    let mut parts = Parts { set, names, syntax, whole: e, texts: FxHashMap::default() };
     let mut bytes = 0;
     // Children come before their parents.
     for part in set.pool.reachable(&[e]) {
-        let operand = |e: Expr| match e.as_inline() {
-            Some(value) => int(&Int::from(value)).map(|text| (text, 0)),
-            None => texts.get(&e).cloned().ok_or_else(|| fail("a part has no text".to_string())),
-        };
-        let (text, depth) = match set.pool.node(part) {
-            None => continue,
-            Some(Node::Int(value)) => (int(value)?, 0),
-            Some(Node::Float(value)) => (syntax.float(value.0), 0),
-            Some(Node::Bool(value)) => (syntax.truth(*value).to_string(), 0),
-            Some(Node::Symbol(symbol)) => match names.symbol(*symbol) {
+        let Some(node) = set.pool.node(part) else { continue };
+        let (text, depth) = parts.written(part, node)?;
+        bytes += text.len();
+        if bytes > MAX_BYTES {
+            return Err(parts.fail("it is too long"));
+        }
+        if depth > MAX_DEPTH {
+            return Err(parts.fail("it is nested too deeply"));
+        }
+        parts.texts.insert(part, (text, depth));
+    }
+    parts.operand(e).map(|(text, _)| text)
+}
+
+/// A text, and how deep its brackets nest.
+type Text = (String, usize);
+
+/// The texts of an expression's parts.
+struct Parts<'a, S> {
+    set: &'a GuardSet,
+    names: &'a Names,
+    syntax: &'a S,
+    whole: Expr,
+    texts: FxHashMap<Expr, Text>,
+}
+
+impl<S: Syntax> Parts<'_, S> {
+    fn fail(&self, reason: impl Into<String>) -> NotExpressible {
+        let (condition, reason) = (self.set.shown(self.whole), reason.into());
+        NotExpressible { condition, language: S::NAME, reason }
+    }
+
+    fn int(&self, value: &Int) -> Result<String, NotExpressible> {
+        self.syntax.int(value).ok_or_else(|| self.fail(format!("{value} does not fit its integers")))
+    }
+
+    /// The text of a part that was written before.
+    fn operand(&self, e: Expr) -> Result<Text, NotExpressible> {
+        match e.as_inline() {
+            Some(value) => Ok((self.int(&Int::from(value))?, 0)),
+            None => self.texts.get(&e).cloned().ok_or_else(|| self.fail("a part has no text")),
+        }
+    }
+
+    /// The text of a part whose operands were written before.
+    fn written(&self, part: Expr, node: &Node) -> Result<Text, NotExpressible> {
+        Ok(match node {
+            Node::Int(value) => (self.int(value)?, 0),
+            Node::Float(value) => (self.syntax.float(value.0), 0),
+            Node::Bool(value) => (self.syntax.truth(*value).to_string(), 0),
+            Node::Symbol(symbol) => match self.names.symbol(*symbol) {
                 Some(name) => (name.to_string(), 0),
-                None => return Err(fail("no size determines a symbol".to_string())),
+                None => return Err(self.fail("no size determines a symbol")),
             },
-            Some(Node::Sum { constant, terms }) => {
+            Node::Sum { constant, terms } => {
                 let mut summands = Vec::with_capacity(terms.len() + 1);
                 if !constant.is_zero() {
-                    summands.push((int(constant)?, 0));
+                    summands.push((self.int(constant)?, 0));
                 }
                 for (monomial, coefficient) in terms {
-                    let (mut term, mut depth) = operand(*monomial)?;
+                    let (mut term, mut depth) = self.operand(*monomial)?;
                     if !coefficient.is_one() {
-                        term = syntax.mul(&int(coefficient)?, &term);
+                        term = self.syntax.mul(&self.int(coefficient)?, &term);
                         depth += 1;
                     }
                     summands.push((term, depth));
                 }
-                joined(summands, |a, b| syntax.add(a, b)).unwrap_or_default()
+                joined(summands, |a, b| self.syntax.add(a, b)).unwrap_or_default()
             }
-            Some(Node::Product(powers)) => {
+            Node::Product(powers) => {
                 let mut factors = Vec::new();
                 for &(atom, power) in powers {
-                    let factor = operand(atom)?;
+                    let factor = self.operand(atom)?;
                     if factor.0.len().saturating_mul(power as usize) > MAX_BYTES {
-                        return Err(fail("it is too long".to_string()));
+                        return Err(self.fail("it is too long"));
                     }
                     factors.extend(std::iter::repeat_n(factor, power as usize));
                 }
-                joined(factors, |a, b| syntax.mul(a, b)).unwrap_or_default()
+                joined(factors, |a, b| self.syntax.mul(a, b)).unwrap_or_default()
             }
-            Some(Node::Call(func, args)) => {
-                let operands = args.iter().map(|&a| operand(a)).collect::<Result<Vec<_>, _>>()?;
-                let deepest = operands.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
-                // Languages may nest what is applied to many operands two by two.
-                let depth = deepest + if matches!(func, Func::Min | Func::Max) { args.len() } else { 1 };
-                let mut texts: Vec<String> = operands.into_iter().map(|(text, _)| text).collect();
-                let beside_doubles = matches!(func, Func::FloatEq | Func::FloatLt | Func::FloatLe)
-                    || (*func == Func::Ite && set.pool.sort(part) == Sort::Float);
-                if beside_doubles && !syntax.compares_by_value() {
-                    let converted = to_doubles(set, syntax, args, &mut texts);
-                    converted.ok_or_else(|| fail("it lacks doubles".to_string()))?;
-                }
-                let sort = args.last().map_or(Sort::Int, |&a| set.pool.sort(a));
-                let text = syntax.call(*func, sort, &texts);
-                (text.ok_or_else(|| fail(format!("it lacks {func:?}")))?, depth)
-            }
-        };
-        bytes += text.len();
-        if bytes > MAX_BYTES {
-            return Err(fail("it is too long".to_string()));
-        }
-        if depth > MAX_DEPTH {
-            return Err(fail("it is nested too deeply".to_string()));
-        }
-        texts.insert(part, (text, depth));
+            Node::Call(func, args) => self.call(part, *func, args)?,
+        })
     }
-    match e.as_inline() {
-        Some(value) => int(&Int::from(value)),
-        None => Ok(texts.remove(&e).unwrap_or_default().0),
+
+    fn call(&self, part: Expr, func: Func, args: &[Expr]) -> Result<Text, NotExpressible> {
+        let (set, syntax) = (self.set, self.syntax);
+        let operands = args.iter().map(|&a| self.operand(a)).collect::<Result<Vec<_>, _>>()?;
+        let deepest = operands.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
+        // Languages may nest what is applied to many operands two by two.
+        let depth = deepest + if matches!(func, Func::Min | Func::Max) { args.len() } else { 1 };
+        let mut texts: Vec<String> = operands.into_iter().map(|(text, _)| text).collect();
+        let beside_doubles = matches!(func, Func::FloatEq | Func::FloatLt | Func::FloatLe)
+            || (func == Func::Ite && set.pool.sort(part) == Sort::Float);
+        if beside_doubles && !syntax.compares_by_value() {
+            to_doubles(set, syntax, args, &mut texts).ok_or_else(|| self.fail("it lacks doubles"))?;
+        }
+        let sort = args.last().map_or(Sort::Int, |&a| set.pool.sort(a));
+        let text = plain_call(func, &texts).or_else(|| syntax.call(func, sort, &texts));
+        Ok((text.ok_or_else(|| self.fail(format!("it lacks {func:?}")))?, depth))
     }
 }
 
@@ -199,17 +312,17 @@ fn to_doubles<S: Syntax>(set: &GuardSet, syntax: &S, args: &[Expr], texts: &mut 
     Some(())
 }
 
-/// What a checker says where a size is not what it has to be.
+/// What a checker says if a size is wrong.
 pub(super) fn fixed_message(set: &GuardSet, input: usize, dim: Option<usize>, e: Expr) -> String {
     format!("{} has to be {}", set.place(input, dim), set.shown(e))
 }
 
-/// What a checker says where an input has another value than the one that was burned in.
+/// What a checker says if a constant input has another value.
 pub(super) fn constant_message(name: &str, value: &Constant) -> String {
     format!("{name} has to be {value}")
 }
 
-/// What a checker says where a condition does not hold.
+/// What a checker says if a condition does not hold.
 pub(super) fn condition_message(set: &GuardSet, e: Expr) -> String {
     format!("{} does not hold", set.shown(e))
 }

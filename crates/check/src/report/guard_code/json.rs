@@ -1,13 +1,10 @@
 //! Checkers as data.
 use super::formula::{condition_message, constant_message, fixed_message};
 use super::{GuardSet, GuardedInput};
+use crate::report::int_json;
 use serde_json::{Value as Json, json};
 use sizewise_expr::escape::json_text;
-use sizewise_expr::{Int, text};
-
-fn int(value: &Int) -> Json {
-    serde_json::from_str(&value.to_string()).unwrap_or_default()
-}
+use sizewise_expr::text;
 
 pub(super) fn emit(set: &GuardSet) -> String {
     let expression = |e| text::print::expression(&set.pool, e);
@@ -31,8 +28,8 @@ pub(super) fn emit(set: &GuardSet) -> String {
                 "name": set.pool.symbol_name(v.symbol),
                 "input": set.inputs[v.input].name(),
                 "dim": v.dim,
-                "factor": int(&v.factor),
-                "offset": int(&v.offset),
+                "factor": int_json(&v.factor),
+                "offset": int_json(&v.offset),
             })
         })
         .collect();

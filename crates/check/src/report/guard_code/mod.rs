@@ -1,7 +1,8 @@
 //! Guards as code: a self-contained checker of input shapes, in Python, Rust, C or JSON.
 //!
-//! The checker determines the program's symbols from the sizes that are plain symbols (or linear in one), compares the other sizes, and
-//! then evaluates the conditions. It accepts what it can show to be served and refuses everything else, with a reason.
+//! The checker determines the program's symbols from the sizes that are plain symbols (or linear in one),
+//! compares the other sizes, and then evaluates the conditions. It accepts what it can show to be served and
+//! refuses everything else, with a reason.
 mod c;
 mod formula;
 mod json;
@@ -29,7 +30,7 @@ pub enum GuardedInput {
         /// Its value, in the program's symbols.
         value: Expr,
     },
-    /// An input that was burned in, and may have this value only; what is passed in the place of `None` is not looked at.
+    /// A constant input, which may have this value only; what is passed for `None` is not checked.
     Constant {
         /// The placeholder's name.
         name: String,
@@ -135,7 +136,7 @@ impl GuardSet {
             format!("Written by sizewise {}; do not edit.", env!("CARGO_PKG_VERSION")),
         ];
         if !self.left_open.is_empty() {
-            lines.push("Left to the running program, as data decides it:".to_string());
+            lines.push("Not checked here, as it depends on data:".to_string());
             lines.extend(self.left_open.iter().map(|text| format!("  {text}")));
         }
         lines

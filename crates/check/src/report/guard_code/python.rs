@@ -1,8 +1,6 @@
 //! Checkers in Python.
-use super::formula::{
-    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
-};
-use super::{GuardSet, GuardedInput};
+use super::GuardSet;
+use super::formula::{Names, NotExpressible, Syntax, checks, input_check};
 use sizewise_expr::escape::{ascii_literal, docstring, quoted};
 use sizewise_expr::{Func, Int, Sort};
 use sizewise_ir::Constant;
@@ -31,19 +29,9 @@ impl Syntax for Python {
             Mod => infix(" % "),
             Pow | FloatPow => infix(" ** "),
             IntTrueDiv | FloatTrueDiv => infix(" / "),
-            FloatAdd => infix(" + "),
-            FloatMul => infix(" * "),
-            BitAnd => infix(" & "),
-            BitOr => infix(" | "),
-            BitXor => infix(" ^ "),
-            FloatEq => infix(" == "),
-            FloatLt => infix(" < "),
-            FloatLe => infix(" <= "),
             And => infix(" and "),
             Or => infix(" or "),
             Not => Some(format!("(not {a})")),
-            IsZero => Some(format!("({a} == 0)")),
-            NotPositive => Some(format!("({a} <= 0)")),
             Ite => Some(format!("({} if {a} else {})", args.get(1)?, args.get(2)?)),
             Min => named("min"),
             Max => named("max"),
@@ -68,7 +56,7 @@ impl Syntax for Python {
             Exp => named("math.exp"),
             Log => named("math.log"),
             Log2 => named("math.log2"),
-            Ratio | DenseIndicator => None,
+            _ => None,
         }
     }
 
@@ -87,17 +75,27 @@ impl Syntax for Python {
     fn truth(&self, value: bool) -> &'static str {
         if value { "True" } else { "False" }
     }
-}
 
-/// Whether an input has the value that was burned in.
-fn burned_in(input: &str, value: &Constant) -> Option<String> {
-    Some(match value {
-        Constant::None => return None,
-        Constant::Float(value) if value.is_nan() => format!("{input} != {input}"),
-        Constant::Float(value) => format!("{input} == {}", Python.float(*value)),
-        Constant::Str(text) => format!("{input} == {}", quoted(text, '"')),
-        Constant::Int(_) | Constant::Bool(_) => format!("{input} == {value}"),
-    })
+    fn size(&self, input: &str, dim: Option<usize>) -> String {
+        match dim {
+            Some(dim) => format!("{input}[{dim}]"),
+            None => input.to_string(),
+        }
+    }
+
+    fn has_rank(&self, input: &str, rank: usize) -> String {
+        format!("len({input}) == {rank}")
+    }
+
+    fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str> {
+        Ok(Some(match value {
+            Constant::None => return Ok(None),
+            Constant::Float(value) if value.is_nan() => format!("{input} != {input}"),
+            Constant::Float(value) => format!("{input} == {}", Python.float(*value)),
+            Constant::Str(text) => format!("{input} == {}", quoted(text, '"')),
+            Constant::Int(_) | Constant::Bool(_) => format!("{input} == {value}"),
+        }))
+    }
 }
 
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
@@ -108,49 +106,33 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
          `inputs` maps an input's name to its shape, or to its value if it is no tensor.\n    \"\"\"\n",
     );
     let names = Names::of(set);
-    for (i, input) in set.inputs.iter().enumerate() {
+    let inputs: Vec<String> = (0..set.inputs.len()).map(|i| format!("i{i}")).collect();
+    for (input, variable) in set.inputs.iter().zip(&inputs) {
         let key = quoted(input.name(), '"');
         let missing = ascii_literal(&format!("{} is missing", input.name()));
         let _ = writeln!(out, "    if {key} not in inputs:\n        return {missing}");
-        let _ = writeln!(out, "    i{i} = inputs[{key}]");
-        if let GuardedInput::Tensor { name, sizes } = input {
-            let message = ascii_literal(&format!("{name} has to have {} dimensions", sizes.len()));
-            let _ = writeln!(out, "    if not len(i{i}) == {}:\n        return {message}", sizes.len());
-        }
-        if let GuardedInput::Constant { name, value } = input
-            && let Some(condition) = burned_in(&format!("i{i}"), value)
-        {
-            let message = ascii_literal(&constant_message(name, value));
-            let _ = writeln!(out, "    if not {condition}:\n        return {message}");
+        let _ = writeln!(out, "    {variable} = inputs[{key}]");
+        if let Some(check) = input_check(set, &Python, input, variable)? {
+            let message = ascii_literal(&check.message);
+            let _ = writeln!(out, "    if not {}:\n        return {message}", check.condition);
         }
     }
-    let size = |input: usize, dim: Option<usize>| match dim {
-        Some(dim) => format!("i{input}[{dim}]"),
-        None => format!("i{input}"),
-    };
     for v in &set.variables {
         let Some(name) = names.symbol(v.symbol) else { continue };
-        let of = size(v.input, v.dim);
+        let size = Python.size(&inputs[v.input], v.dim);
         let value = if v.factor.is_one() && v.offset.is_zero() {
-            of
+            size
         } else {
-            format!("({of} - ({})) // ({})", v.offset, v.factor)
+            format!("({size} - ({})) // ({})", v.offset, v.factor)
         };
         let _ = writeln!(out, "    {name} = {value}");
     }
-    let mut checks: Vec<(String, String)> = Vec::new();
-    for &(input, dim, e) in &set.fixed {
-        let condition = format!("{} == {}", size(input, dim), formula::formula(set, &names, &Python, e)?);
-        checks.push((condition, fixed_message(set, input, dim, e)));
-    }
-    for &e in &set.conditions {
-        checks.push((formula::formula(set, &names, &Python, e)?, condition_message(set, e)));
-    }
+    let checks = checks(set, &names, &Python, &inputs)?;
     if !checks.is_empty() {
         out.push_str("    try:\n");
-        for (condition, message) in &checks {
-            let _ =
-                writeln!(out, "        if not {condition}:\n            return {}", ascii_literal(message));
+        for check in &checks {
+            let message = ascii_literal(&check.message);
+            let _ = writeln!(out, "        if not {}:\n            return {message}", check.condition);
         }
         out.push_str(
             "    except (ArithmeticError, ValueError) as error:\n        \

@@ -1,7 +1,5 @@
 //! Checkers in Rust.
-use super::formula::{
-    self, Names, NotExpressible, Syntax, condition_message, constant_message, fixed_message,
-};
+use super::formula::{Check, Names, NotExpressible, Syntax, checks, input_check, int};
 use super::{GuardSet, GuardedInput};
 use sizewise_expr::escape::{ascii_literal, comment};
 use sizewise_expr::{Func, Int, Sort};
@@ -15,6 +13,7 @@ struct Rust;
 
 impl Syntax for Rust {
     const NAME: &'static str = "Rust";
+    const HAS_VALUES: &'static str = " && m.holds()";
 
     fn int(&self, value: &Int) -> Option<String> {
         Some(format!("{}_i128", value.to_i64()?))
@@ -44,9 +43,6 @@ impl Syntax for Rust {
             FloorDiv => method("floor_div"),
             Mod => method("modulo"),
             Pow => method("pow"),
-            BitAnd => infix(" & "),
-            BitOr => infix(" | "),
-            BitXor => infix(" ^ "),
             Min if sort == Sort::Int => extremum("min"),
             Max if sort == Sort::Int => extremum("max"),
             Abs if sort == Sort::Int => method("abs"),
@@ -55,16 +51,9 @@ impl Syntax for Rust {
             And => infix(" && "),
             Or => infix(" || "),
             Not => Some(format!("(!{a})")),
-            IsZero => Some(format!("({a} == 0)")),
-            NotPositive => Some(format!("({a} <= 0)")),
-            FloatEq => infix(" == "),
-            FloatLt => infix(" < "),
-            FloatLe => infix(" <= "),
             ToFloat => method("float"),
             IntTrueDiv => method("true_div"),
             FloatTrueDiv => method("float_div"),
-            FloatAdd => infix(" + "),
-            FloatMul => infix(" * "),
             Trunc => Some(format!("m.int(({a}).trunc())")),
             Floor => Some(format!("m.int(({a}).floor())")),
             Ceil => Some(format!("m.int(({a}).ceil())")),
@@ -87,18 +76,29 @@ impl Syntax for Rust {
     fn truth(&self, value: bool) -> &'static str {
         if value { "true" } else { "false" }
     }
-}
 
-/// Whether an input has the value that was burned in.
-fn burned_in(input: &str, value: &Constant) -> Option<String> {
-    Some(match value {
-        Constant::None => return None,
-        Constant::Float(value) if value.is_nan() => format!("{input}.is_nan()"),
-        Constant::Float(value) => format!("{input} == {}", Rust.float(*value)),
-        Constant::Str(text) => format!("{input} == \"{}\"", text.escape_default()),
-        Constant::Int(value) => format!("{input} == {value}"),
-        Constant::Bool(value) => format!("{input} == {value}"),
-    })
+    fn size(&self, input: &str, dim: Option<usize>) -> String {
+        match dim {
+            Some(dim) => format!("i128::from({input}_shape[{dim}])"),
+            None => format!("i128::from({input}_value)"),
+        }
+    }
+
+    fn has_rank(&self, input: &str, rank: usize) -> String {
+        format!("{input}_shape.len() == {rank}")
+    }
+
+    fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str> {
+        let input = format!("{input}_value");
+        Ok(Some(match value {
+            Constant::None => return Ok(None),
+            Constant::Float(value) if value.is_nan() => format!("{input}.is_nan()"),
+            Constant::Float(value) => format!("{input} == {}", Rust.float(*value)),
+            Constant::Str(text) => format!("{input} == \"{}\"", text.escape_default()),
+            Constant::Int(value) => format!("{input} == {value}"),
+            Constant::Bool(value) => format!("{input} == {value}"),
+        }))
+    }
 }
 
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
@@ -126,54 +126,25 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         .collect();
     let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
     let _ = writeln!(out, "pub fn check({}) -> Result<(), &'static str> {{", parameters.join(", "));
-    let line = |out: &mut String, condition: &str, message: &str| {
-        let _ = writeln!(
-            out,
-            "    if !({condition}) {{\n        return Err({});\n    }}",
-            ascii_literal(message)
-        );
+    let line = |out: &mut String, Check { condition, message }: &Check| {
+        let message = ascii_literal(message);
+        let _ = writeln!(out, "    if !({condition}) {{\n        return Err({message});\n    }}");
     };
-    let size = |input: usize, dim: Option<usize>| {
-        let name = &names.inputs[input];
-        match dim {
-            Some(dim) => format!("i128::from({name}_shape[{dim}])"),
-            None => format!("i128::from({name}_value)"),
-        }
-    };
-    for (input, identifier) in set.inputs.iter().zip(&names.inputs) {
-        if let GuardedInput::Tensor { name, sizes } = input {
-            let condition = format!("{identifier}_shape.len() == {}", sizes.len());
-            line(&mut out, &condition, &format!("{name} has to have {} dimensions", sizes.len()));
-        }
-        if let GuardedInput::Constant { name, value } = input
-            && let Some(condition) = burned_in(&format!("{identifier}_value"), value)
-        {
-            line(&mut out, &condition, &constant_message(name, value));
+    for (input, name) in set.inputs.iter().zip(&names.inputs) {
+        if let Some(check) = input_check(set, &Rust, input, name)? {
+            line(&mut out, &check);
         }
     }
     let _ = writeln!(out, "    let m = Arithmetic::default();");
     for v in &set.variables {
         let Some(name) = names.symbol(v.symbol) else { continue };
-        let (of, offset, factor) = (size(v.input, v.dim), int(set, &v.offset)?, int(set, &v.factor)?);
-        let _ = writeln!(out, "    let {name} = m.floor_div({of} - {offset}, {factor});");
+        let size = Rust.size(&names.inputs[v.input], v.dim);
+        let (offset, factor) = (int(set, &Rust, &v.offset)?, int(set, &Rust, &v.factor)?);
+        let _ = writeln!(out, "    let {name} = m.floor_div({size} - {offset}, {factor});");
     }
-    for &(input, dim, e) in &set.fixed {
-        let condition =
-            format!("{} == {} && m.holds()", size(input, dim), formula::formula(set, &names, &Rust, e)?);
-        line(&mut out, &condition, &fixed_message(set, input, dim, e));
-    }
-    for &e in &set.conditions {
-        let condition = format!("{} && m.holds()", formula::formula(set, &names, &Rust, e)?);
-        line(&mut out, &condition, &condition_message(set, e));
+    for check in checks(set, &names, &Rust, &names.inputs)? {
+        line(&mut out, &check);
     }
     let _ = writeln!(out, "    Ok(())\n}}\n\n{ARITHMETIC}");
     Ok(out)
-}
-
-fn int(set: &GuardSet, value: &Int) -> Result<String, NotExpressible> {
-    Rust.int(value).ok_or_else(|| NotExpressible {
-        condition: value.to_string(),
-        language: Rust::NAME,
-        reason: format!("a size of {} does not fit its integers", set.program),
-    })
 }

@@ -1,9 +1,8 @@
 //! Deciding many conditions on several threads.
 //!
-//! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the report is written in order from what
-//! they found: it is the same however many threads there are.
+//! No decision depends on what was decided before, so each thread decides under a copy of the facts, and the
+//! report is written in order from what they found: it is the same however many threads there are.
 use super::evaluate::Evaluator;
-use super::examine::is_hard;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover};
 use crate::spec::Assumptions;
@@ -13,23 +12,23 @@ use sizewise_solve::Budget;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// So many conditions are taken by a thread at once.
+/// How many conditions a thread takes at a time.
 const BLOCK: usize = 32;
 
-/// What conditions are decided under.
-pub(super) struct Grounds<'a, 'p> {
+/// What all threads share.
+pub(super) struct Parallel<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: &'a Budget,
     /// What the spec says, with the pool of all expressions.
     pub base: &'a ShapeEnv,
-    /// What the run has recorded besides, without the pool.
+    /// What the run has recorded in addition, without the pool.
     pub derived: &'a ShapeEnv,
 }
 
-impl Grounds<'_, '_> {
-    /// Decides conditions on up to `jobs` threads until `most` of them were hard; `tell` is told how many are decided. What was not decided, and
-    /// everything where threads would cost more than they save, is none.
+impl Parallel<'_, '_> {
+    /// Decides conditions on up to `jobs` threads until `most` of them were hard, and reports progress to `tell`.
+    /// Conditions that were not decided are `None`: all of them where threads would cost more than they save.
     pub fn decide(
         &self,
         list: &[Obligation],
@@ -59,7 +58,7 @@ impl Grounds<'_, '_> {
                         return;
                     }
                     let proof = prover.decide(&mut base, &mut derived, obligation);
-                    hard.fetch_add(u32::from(is_hard(&proof)), Ordering::Relaxed);
+                    hard.fetch_add(u32::from(proof.is_hard()), Ordering::Relaxed);
                     if sender.send((at, proof)).is_err() {
                         return;
                     }
@@ -70,7 +69,7 @@ impl Grounds<'_, '_> {
             for _ in 0..jobs {
                 let sender = sender.clone();
                 let thread = std::thread::Builder::new().stack_size(sizewise_expr::STACK_BYTES);
-                // What no thread takes is left to the caller.
+                // The caller decides what no thread has taken.
                 if thread.spawn_scoped(scope, || token.during(|| work(sender))).is_err() {
                     break;
                 }

@@ -1,19 +1,20 @@
-//! Facts that stand while questions are put to them: symbols and assumptions are added as they become known.
+//! Environments: facts that are kept while questions are asked, symbols and assumptions being added as they
+//! become known.
 use super::premises::Premises;
 use super::refusal::only;
 use super::simplify::{self, Written};
 use super::{Fields, Refusal, bounds, entail};
 use serde_json::{Value, json};
 use sizewise_expr::{Pool, is_cancelled};
-use sizewise_solve::{self as decide, Budget, Trace};
+use sizewise_solve::{Budget, Trace};
 use std::time::Instant;
 
-/// Facts are made anew from their texts when questions have left this many expressions behind.
-const LEFT_BEHIND: usize = 1 << 16;
+/// An environment is rebuilt from the texts of its facts when questions have added this many expressions.
+const MAX_ADDED: usize = 1 << 16;
 
-/// How much standing facts may hold.
+/// How much an environment may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct Capacity {
     /// Symbols and assumptions.
     pub facts: usize,
     /// Bytes of their texts.
@@ -22,17 +23,17 @@ pub struct Room {
     pub nodes: usize,
 }
 
-/// Facts, and what was found out about them so far.
-pub struct Standing {
+/// Symbols and assumptions, with what was derived from them so far.
+pub struct Environment {
     pool: Pool,
     premises: Premises,
-    /// What was added, to start anew from.
+    /// What was added, to rebuild from.
     additions: Vec<Fields>,
     bytes: usize,
-    /// The size of the pool when no question had been asked.
-    unasked: usize,
-    room: Room,
-    /// Whether the work on a question was cancelled: what was found out of the facts then is not to be relied on.
+    /// The size of the pool without what questions have added.
+    own_nodes: usize,
+    capacity: Capacity,
+    /// Whether the last question was cancelled: what was derived from the facts then cannot be relied on.
     was_cancelled: bool,
 }
 
@@ -41,7 +42,7 @@ pub struct Standing {
 pub enum Ask {
     /// Is `goal` implied?
     Entail,
-    /// What is `expr` at its simplest?
+    /// What is the simplest form of `expr`?
     Simplify,
     /// What are the bounds of `expr`?
     Bounds,
@@ -54,18 +55,18 @@ impl Ask {
     }
 }
 
-impl Standing {
+impl Environment {
     /// No facts.
-    pub fn new(room: Room) -> Standing {
+    pub fn new(capacity: Capacity) -> Environment {
         let pool = Pool::new();
-        let unasked = pool.len();
-        Standing {
+        let own_nodes = pool.len();
+        Environment {
             pool,
             premises: Premises::none(),
             additions: Vec::new(),
             bytes: 0,
-            unasked,
-            room,
+            own_nodes,
+            capacity,
             was_cancelled: false,
         }
     }
@@ -73,7 +74,7 @@ impl Standing {
     /// Adds the `symbols` and the assumptions `given` of a request; all of them or, when something is wrong, nothing.
     ///
     /// # Errors
-    /// When the request cannot be understood, or there is no room (kind `limit`).
+    /// When the request cannot be understood, or the environment cannot hold it (kind `limit`).
     pub fn add(&mut self, request: &Fields) -> Result<(), Refusal> {
         only(request, &["id", "symbols", "given"])?;
         let mut addition = Fields::new();
@@ -89,19 +90,19 @@ impl Standing {
         let full = |what: &str, most: usize| {
             Err(Refusal::no_result("limit", format!("an environment holds at most {most} {what}")))
         };
-        if self.bytes + bytes > self.room.bytes {
-            return full("bytes of facts", self.room.bytes);
+        if self.bytes + bytes > self.capacity.bytes {
+            return full("bytes of facts", self.capacity.bytes);
         }
-        if self.premises.len() + more.len() > self.room.facts {
-            return full("symbols and facts", self.room.facts);
+        if self.premises.len() + more.len() > self.capacity.facts {
+            return full("symbols and facts", self.capacity.facts);
         }
-        if self.unasked + grown > self.room.nodes {
-            return full("nodes", self.room.nodes);
+        if self.own_nodes + grown > self.capacity.nodes {
+            return full("nodes", self.capacity.nodes);
         }
         self.premises.append(&mut self.pool, more);
         self.bytes += bytes;
         self.additions.push(addition);
-        self.unasked += grown;
+        self.own_nodes += grown;
         Ok(())
     }
 
@@ -125,8 +126,8 @@ impl Standing {
     /// When the request cannot be understood.
     pub fn ask(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
         only(request, &["id", "symbols", "given", ask.key()])?;
-        if self.was_cancelled || self.pool.len() > self.unasked + LEFT_BEHIND {
-            self.start_anew();
+        if self.was_cancelled || self.pool.len() > self.own_nodes + MAX_ADDED {
+            self.rebuild();
         }
         let answer = self.ask_once(ask, request, budget);
         self.was_cancelled = is_cancelled();
@@ -134,29 +135,29 @@ impl Standing {
     }
 
     fn ask_once(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
-        let (pool, standing) = (&mut self.pool, &mut self.premises);
+        let (pool, kept) = (&mut self.pool, &mut self.premises);
         let mut own = Premises::read(pool, request, "given")?;
         let e = own.expression(pool, request, ask.key())?;
         let asked = Written { expr: e, text: request.get(ask.key()).and_then(Value::as_str) };
-        if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| standing.declares(*s)) {
-            return Ok(answer(ask, pool, standing, asked, budget));
+        if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| kept.declares(*s)) {
+            return Ok(answer(ask, pool, kept, asked, budget));
         }
-        // Divisors that the question's text mentions and its own assumptions are no facts of the environment.
-        let mut scratch = standing.clone();
+        // The question's own assumptions, and divisors in its text, do not become facts of the environment.
+        let mut scratch = kept.clone();
         scratch.append(pool, own);
         Ok(answer(ask, pool, &mut scratch, asked, budget))
     }
 
-    /// Forgets everything but what was added.
-    fn start_anew(&mut self) {
+    /// Rebuilds the pool and the facts from what was added.
+    fn rebuild(&mut self) {
         let (mut pool, mut premises) = (Pool::new(), Premises::none());
         for addition in &self.additions {
-            // It was read before.
+            // It was read without an error before.
             if let Ok(more) = Premises::read(&mut pool, addition, "given") {
                 premises.append(&mut pool, more);
             }
         }
-        self.unasked = pool.len();
+        self.own_nodes = pool.len();
         (self.pool, self.premises) = (pool, premises);
     }
 }
@@ -165,14 +166,8 @@ fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, asked: Written<'_>
     let e = asked.expr;
     match ask {
         Ask::Entail => {
-            let setup = Instant::now();
-            decide::prepare(pool, &mut premises.facts, budget);
-            let start = Instant::now();
-            let mut settled = entail::decided(pool, premises, e, budget, start);
-            settled.setup_ns = u64::try_from((start - setup).as_nanos()).unwrap_or(u64::MAX);
-            let mut reply = entail::fields(pool, premises, &settled);
-            reply.insert("setup_ns".into(), settled.setup_ns.into());
-            reply
+            let settled = entail::decided(pool, premises, e, budget, Instant::now());
+            entail::fields(pool, premises, &settled)
         }
         Ask::Simplify => simplify::under(pool, premises, asked, budget, &mut Trace::off()),
         Ask::Bounds => bounds::under(pool, premises, e, budget, &mut Trace::off()),

@@ -1,0 +1,47 @@
+//! Why a program cannot be checked.
+use crate::propagate::Stop;
+use crate::records::RecordedError;
+use crate::spec::ContractError;
+use sizewise_expr::is_cancelled;
+use sizewise_ir::ReadError;
+
+/// Why a program cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its inputs cannot be determined.
+    #[error(transparent)]
+    Contract(#[from] ContractError),
+    /// Its records cannot be read.
+    #[error("{0}")]
+    Records(String),
+    /// The sizes of the inputs do not determine a symbol.
+    #[error("no size of the inputs determines the symbol `{0}`")]
+    Undetermined(String),
+    /// It was cancelled by a [`CancelToken`](sizewise_expr::CancelToken).
+    #[error("the check was cancelled")]
+    Cancelled,
+    /// The program's inputs do not have this dimension; the second text lists those that they have.
+    #[error("no input has the dimension `{0}`; there are {1}")]
+    NoDimension(String, String),
+}
+
+impl From<Stop> for CheckError {
+    fn from(stop: Stop) -> CheckError {
+        CheckError::Records(stop.to_string())
+    }
+}
+
+impl From<RecordedError> for CheckError {
+    fn from(error: RecordedError) -> CheckError {
+        CheckError::Records(error.to_string())
+    }
+}
+
+/// The result of a check, or an error if it was cancelled meanwhile.
+pub(super) fn uncancelled<T>(check: impl FnOnce() -> Result<T, CheckError>) -> Result<T, CheckError> {
+    let result = check();
+    if is_cancelled() { Err(CheckError::Cancelled) } else { result }
+}
