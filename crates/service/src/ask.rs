@@ -1,14 +1,13 @@
 //! Answering questions on expressions and operators: from the cache where it knows, else by the engine.
 use super::app::App;
 use super::cache::{Key, key};
+use super::text::Text;
 use super::work::or_bug;
 use serde_json::Value;
 use sizewise_check::query::entail::{Question, Settled};
 use sizewise_check::query::{self, Ask, Fields, Refusal, Standing};
-use sizewise_expr::escape::json_text;
 use sizewise_expr::is_cancelled;
 use sizewise_solve::{Trace, Verdict};
-use std::sync::Arc;
 
 /// What is asked of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,60 +49,6 @@ pub struct Asked {
     pub command: Command,
     /// How much of the budget each answer may take.
     pub share: u32,
-}
-
-/// JSON text in which nothing is hidden.
-fn text_of(value: &impl serde::Serialize) -> String {
-    json_text(serde_json::to_string(value).unwrap_or_default())
-}
-
-/// The text of an answer without the value of its `id`, and the place of that.
-#[derive(Clone, Debug)]
-pub struct Text {
-    bytes: Arc<[u8]>,
-    id_at: usize,
-}
-
-impl Text {
-    /// The text of a reply.
-    fn of(reply: &Fields) -> Text {
-        let (mut bytes, mut id_at) = (vec![b'{'], 0);
-        for (key, value) in reply {
-            if bytes.len() > 1 {
-                bytes.push(b',');
-            }
-            bytes.extend_from_slice(text_of(&key.as_str()).as_bytes());
-            bytes.push(b':');
-            match key == "id" {
-                true => id_at = bytes.len(),
-                false => bytes.extend_from_slice(text_of(value).as_bytes()),
-            }
-        }
-        bytes.push(b'}');
-        Text { bytes: bytes.into(), id_at }
-    }
-
-    /// The text of an answer's fields.
-    pub fn answer(fields: Fields) -> Text {
-        Text::of(&query::reply(None, Ok(fields)))
-    }
-
-    /// The text of a refusal.
-    pub fn refusal(refusal: Refusal) -> Text {
-        Text::of(&query::reply(None, Err(refusal)))
-    }
-
-    /// Writes the whole answer to a request with this `id`.
-    pub fn write(&self, id: &Value, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[..self.id_at]);
-        out.extend_from_slice(text_of(id).as_bytes());
-        out.extend_from_slice(&self.bytes[self.id_at..]);
-    }
-
-    /// The bytes that it takes.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
 }
 
 /// What came up when a bug ended an answer.

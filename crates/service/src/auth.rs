@@ -1,4 +1,5 @@
 //! Bearer tokens: a file of their hashes says which are known.
+use axum::extract::Extension;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use subtle::{Choice, ConstantTimeEq};
@@ -16,6 +17,9 @@ impl std::fmt::Debug for Holder {
         write!(f, "Holder({:02x}{:02x})", self.0[0], self.0[1])
     }
 }
+
+/// The extractor of who makes a request.
+pub type Owner = Extension<Option<Holder>>;
 
 /// The known tokens.
 #[derive(Clone, Debug)]

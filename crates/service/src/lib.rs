@@ -20,6 +20,7 @@ mod metrics;
 pub mod problem;
 mod router;
 mod server;
+mod text;
 mod threads;
 mod work;
 
