@@ -66,8 +66,8 @@ pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     key(&[asked.command.name().as_bytes(), &[options], &asked.share.to_le_bytes(), &text])
 }
 
-/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is cancelled meanwhile,
-/// the answers mean nothing, and nothing of them is kept.
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is
+/// cancelled meanwhile, the answers mean nothing, and nothing of them is kept.
 pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
     let mut answers: Vec<Result<Text, Refusal>> = Vec::with_capacity(requests.len());
     for request in requests {
@@ -163,8 +163,8 @@ fn decision(settled: &Settled) -> Decision {
     (verdict, settled.answer.decided_by.name())
 }
 
-/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing
-/// is kept of what was cancelled.
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As
+/// with [`answer`], nothing is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
     standing: &mut Option<Standing>,
