@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! An exporter puts its questions to a [`ShapeEnv`] while it traces. It needs the crates `sizewise-expr`, `sizewise-solve` and
-//! `sizewise-env` alone:
+//! An exporter puts its questions to a [`ShapeEnv`] while it traces. It needs the crates `sizewise-expr`,
+//! `sizewise-solve` and `sizewise-env` alone:
 //!
 //! ```
 //! use sizewise::expr::{Expr, read};

@@ -1,40 +1,82 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{CheckOptions, ReportFormat};
+use super::args::{Colour, OperatorFiles, ProgramFile};
+use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
-use crate::escape::visible;
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
 use crate::spec::Spec;
+use clap::{Args, ValueEnum};
 use std::cell::{Cell, RefCell};
-use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Options of `check`.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
+    /// The dynamic-shape spec, JSON; without it, the program's own ranges and guards are assumed.
+    #[arg(long, value_name = "SPEC.json")]
+    pub spec: Option<PathBuf>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// The form of the report.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Where to write the report; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+    /// Write the spec as the first fix changes it; the report is then that of the changed spec.
+    #[arg(long, value_name = "FILE", requires = "spec")]
+    pub fix: Option<PathBuf>,
+    /// Write each question that the check decides as an SMT-LIB 2 file, which any solver can check again.
+    #[arg(long, value_name = "DIR")]
+    pub emit_smt2: Option<PathBuf>,
+    /// Say how long each phase took; reports then differ from run to run.
+    #[arg(long)]
+    pub timings: bool,
+    /// How many threads decide a program's conditions, where there are many; the report is the same.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+}
+
+/// The forms of the report of a check.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// As torch words constraint violations, with fixes that torch can read; empty where nothing is violated.
+    Torch,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines.
+    Github,
+    /// A page, all in one file.
+    Html,
+}
+
 /// Runs the command.
-pub fn run(options: &CheckOptions) -> ExitCode {
-    match check_all(options) {
-        Ok(mut checked) => {
-            if !options.timings {
-                checked.iter_mut().for_each(|(report, _)| report.timings.clear());
-            }
-            if let Err(message) = files::write(options.output.as_deref(), &text(options, &checked)) {
-                files::complain(&message);
-                return ExitCode::from(3);
-            }
-            let verdicts = checked.iter().map(|(report, _)| report.verdict);
-            let status = verdicts.max_by_key(|&verdict| gravity(verdict)).map_or(0, status);
-            // The process ends here: taking the programs apart first would only take time.
-            std::mem::forget(checked);
-            ExitCode::from(status)
-        }
-        Err((status, message)) => {
-            files::complain(&message);
-            ExitCode::from(status)
-        }
+pub fn run(options: &CheckOptions) -> Result<ExitCode> {
+    let mut checked = check_all(options)?;
+    if !options.timings {
+        checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
+    files::write(options.output.as_deref(), &text(options, &checked))?;
+    let verdicts = checked.iter().map(|(report, _)| report.verdict);
+    let status = verdicts.max_by_key(|&verdict| gravity(verdict)).map_or(0, status);
+    // The process ends here: freeing the programs first would only take time.
+    std::mem::forget(checked);
+    Ok(ExitCode::from(status))
 }
 
 fn status(verdict: Outcome) -> u8 {
@@ -58,7 +100,7 @@ fn gravity(verdict: Outcome) -> u8 {
 
 /// The reports in one text: one after the other, in JSON as a list, in SARIF as runs of one log.
 fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
-    let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
+    let colour = options.color.on_stdout(options.output.as_deref());
     let one = |(report, checker): &(Report, Checker)| match options.format {
         ReportFormat::Text => to_text(report, Style { colour }),
         ReportFormat::Json => to_json(report),
@@ -83,41 +125,40 @@ fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
 }
 
 /// Checks the program, or all programs of an archive.
-fn check_all(options: &CheckOptions) -> Result<Vec<(Report, Checker)>, (u8, String)> {
-    let checkers = programs::checkers(&options.program).map_err(|message| (3, message))?;
+fn check_all(options: &CheckOptions) -> Result<Vec<(Report, Checker)>> {
+    let checkers = programs::checkers(&options.program)?;
     let of_one =
         options.fix.is_some() || options.emit_smt2.is_some() || matches!(options.format, ReportFormat::Html);
     if checkers.len() > 1 && of_one {
-        let message = format!(
+        return Err(Failure::usage(format!(
             "{} holds {} programs: name one with --model for a report of this kind",
             files::shown(&options.program),
             checkers.len()
-        );
-        return Err((2, message));
+        )));
     }
     checkers.into_iter().map(|checker| check(options, checker)).collect()
 }
 
-fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker), (u8, String)> {
+fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> {
     let checker = checker.with_jobs(usize::from(options.jobs));
     let spec = match &options.spec {
         None => None,
         Some(path) => {
-            let text = files::read(path).map_err(|message| (2, message))?;
-            Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::shown(path))))?)
+            let text = files::read(path).map_err(Failure::usage)?;
+            Some(Spec::parse(&text).map_err(|error| files::unusable(path, error))?)
         }
     };
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let failed = |error: CheckError| (3, format!("{}: {error}", visible(checker.name())));
+    let operators = operators::load(&options.operators)?;
+    let failed = |error: CheckError| programs::unreadable(checker.name(), error);
     let budget = Budget::default();
     let report = match &options.emit_smt2 {
         None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,
         Some(folder) => {
-            let archive = Archive::new(folder)?;
+            let queries = QueryFolder::new(folder)?;
             let report = checker
-                .check_emitting(spec.as_ref(), &operators, &budget, Some(&|text| archive.add(text)))
+                .check_emitting(spec.as_ref(), &operators, &budget, Some(&|text| queries.add(text)))
                 .map_err(failed)?;
-            archive.finish()?;
+            queries.finish()?;
             report
         }
     };
@@ -130,36 +171,36 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker), 
             return Ok((report, checker));
         }
     };
-    let text = serde_json::to_string_pretty(&fixed).map_err(|error| (70, error.to_string()))?;
-    files::write(Some(path), &format!("{text}\n")).map_err(|message| (3, message))?;
-    let fixed = Spec::parse(text.as_bytes()).map_err(|error| (70, error.to_string()))?;
+    let text = serde_json::to_string_pretty(&fixed).map_err(Failure::internal)?;
+    files::write(Some(path), &format!("{text}\n"))?;
+    let fixed = Spec::parse(text.as_bytes()).map_err(Failure::internal)?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
     Ok((report, checker))
 }
 
-/// A folder of SMT-LIB 2 files, numbered as they come.
-struct Archive<'f> {
+/// A folder of SMT-LIB 2 files, numbered in order.
+struct QueryFolder<'f> {
     folder: &'f Path,
     count: Cell<usize>,
-    error: RefCell<Option<String>>,
+    failure: RefCell<Option<Failure>>,
 }
 
-impl<'f> Archive<'f> {
-    fn new(folder: &'f Path) -> Result<Archive<'f>, (u8, String)> {
-        std::fs::create_dir_all(folder).map_err(|error| (2, format!("{}: {error}", files::shown(folder))))?;
-        Ok(Archive { folder, count: Cell::new(0), error: RefCell::new(None) })
+impl<'f> QueryFolder<'f> {
+    fn new(folder: &'f Path) -> Result<QueryFolder<'f>> {
+        files::make_folder(folder)?;
+        Ok(QueryFolder { folder, count: Cell::new(0), failure: RefCell::new(None) })
     }
 
     fn add(&self, text: &str) {
         self.count.set(self.count.get() + 1);
         let path = self.folder.join(format!("{:04}.smt2", self.count.get()));
-        if let Err(error) = std::fs::write(&path, text) {
-            self.error.borrow_mut().get_or_insert(format!("{}: {error}", files::shown(&path)));
+        if let Err(failure) = files::write(Some(&path), text) {
+            self.failure.borrow_mut().get_or_insert(failure);
         }
     }
 
-    /// The first file that could not be written is an error.
-    fn finish(self) -> Result<(), (u8, String)> {
-        self.error.into_inner().map_or(Ok(()), |message| Err((3, message)))
+    /// The first file that could not be written is the failure of the command.
+    fn finish(self) -> Result<()> {
+        self.failure.into_inner().map_or(Ok(()), Err)
     }
 }

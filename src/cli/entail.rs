@@ -1,21 +1,34 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
-use super::args::EntailOptions;
-use super::{files, jsonl};
+use super::args::Reasoning;
+use super::{failure, files, jsonl};
 use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
+use clap::Args;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Options of `entail`.
+#[derive(Args, Debug)]
+pub struct EntailOptions {
+    /// Add a field `proof`: the steps by which the premises imply the goal.
+    #[arg(long)]
+    pub proof: bool,
+    /// Write each question as an SMT-LIB 2 file, which any solver can check again.
+    #[arg(long, value_name = "DIR")]
+    pub emit_smt2: Option<PathBuf>,
+    /// How questions are reasoned about, and answered.
+    #[command(flatten)]
+    pub reasoning: Reasoning,
+}
+
 /// Answers the lines of standard input.
-pub fn run(options: &EntailOptions) -> ExitCode {
-    if let Some(folder) = &options.emit_smt2
-        && let Err(error) = std::fs::create_dir_all(folder)
-    {
-        files::complain(&format!("{}: {error}", files::shown(folder)));
-        return ExitCode::from(2);
+pub fn run(options: &EntailOptions) -> failure::Result<ExitCode> {
+    if let Some(folder) = &options.emit_smt2 {
+        files::make_folder(folder)?;
     }
-    jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request))
+    Ok(jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request)))
 }
 
 /// Answers one line.
@@ -39,7 +52,7 @@ pub(super) fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields
 fn emit(
     question: &mut Question,
     settled: &Settled,
-    folder: &std::path::Path,
+    folder: &Path,
     id: Option<&Value>,
 ) -> Result<Value, Refusal> {
     let status = settled.answer.verdict.status();

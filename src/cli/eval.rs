@@ -1,30 +1,30 @@
 //! `sizewise eval`: what happens to inputs of given shapes, a request a line.
-use super::args::EvalOptions;
-use super::{files, jsonl, operators, programs};
+use super::args::{Jsonl, OperatorFiles, ProgramFile};
+use super::failure::Result;
+use super::{jsonl, operators, programs};
 use crate::query;
+use clap::Args;
 use std::process::ExitCode;
 
+/// Options of `eval`.
+#[derive(Args, Debug)]
+pub struct EvalOptions {
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
+}
+
 /// Runs the command.
-pub fn run(options: &EvalOptions) -> ExitCode {
-    let checker = match programs::checker(&options.program) {
-        Ok(checker) => checker,
-        Err(message) => {
-            files::complain(&message);
-            return ExitCode::from(3);
-        }
-    };
-    let operators = match operators::load(&options.operators) {
-        Ok(operators) => operators,
-        Err(message) => {
-            files::complain(&message);
-            return ExitCode::from(2);
-        }
-    };
-    match checker.evaluator(&operators) {
-        Ok(evaluator) => jsonl::run(options.jsonl.jobs, &|request| query::eval::answer(&evaluator, request)),
-        Err(error) => {
-            files::complain(&format!("{}: {error}", files::shown(&options.program)));
-            ExitCode::from(3)
-        }
-    }
+pub fn run(options: &EvalOptions) -> Result<ExitCode> {
+    let checker = programs::checker(&options.program)?;
+    let operators = operators::load(&options.operators)?;
+    let evaluator =
+        checker.evaluator(&operators).map_err(|error| programs::unreadable(checker.name(), error))?;
+    Ok(jsonl::run(options.jsonl.jobs, &|request| query::eval::answer(&evaluator, request)))
 }

@@ -1,62 +1,87 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
-use super::args::{ExplainOptions, Format};
+use super::args::{Colour, Format, ModelChoice, OperatorFiles};
+use super::failure::{Failure, Result};
 use super::{files, operators, programs};
+use crate::check::CheckError;
 use crate::decide::Budget;
 use crate::escape;
 use crate::report::{CODES, Explanation, Style, meaning};
-use std::io::IsTerminal;
+use clap::Args;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs the command.
-pub fn run(options: &ExplainOptions) -> ExitCode {
-    let code = options.program.to_string_lossy();
-    let result = match meaning(&code) {
-        Some(text) if !options.program.exists() => Ok(format!("{code}\n  {text}\n")),
-        _ => explain(options),
-    };
-    match result.and_then(|text| files::write(options.output.as_deref(), &text).map_err(|m| (3, m))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err((status, message)) => {
-            files::complain(&message);
-            if status == 3 && !options.program.exists() {
-                let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
-                files::complain(&format!(
-                    "it is no code of a diagnostic either; those are {}",
-                    codes.join(", ")
-                ));
-            }
-            ExitCode::from(status)
-        }
-    }
+/// Options of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainOptions {
+    /// The exported program (a .pt2 file, or - for standard input), or a code such as guard-not-implied.
+    pub program: PathBuf,
+    /// Which program of an archive.
+    #[command(flatten)]
+    pub choice: ModelChoice,
+    /// A dimension: x.shape[0], or x.0; may be given several times. All of them by default.
+    #[arg(long, value_name = "DIM")]
+    pub dim: Vec<String>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// The form of the answer.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Where to write the answer; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
 }
 
-fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
-    let name = files::shown(&options.program);
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
-    let checker = programs::checker_of(&options.program, options.choice.model.as_deref())
-        .map_err(|message| (3, message))?;
+/// Runs the command.
+pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
+    let code = options.program.to_string_lossy();
+    let text = match meaning(&code) {
+        Some(text) if !options.program.exists() => format!("{code}\n  {text}\n"),
+        None if !options.program.exists() && is_like_a_code(&code) => return Err(unknown_code(&code)),
+        _ => explain(options)?,
+    };
+    files::write(options.output.as_deref(), &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a text is made as codes are, and not as names of files.
+fn is_like_a_code(text: &str) -> bool {
+    text.len() > 1 && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
+fn unknown_code(code: &str) -> Failure {
+    let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
+    Failure::program(format!(
+        "`{code}` is no code of a diagnostic, and no such file is there; the codes are {}",
+        codes.join(", ")
+    ))
+}
+
+fn explain(options: &ExplainOptions) -> Result<String> {
+    let operators = operators::load(&options.operators)?;
+    let checker = programs::checker_of(&options.program, options.choice.model.as_deref())?;
+    let unreadable = |error: CheckError| programs::unreadable(checker.name(), error);
     let dimensions = match options.dim.as_slice() {
         [] => checker.dimensions().map_err(unreadable)?,
-        named => named
-            .iter()
-            .map(|text| checker.dimension(text).map_err(|error| (2, format!("{name}: {error}"))))
-            .collect::<Result<_, _>>()?,
+        named => {
+            let dimension = |text: &String| {
+                checker.dimension(text).map_err(|error| files::unusable(&options.program, error))
+            };
+            named.iter().map(dimension).collect::<Result<_>>()?
+        }
     };
     let mut explanations: Vec<Explanation> = Vec::with_capacity(dimensions.len());
     for dimension in &dimensions {
         explanations.push(checker.explain(dimension, &operators, &Budget::default()).map_err(unreadable)?);
     }
-    match options.format {
-        Format::Json => {
-            let text =
-                serde_json::to_string_pretty(&explanations).map_err(|error| (70, error.to_string()))?;
-            Ok(escape::json_text(format!("{text}\n")))
-        }
-        _ => {
-            let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
-            let texts: Vec<String> = explanations.iter().map(|e| e.to_text(Style { colour })).collect();
-            Ok(texts.join("\n"))
-        }
+    if options.format == Format::Json {
+        let text = serde_json::to_string_pretty(&explanations).map_err(Failure::internal)?;
+        return Ok(escape::json_text(format!("{text}\n")));
     }
+    let colour = options.color.on_stdout(options.output.as_deref());
+    let texts: Vec<String> = explanations.iter().map(|e| e.to_text(Style { colour })).collect();
+    Ok(texts.join("\n"))
 }

@@ -1,5 +1,7 @@
 //! Reading and writing files; `-` is standard input or output.
+use super::failure::{Failure, Result};
 use crate::escape;
+use std::fmt::Display;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ pub fn complain(text: &str) {
 ///
 /// # Errors
 /// A message that names the file.
-pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", shown(path));
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
@@ -36,7 +38,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
         if known.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(format!("{}: a folder; expected a file", shown(path)));
         }
-        // Room for all of it at once, with a byte more to see the end in: what grows is copied. Where there is no such room, it grows.
+        // Reserves the whole size, and a byte more to see the end in: a vector that grows copies its bytes. If that
+        // fails, it grows.
         let room = known.map_or(0, |m| m.len().min(MAX_BYTES) + 1);
         let _ = bytes.try_reserve_exact(usize::try_from(room).unwrap_or(0));
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
@@ -44,11 +47,24 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// The failure of a file that an option names.
+pub fn unusable(path: &Path, error: impl Display) -> Failure {
+    Failure::usage(format!("{}: {error}", shown(path)))
+}
+
+/// Makes a folder, if it is not there.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| unusable(path, error))
+}
+
 /// Writes a text to a file, or to standard output.
 ///
 /// # Errors
 /// A message that names the file.
-pub fn write(path: Option<&Path>, text: &str) -> Result<(), String> {
+pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
     write_bytes(path, text.as_bytes())
 }
 
@@ -56,15 +72,15 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// A message that names the file.
-pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
+pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     match path {
         Some(path) if path.as_os_str() != "-" => {
-            std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", shown(path)))
+            std::fs::write(path, bytes).map_err(|error| unusable(path, error))
         }
         _ => match std::io::stdout().lock().write_all(bytes) {
             // Whoever reads the output has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            result => result.map_err(|error| format!("standard output: {error}")),
+            result => result.map_err(|error| Failure::usage(format!("standard output: {error}"))),
         },
     }
 }
@@ -77,37 +93,40 @@ pub enum Out<'a> {
     Stream(BufWriter<Box<dyn Write + 'a>>),
 }
 
-/// Writes to a file, or to standard output, what is made piece by piece. A file is there as a whole or not at all, and may be the one that
-/// is read meanwhile.
+/// Writes to a file, or to standard output, piece by piece. The file is replaced at the end, or stays as it was: it may
+/// be the one that is read meanwhile.
 ///
 /// # Errors
 /// A message that names the file, or says why `write` failed.
-pub fn write_anew<E: std::fmt::Display>(
+pub fn write_anew<E: Display>(
     path: Option<&Path>,
-    write: impl FnOnce(Out<'_>) -> Result<(), E>,
-) -> Result<(), String> {
+    write: impl FnOnce(Out<'_>) -> std::result::Result<(), E>,
+) -> Result<()> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         let out: Box<dyn Write> = Box::new(std::io::stdout().lock());
-        return write(Out::Stream(BufWriter::new(out))).map_err(|error| format!("standard output: {error}"));
+        let written = write(Out::Stream(BufWriter::new(out)));
+        return written.map_err(|error| Failure::program(format!("standard output: {error}")));
     };
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", shown(path));
+    let failed = |error: E| Failure::program(format!("{}: {error}", shown(path)));
     // A pipe or a device stays what it is.
     if path.metadata().is_ok_and(|known| !known.is_file()) {
-        let file = std::fs::OpenOptions::new().write(true).open(path).map_err(|error| failed(&error))?;
-        return write(Out::Stream(BufWriter::new(Box::new(file)))).map_err(|error| failed(&error));
+        let file =
+            std::fs::OpenOptions::new().write(true).open(path).map_err(|error| unusable(path, error))?;
+        let written = write(Out::Stream(BufWriter::new(Box::new(file))));
+        return written.map_err(failed);
     }
-    let beside = beside(path);
-    let mut file = std::fs::File::create_new(&beside).map_err(|error| failed(&error))?;
-    let written = write(Out::File(BufWriter::new(&mut file))).map_err(|error| failed(&error));
-    let done = written.and_then(|()| std::fs::rename(&beside, path).map_err(|error| failed(&error)));
+    let part = part_file(path);
+    let mut file = std::fs::File::create_new(&part).map_err(|error| unusable(path, error))?;
+    let written = write(Out::File(BufWriter::new(&mut file))).map_err(failed);
+    let done = written.and_then(|()| std::fs::rename(&part, path).map_err(|error| unusable(path, error)));
     if done.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        let _ = std::fs::remove_file(&part);
     }
     done
 }
 
-/// A file beside another, for what is not finished.
-fn beside(path: &Path) -> PathBuf {
+/// The name of a file until it is finished.
+fn part_file(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.part", std::process::id()));

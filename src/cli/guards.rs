@@ -1,32 +1,57 @@
 //! `sizewise guards`: a program's guards as code.
-use super::args::{GuardLanguage, GuardsOptions};
+use super::args::{OperatorFiles, ProgramFile};
+use super::failure::Result;
 use super::{files, operators, programs};
 use crate::report::guard_code::Language;
+use clap::{Args, ValueEnum};
+use std::fmt::Display;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs the command.
-pub fn run(options: &GuardsOptions) -> ExitCode {
-    match guards(options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err((status, message)) => {
-            files::complain(&message);
-            ExitCode::from(status)
-        }
-    }
+/// Options of `guards`.
+#[derive(Args, Debug)]
+pub struct GuardsOptions {
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
+    /// The language of the checker.
+    #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
+    pub emit: GuardLanguage,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// Where to write the checker; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
-fn guards(options: &GuardsOptions) -> Result<(), (u8, String)> {
-    let name = files::shown(&options.program);
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
-    let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
-    let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
-    let set = checker.session(&operators).and_then(|s| s.guard_set()).map_err(unreadable)?;
+/// The languages of checkers.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuardLanguage {
+    /// A function `check(inputs)` that returns None or a reason.
+    Python,
+    /// A function `check` that returns a Result.
+    Rust,
+    /// A function `sizewise_check` that returns NULL or a reason.
+    C,
+    /// Sizes and conditions as data.
+    Json,
+}
+
+/// Runs the command.
+pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
+    let operators = operators::load(&options.operators)?;
+    let checker = programs::checker(&options.program)?;
+    let unreadable = |error: &dyn Display| programs::unreadable(checker.name(), error);
+    let guards = checker.session(&operators).and_then(|session| session.guard_set());
     let language = match options.emit {
         GuardLanguage::Python => Language::Python,
         GuardLanguage::Rust => Language::Rust,
         GuardLanguage::C => Language::C,
         GuardLanguage::Json => Language::Json,
     };
-    let code = set.emit(language).map_err(|error| (3, format!("{name}: {error}")))?;
-    files::write(options.output.as_deref(), &code).map_err(|message| (3, message))
+    let code =
+        guards.map_err(|error| unreadable(&error))?.emit(language).map_err(|error| unreadable(&error))?;
+    files::write(options.output.as_deref(), &code)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,29 @@
 //! `sizewise infer`: shape inference of one operator call a line.
-use super::args::InferOptions;
-use super::{files, jsonl, operators};
+use super::args::{Jsonl, OperatorFiles};
+use super::failure::Result;
+use super::{jsonl, operators};
 use crate::query;
+use clap::Args;
 use std::process::ExitCode;
 
+/// Options of `infer`.
+#[derive(Args, Debug)]
+pub struct InferOptions {
+    /// Add a field `explain`: what settled each condition of the operator.
+    #[arg(long)]
+    pub explain: bool,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// How requests are answered.
+    #[command(flatten)]
+    pub jsonl: Jsonl,
+}
+
 /// Runs the command.
-pub fn run(options: &InferOptions) -> ExitCode {
-    match operators::load(&options.operators) {
-        Ok(operators) => jsonl::run(options.jsonl.jobs, &|request| {
-            query::infer::explained(&operators, request, options.explain)
-        }),
-        Err(message) => {
-            files::complain(&message);
-            ExitCode::from(2)
-        }
-    }
+pub fn run(options: &InferOptions) -> Result<ExitCode> {
+    let operators = operators::load(&options.operators)?;
+    Ok(jsonl::run(options.jsonl.jobs, &|request| {
+        query::infer::explained(&operators, request, options.explain)
+    }))
 }

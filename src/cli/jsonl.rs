@@ -20,7 +20,8 @@ const UNANSWERED: u8 = 3;
 /// The text of an answer, and whether it is one and no error.
 pub(super) type Reply = (String, bool);
 
-/// Answers every line of standard input on standard output with `jobs` threads. The exit status says whether every line was answered.
+/// Answers every line of standard input on standard output with `jobs` threads. The exit status says whether every line
+/// was answered.
 pub fn run(jobs: u16, answer: Answer) -> ExitCode {
     match stream(usize::from(jobs), answer) {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,12 +1,13 @@
 //! Layer 11: the command line.
 //!
-//! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, or a line of JSON lines that
-//! is an error, 4 undecided, 70 internal error.
+//! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, or a
+//! line of JSON lines that is an error, 4 undecided, 70 internal error.
 mod args;
 mod check;
 mod entail;
 mod eval;
 mod explain;
+mod failure;
 mod files;
 mod guards;
 mod infer;
@@ -27,8 +28,8 @@ mod verify;
 use crate::decide::{Budget, Trace};
 use crate::escape;
 use crate::query;
-use args::{Command, Options, Reasoning};
-use clap::Parser;
+use args::Reasoning;
+use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 /// The exit status of an internal error.
@@ -36,6 +37,55 @@ const INTERNAL_ERROR: u8 = 70;
 
 /// The exit status of wrong usage.
 const WRONG_USAGE: u8 = 2;
+
+/// Symbolic shape reasoning for exported PyTorch programs.
+#[derive(Parser, Debug)]
+#[command(version, about, arg_required_else_help = true)]
+struct Options {
+    /// What to do.
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that breaks it.
+    Check(check::CheckOptions),
+    /// Write a spec: the one that a program has, or the widest one that it serves.
+    #[command(subcommand)]
+    Spec(spec::SpecCommand),
+    /// Say why dimensions of a program's inputs are static, or what they have to satisfy; or what a diagnostic's code
+    /// means.
+    Explain(explain::ExplainOptions),
+    /// Write a program's guards as a self-contained checker of input shapes.
+    Guards(guards::GuardsOptions),
+    /// Write an exported program in another form: text, a .pt2 archive, an ONNX model.
+    Show(show::ShowOptions),
+    /// Hold an exported program to the rules of its dialect and report every violation.
+    Verify(verify::VerifyOptions),
+    /// Run passes over an exported program and verify it after each one.
+    Pass(pass::PassOptions),
+    /// Take a functional ATen program to ExecuTorch's Edge dialect, and verify it.
+    Lower(pass::LowerOptions),
+    /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
+    Eval(eval::EvalOptions),
+    /// Infer the result of operator calls: JSON lines on standard input and output.
+    Infer(infer::InferOptions),
+    /// List the operators and whether they have a fake kernel.
+    Ops(ops::OpsOptions),
+    /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
+    Entail(entail::EntailOptions),
+    /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
+    Simplify(Reasoning),
+    /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
+    Minimize(Reasoning),
+    /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
+    Bounds(Reasoning),
+    /// Serve all of this over HTTP, with a page for people (see docs/service.md).
+    #[cfg(feature = "service")]
+    Serve(serve::ServeOptions),
+}
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
@@ -81,8 +131,8 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(WRONG_USAGE)
 }
 
-/// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line. Commands that read no
-/// lines, or need a program, answer nothing.
+/// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line.
+/// Commands that read no lines, or need a program, answer nothing.
 pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     let reply = match Options::try_parse_from(["sizewise", command]).ok()?.command {
         Command::Infer(_) => {
@@ -98,8 +148,9 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     reply.map(|(text, _)| text)
 }
 
+/// Runs a command; what it fails with is told here.
 fn dispatch(options: Options) -> ExitCode {
-    match options.command {
+    let result = match options.command {
         Command::Check(options) => check::run(&options),
         Command::Spec(command) => spec::run(&command),
         Command::Explain(options) => explain::run(&options),
@@ -112,12 +163,16 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Infer(options) => infer::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => reason(&options, query::simplify::answer),
-        Command::Minimize(options) => reason(&options, query::minimize::answer),
+        Command::Simplify(options) => Ok(reason(&options, query::simplify::answer)),
+        Command::Minimize(options) => Ok(reason(&options, query::minimize::answer)),
+        Command::Bounds(options) => Ok(reason(&options, query::bounds::answer)),
         #[cfg(feature = "service")]
         Command::Serve(options) => serve::run(&options),
-        Command::Bounds(options) => reason(&options, query::bounds::answer),
-    }
+    };
+    result.unwrap_or_else(|failure| {
+        files::complain(&failure.message);
+        ExitCode::from(failure.status)
+    })
 }
 
 /// Answers a question on expressions.

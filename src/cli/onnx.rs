@@ -1,34 +1,67 @@
 //! Writing ONNX models, with the weights of the archive that the program is from.
 use super::args::ProgramFile;
+use super::failure::{Failure, Result};
 use super::files;
-use super::show::ShowOptions;
+use super::programs::unread;
 use crate::escape;
 use crate::fake::Operators;
 use crate::ir::Program;
 use crate::ir::pt2::{ReadOptions, Weights, read_weights};
 use crate::onnx::{INLINE_BYTES, Options, model};
 use crate::pass::without_writes;
+use clap::Args;
 use prost::Message;
 use std::path::{Path, PathBuf};
 
-/// Writes the model of a program that was read as `show` says, and a file of weights beside it where they are too many bytes.
+/// What an ONNX model is to be like.
+#[derive(Args, Debug)]
+pub struct OnnxOptions {
+    /// The most bytes of weights inside an ONNX model, at most 1 GiB; larger weights all go to a file beside it.
+    #[arg(long, value_name = "BYTES", default_value_t = INLINE_BYTES, value_parser = inline_bytes)]
+    pub inline_bytes: usize,
+    /// The names of an ONNX model's inputs, in order, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub input_names: Vec<String>,
+    /// The names of an ONNX model's outputs, in order, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub output_names: Vec<String>,
+}
+
+fn inline_bytes(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if bytes <= INLINE_BYTES => Ok(bytes),
+        Ok(_) => Err(format!("an ONNX model holds at most {INLINE_BYTES} bytes of weights (1 GiB)")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Writes the model of a program that was read as `show` says, and a file of weights beside it where they are too many
+/// bytes.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
-pub fn write_onnx(show: &ShowOptions, program: &Program) -> Result<(), String> {
-    let (output, inline) = (show.output.as_deref(), show.inline_bytes);
-    let weights = weights(&show.program)?;
+pub fn write_onnx(
+    source: &ProgramFile,
+    output: Option<&Path>,
+    options: &OnnxOptions,
+    program: &Program,
+) -> Result<()> {
+    let weights = weights(source)?;
     let beside = match output {
-        _ if weights.total_bytes() <= inline.min(INLINE_BYTES) => None,
+        _ if weights.total_bytes() <= options.inline_bytes => None,
         Some(output) if output.as_os_str() != "-" => Some(data_file(output)),
-        _ => return Err("the weights do not fit the model; name a file to write to".to_owned()),
+        _ => {
+            return Err(Failure::usage(
+                "the weights do not fit into the model; name a file to write to with -o",
+            ));
+        }
     };
     let name =
         beside.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-    let (input_names, output_names) = (show.input_names.clone(), show.output_names.clone());
+    let (input_names, output_names) = (options.input_names.clone(), options.output_names.clone());
     let options = Options { weights: Some(&weights), external: name, input_names, output_names };
     let functional = without_writes(program, &Operators::new());
-    let written = model(&functional, &options).map_err(|error| error.to_string())?;
+    let written = model(&functional, &options).map_err(Failure::program)?;
     if let Some(path) = &beside {
         files::write_bytes(Some(path), &written.external)?;
     }
@@ -41,13 +74,13 @@ pub fn write_onnx(show: &ShowOptions, program: &Program) -> Result<(), String> {
 }
 
 /// The values in a program's archive; none for text and from standard input, which has been read.
-fn weights(source: &ProgramFile) -> Result<Weights, String> {
+fn weights(source: &ProgramFile) -> Result<Weights> {
     if source.as_os_str() == "-" {
         return Ok(Weights::default());
     }
-    let bytes = files::read(source)?;
+    let bytes = files::read(source).map_err(Failure::program)?;
     let options = ReadOptions { edge: true, model: source.choice.model.as_deref(), ..ReadOptions::default() };
-    read_weights(&bytes, &options).map_err(|error| format!("{}: {error}", files::shown(source)))
+    read_weights(&bytes, &options).map_err(|error| unread(&files::name(source), &error))
 }
 
 /// `model.onnx.data` for `model.onnx`.

@@ -1,5 +1,6 @@
 //! The operators that a command knows: those of the crate, and those that files declare.
 use super::args::OperatorFiles;
+use super::failure::{Failure, Result};
 use super::files;
 use crate::fake::Operators;
 
@@ -7,15 +8,15 @@ use crate::fake::Operators;
 ///
 /// # Errors
 /// A message that names the file and the place.
-pub fn load(options: &OperatorFiles) -> Result<Operators, String> {
+pub fn load(options: &OperatorFiles) -> Result<Operators> {
     let mut operators = Operators::new();
     for path in &options.ops {
         let name = files::shown(path);
-        let text = String::from_utf8(files::read(path)?).map_err(|error| {
+        let text = String::from_utf8(files::read(path).map_err(Failure::usage)?).map_err(|error| {
             let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&b| b == b'\n').count();
-            format!("{name}:{line}: expected text in UTF-8")
+            Failure::usage(format!("{name}:{line}: expected text in UTF-8"))
         })?;
-        operators.declare(&name, &text).map_err(|error| error.to_string())?;
+        operators.declare(&name, &text).map_err(Failure::usage)?;
     }
     Ok(operators)
 }

@@ -1,12 +1,48 @@
 //! `sizewise ops`: which operators have a fake kernel.
-use super::args::{CoverageFormat, OpsOptions};
-use super::files;
+use super::args::OperatorFiles;
+use super::failure::{Failure, Result};
+use super::{files, operators, ops_edge, verify};
 use crate::fake::{Coverage, Served, coverage, libraries};
+use clap::{Args, ValueEnum};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// Options of `ops`.
+#[derive(Args, Debug)]
+pub struct OpsOptions {
+    /// List only operators without a kernel.
+    #[arg(long)]
+    pub missing: bool,
+    /// The form of the list.
+    #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
+    pub format: CoverageFormat,
+    /// A folder of tables of operator calls, to count their lines for each operator.
+    #[arg(long, value_name = "FOLDER")]
+    pub tables: Option<PathBuf>,
+    /// Print the dtypes that an operator of the Edge dialect takes and gives, as in `aten.add.Tensor`.
+    #[arg(long, value_name = "OP", conflicts_with_all = ["missing", "tables"])]
+    pub edge: Option<String>,
+    /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
+    #[arg(long, value_name = "FILE", requires = "edge")]
+    pub edge_yaml: Option<PathBuf>,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+}
+
+/// The forms of the list of operators.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CoverageFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For documents.
+    Markdown,
+}
 
 /// Operators that have no kernel because no shape tells their results, by the reason.
 pub const LEFT_OUT: &[(&str, &[&str])] = &[
@@ -34,48 +70,43 @@ pub const LEFT_OUT: &[(&str, &[&str])] = &[
 type Lines = FxHashMap<String, usize>;
 
 /// Runs the command.
-pub fn run(options: &OpsOptions) -> ExitCode {
-    if let Some(op) = &options.edge {
-        return written(super::ops_edge::describe(op, options));
-    }
-    let lines = match &options.tables {
-        None => Ok(Lines::default()),
-        Some(folder) => table_lines(folder),
+pub fn run(options: &OpsOptions) -> Result<ExitCode> {
+    let text = match &options.edge {
+        Some(op) => {
+            let known = operators::load(&options.operators)?;
+            let table = verify::edge_dtypes(options.edge_yaml.as_deref())?;
+            let as_json = options.format == CoverageFormat::Json;
+            ops_edge::describe(op, &known, &table, as_json).map_err(Failure::usage)?
+        }
+        None => list(options)?,
     };
-    let text = lines.map(|lines| {
-        let mut rows = coverage();
-        if options.missing {
-            rows.retain(|row| row.served == Served::Missing);
-        }
-        match options.format {
-            CoverageFormat::Text => text(&rows, &lines),
-            CoverageFormat::Json => json(&rows, &lines),
-            CoverageFormat::Markdown => markdown(&rows, &lines),
-        }
-    });
-    written(text)
+    files::write(None, &text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn written(text: Result<String, String>) -> ExitCode {
-    match text.and_then(|text| files::write(None, &text)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            files::complain(&message);
-            ExitCode::from(2)
-        }
+fn list(options: &OpsOptions) -> Result<String> {
+    let lines = options.tables.as_deref().map_or_else(|| Ok(Lines::default()), table_lines)?;
+    let mut rows = coverage();
+    if options.missing {
+        rows.retain(|row| row.served == Served::Missing);
     }
+    Ok(match options.format {
+        CoverageFormat::Text => text(&rows, &lines),
+        CoverageFormat::Json => json(&rows, &lines),
+        CoverageFormat::Markdown => markdown(&rows, &lines),
+    })
 }
 
 /// Counts the lines for each overload in the tables of a folder.
-fn table_lines(folder: &Path) -> Result<Lines, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", files::shown(folder));
+fn table_lines(folder: &Path) -> Result<Lines> {
+    let failed = |error: std::io::Error| files::unusable(folder, error);
     let mut lines = Lines::default();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.extension().is_none_or(|ending| ending != "txt") {
             continue;
         }
-        let table = String::from_utf8_lossy(&files::read(&path)?).into_owned();
+        let table = String::from_utf8_lossy(&files::read(&path).map_err(Failure::usage)?).into_owned();
         for line in table.lines().filter(|line| !line.starts_with('#')) {
             if let Some((overload, _)) = line.split_once('(') {
                 *lines.entry(overload.trim().to_owned()).or_default() += 1;

@@ -1,6 +1,5 @@
 //! `sizewise ops --edge OP`: the dtypes of the tensors that an operator of the Edge dialect takes and gives.
-use super::args::{CoverageFormat, OpsOptions};
-use super::{operators, verify};
+use crate::fake::Operators;
 use crate::ir::Dtype;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable};
 use crate::verify::{Combinations, EdgeDtypes};
@@ -10,17 +9,12 @@ use std::fmt::Write;
 /// What the command prints of an operator.
 ///
 /// # Errors
-/// When there is no such operator, or a file cannot be read.
-pub fn describe(op: &str, options: &OpsOptions) -> Result<String, String> {
-    let known = operators::load(&options.operators)?;
+/// When there is no such operator.
+pub fn describe(op: &str, known: &Operators, table: &EdgeDtypes, as_json: bool) -> Result<String, String> {
     let name = OperatorName::split(op).ok_or("expected an operator such as aten.add.Tensor")?.to_string();
     let schema = known.find(&name).map(|(schema, _)| schema).or_else(|| SchemaTable::global().get(&name));
     let Some(schema) = schema else { return Err(unknown(&name)) };
-    let table = verify::edge_dtypes(options.edge_yaml.as_deref())?;
-    Ok(match options.format {
-        CoverageFormat::Json => to_json(&name, schema, &table),
-        CoverageFormat::Text | CoverageFormat::Markdown => to_text(&name, schema, &table),
-    })
+    Ok(if as_json { to_json(&name, schema, table) } else { to_text(&name, schema, table) })
 }
 
 /// Says that there is no such operator, and which overloads it has if the name is right but for that.

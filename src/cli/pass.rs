@@ -1,5 +1,6 @@
 //! `sizewise pass` and `sizewise lower`: programs made of programs.
 use super::args::{OperatorFiles, ProgramFile};
+use super::failure::{Failure, Result};
 use super::programs::Loaded;
 use super::{files, operators, programs};
 use crate::escape;
@@ -16,8 +17,11 @@ pub struct PassOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The passes, in order: dce, cse, fold, derive, assert, functionalize, decompose. After each one the program is verified.
-    #[arg(long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass)]
+    // The help is made of the passes that there are.
+    #[arg(
+        long, value_name = "PASSES", value_delimiter = ',', required = true, value_parser = pass,
+        help = format!("The passes, in order: {}. After each one the program is verified.", names())
+    )]
     pub run: Vec<String>,
     /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
     #[arg(long, short, value_name = "FILE")]
@@ -51,78 +55,61 @@ pub enum Dialect {
     Edge,
 }
 
-fn pass(name: &str) -> Result<String, String> {
+fn names() -> String {
+    Pass::ALL.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", ")
+}
+
+fn pass(name: &str) -> std::result::Result<String, String> {
     match Pass::find(name) {
         Some(_) => Ok(name.to_owned()),
-        None => {
-            let known: Vec<&str> = Pass::ALL.iter().map(|pass| pass.name).collect();
-            Err(format!("no pass is called so; there are {}", known.join(", ")))
-        }
+        None => Err(format!("no pass has this name; there are {}", names())),
     }
 }
 
 /// Runs `pass`.
-pub fn run(options: &PassOptions) -> ExitCode {
-    let passes = options.run.iter().filter_map(|name| Pass::find(name));
-    let pipeline = passes.fold(Pipeline::new(), Pipeline::then);
-    finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
+pub fn run(options: &PassOptions) -> Result<ExitCode> {
+    let names = options.run.iter().map(String::as_str);
+    transform(&options.program, names, &options.operators, options.output.as_deref())
 }
 
-/// The way from a training program to the Edge dialect. A program that is functional already passes the first step as it is.
+/// The passes from a training program to the Edge dialect. The first leaves a functional program as it is.
 const LOWERING: &[&str] = &["functionalize", "decompose", "edge"];
 
 /// Runs `lower`.
-pub fn lower(options: &LowerOptions) -> ExitCode {
+pub fn lower(options: &LowerOptions) -> Result<ExitCode> {
     let Dialect::Edge = options.to;
-    let passes = LOWERING.iter().filter_map(|name| Pass::find(name));
-    let pipeline = passes.fold(Pipeline::new(), Pipeline::then);
-    finish(&options.program, &pipeline, &options.operators, options.output.as_deref())
+    transform(&options.program, LOWERING.iter().copied(), &options.operators, options.output.as_deref())
 }
 
-fn finish(
+fn transform<'n>(
     program: &ProgramFile,
-    pipeline: &Pipeline,
-    ops: &OperatorFiles,
+    passes: impl Iterator<Item = &'n str>,
+    operators: &OperatorFiles,
     output: Option<&Path>,
-) -> ExitCode {
-    let operators = match operators::load(ops) {
-        Ok(operators) => operators,
-        Err(message) => return refuse(&message, 2),
-    };
-    let loaded = Loaded::open(program).and_then(|loaded| Ok((loaded.load()?, loaded)));
-    let (program, loaded) = match loaded {
-        Ok(loaded) => loaded,
-        Err(message) => return refuse(&message, 3),
-    };
-    match pipeline.run(&program, &operators) {
-        Ok(made) => match write(&made, &loaded, output) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(message) => refuse(&message, 3),
-        },
-        Err(PassError::Broken { pass, violations }) => {
-            files::complain(&format!("after {pass} the program breaks rules of its dialect:"));
-            for violation in &violations {
-                eprintln!("  {}", escape::visible(&violation.to_string()));
-            }
-            ExitCode::from(1)
+) -> Result<ExitCode> {
+    let pipeline = passes.filter_map(Pass::find).fold(Pipeline::new(), Pipeline::then);
+    let operators = operators::load(operators)?;
+    let loaded = Loaded::open(program)?;
+    let (what, details) = match pipeline.run(&loaded.load()?, &operators) {
+        Ok(made) => {
+            write(&made, &loaded, output)?;
+            return Ok(ExitCode::SUCCESS);
         }
-        Err(PassError::Left { pass, operators }) => {
-            files::complain(&format!("{pass}: left as they are:"));
-            for what in &operators {
-                eprintln!("  {}", escape::visible(what));
-            }
-            ExitCode::from(1)
-        }
-        Err(error) => refuse(&error.to_string(), 3),
+        Err(PassError::Broken { pass, violations }) => (
+            format!("after {pass} the program breaks rules of its dialect:"),
+            violations.iter().map(ToString::to_string).collect(),
+        ),
+        Err(PassError::Left { pass, operators }) => (format!("{pass}: left as they are:"), operators),
+        Err(error) => return Err(Failure::program(error)),
+    };
+    files::complain(&what);
+    for detail in &details {
+        eprintln!("  {}", escape::visible(detail));
     }
+    Ok(ExitCode::from(1))
 }
 
-fn refuse(message: &str, status: u8) -> ExitCode {
-    files::complain(message);
-    ExitCode::from(status)
-}
-
-fn write(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<(), String> {
+fn write(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<()> {
     if output.is_some_and(|path| path.extension().is_some_and(|extension| extension == "pt2")) {
         return programs::write_archive(program, from, output);
     }

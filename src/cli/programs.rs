@@ -1,12 +1,14 @@
 //! Reading programs in every form: `.pt2` archives, their JSON, and text.
 use super::args::ProgramFile;
+use super::failure::{Failure, Result};
 use super::{files, progress};
-use crate::check::Checker;
+use crate::check::{CheckError, Checker};
 use crate::escape;
 use crate::ir::outline::Outline;
 use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
 use crate::ir::text;
-use crate::ir::{Program, ReadResult};
+use crate::ir::{Program, ReadError, ReadErrorKind, ReadResult};
+use std::fmt::Display;
 use std::path::Path;
 
 /// A file that holds a program.
@@ -21,8 +23,9 @@ impl Loaded {
     ///
     /// # Errors
     /// A message that names the file.
-    pub fn open(file: &ProgramFile) -> Result<Loaded, String> {
-        Ok(Loaded { name: files::name(file), bytes: files::read(file)?, model: file.choice.model.clone() })
+    pub fn open(file: &ProgramFile) -> Result<Loaded> {
+        let bytes = files::read(file).map_err(Failure::program)?;
+        Ok(Loaded { name: files::name(file), bytes, model: file.choice.model.clone() })
     }
 
     fn reading(&self) -> ReadOptions<'_> {
@@ -54,14 +57,14 @@ impl Loaded {
     ///
     /// # Errors
     /// As [`Loaded::program`].
-    pub fn load(&self) -> Result<Program, String> {
-        let program = self.program().map_err(|error| format!("{}: {error}", escape::visible(&self.name)))?;
+    pub fn load(&self) -> Result<Program> {
+        let program = self.program().map_err(|error| unread(&self.name, &error))?;
         warn(&program);
         Ok(program)
     }
 
     /// The archive, if the file is one, for what is copied from it.
-    fn source(&self) -> Result<Option<Source<'_>>, WriteError> {
+    fn source(&self) -> std::result::Result<Option<Source<'_>>, WriteError> {
         if !self.bytes.starts_with(b"PK") {
             return Ok(None);
         }
@@ -80,11 +83,22 @@ impl Loaded {
     }
 }
 
+/// The failure of a file that holds no program that can be read.
+pub fn unread(name: &str, error: &ReadError) -> Failure {
+    let option = if error.kind == ReadErrorKind::SeveralModels { " with --model" } else { "" };
+    unreadable(name, format!("{error}{option}"))
+}
+
+/// The failure of a program that cannot be worked on.
+pub fn unreadable(name: &str, error: impl Display) -> Failure {
+    Failure::program(format!("{}: {error}", escape::visible(name)))
+}
+
 /// A checker of the program in a file, which shows on a terminal how far it has come.
 ///
 /// # Errors
 /// A message that names the file.
-pub fn checker(file: &ProgramFile) -> Result<Checker, String> {
+pub fn checker(file: &ProgramFile) -> Result<Checker> {
     checker_of(file, file.choice.model.as_deref())
 }
 
@@ -92,16 +106,17 @@ pub fn checker(file: &ProgramFile) -> Result<Checker, String> {
 ///
 /// # Errors
 /// A message that names the file.
-pub fn checker_of(path: &Path, model: Option<&str>) -> Result<Checker, String> {
-    checker_in(&files::name(path), &files::read(path)?, model)
+pub fn checker_of(path: &Path, model: Option<&str>) -> Result<Checker> {
+    checker_in(&files::name(path), &files::read(path).map_err(Failure::program)?, model)
 }
 
-/// Checkers of all programs in a file, or of the one that is chosen. Where there are several, each is called by the file's name and its own.
+/// Checkers of all programs in a file, or of the one that is chosen. Where there are several, each is called by the
+/// file's name and its own.
 ///
 /// # Errors
 /// A message that names the file.
-pub fn checkers(file: &ProgramFile) -> Result<Vec<Checker>, String> {
-    let (name, bytes) = (files::name(file), files::read(file)?);
+pub fn checkers(file: &ProgramFile) -> Result<Vec<Checker>> {
+    let (name, bytes) = (files::name(file), files::read(file).map_err(Failure::program)?);
     let chosen = file.choice.model.as_deref();
     let models = match chosen {
         Some(_) => Vec::new(),
@@ -113,10 +128,12 @@ pub fn checkers(file: &ProgramFile) -> Result<Vec<Checker>, String> {
     models.iter().map(|model| checker_in(&format!("{name}#{model}"), &bytes, Some(model))).collect()
 }
 
-fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker, String> {
+fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {
     let options = ReadOptions { model, ..ReadOptions::default() };
-    let checker = Checker::read_within(name, bytes, &options)
-        .map_err(|error| format!("{}: {error}", escape::visible(name)))?;
+    let checker = Checker::read_within(name, bytes, &options).map_err(|error| match error {
+        CheckError::Read(error) => unread(name, &error),
+        other => unreadable(name, other),
+    })?;
     warn(checker.program());
     Ok(match progress::on_terminal() {
         Some(watch) => checker.watched(watch),
@@ -128,8 +145,8 @@ fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker, 
 ///
 /// # Errors
 /// A message that says what cannot be written.
-pub fn write_archive(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<(), String> {
-    let mut source = from.source().map_err(|error| error.to_string())?;
+pub fn write_archive(program: &Program, from: &Loaded, output: Option<&Path>) -> Result<()> {
+    let mut source = from.source().map_err(Failure::program)?;
     files::write_anew(output, |out| match out {
         files::Out::File(file) => pt2::write_to(program, source.as_mut(), file),
         files::Out::Stream(stream) => pt2::write_stream(program, source.as_mut(), stream),

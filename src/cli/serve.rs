@@ -1,5 +1,5 @@
 //! `sizewise serve`: the engine as an HTTP service.
-use super::files;
+use super::failure::{Failure, Result};
 use crate::service::{self, Config, Limits, StartError};
 use clap::Args;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use std::time::Duration;
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
-    /// Where to listen: an address, or a name of which every address is listened on. Elsewhere than on loopback, --tokens is required.
+    /// Where to listen: an address, or a name of which every address is listened on. Elsewhere than on loopback,
+    /// --tokens is required.
     #[arg(long, default_value = "127.0.0.1:8077", value_name = "HOST:PORT", value_parser = host_and_port)]
     pub listen: String,
     /// A name under which browsers may ask where there are no --tokens, beside localhost and --listen; may be repeated.
@@ -78,7 +79,7 @@ pub struct ServeOptions {
 }
 
 /// An address or a name with a port.
-fn host_and_port(text: &str) -> Result<String, String> {
+fn host_and_port(text: &str) -> std::result::Result<String, String> {
     let (host, port) = text.rsplit_once(':').ok_or("there is no port; expected HOST:PORT")?;
     port.parse::<u16>().map_err(|_| format!("`{port}` is no port; expected HOST:PORT"))?;
     let bracketed = host.starts_with('[') && host.ends_with(']');
@@ -89,7 +90,7 @@ fn host_and_port(text: &str) -> Result<String, String> {
 }
 
 /// A name or an address, without scheme and port.
-fn host(text: &str) -> Result<String, String> {
+fn host(text: &str) -> std::result::Result<String, String> {
     let is_address = text.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>().is_ok();
     let in_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     match is_address || (!text.is_empty() && text.chars().all(in_name)) {
@@ -99,17 +100,12 @@ fn host(text: &str) -> Result<String, String> {
 }
 
 /// Serves until the process is told to stop.
-pub fn run(options: &ServeOptions) -> ExitCode {
-    match service::run(config(options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            files::complain(&error.to_string());
-            ExitCode::from(match error {
-                StartError::Usage(_) => 2,
-                StartError::System(_) => 3,
-            })
-        }
-    }
+pub fn run(options: &ServeOptions) -> Result<ExitCode> {
+    service::run(config(options)).map_err(|error| match error {
+        StartError::Usage(_) => Failure::usage(error),
+        StartError::System(_) => Failure::program(error),
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn config(options: &ServeOptions) -> Config {

@@ -1,11 +1,11 @@
 //! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
 use super::args::ProgramFile;
-use super::onnx::write_onnx;
+use super::failure::{Failure, Result};
+use super::onnx::{OnnxOptions, write_onnx};
 use super::{files, programs};
 use crate::escape::json_text;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
-use crate::onnx::INLINE_BYTES;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,15 +25,9 @@ pub struct ShowOptions {
     /// Where to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The most bytes of weights that an ONNX model holds; where there are more, all lie in a file beside it. At most 1 GiB.
-    #[arg(long, value_name = "BYTES", default_value_t = INLINE_BYTES)]
-    pub inline_bytes: usize,
-    /// What to call the inputs of an ONNX model, in their order, with commas between them.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub input_names: Vec<String>,
-    /// What to call the outputs of an ONNX model, in their order.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub output_names: Vec<String>,
+    /// What an ONNX model is to be like.
+    #[command(flatten)]
+    pub onnx: OnnxOptions,
 }
 
 /// The forms of a program.
@@ -58,31 +52,27 @@ pub enum Form {
 }
 
 /// Runs the command.
-pub fn run(options: &ShowOptions) -> ExitCode {
-    let loaded = programs::Loaded::open(&options.program);
-    let written = loaded.and_then(|loaded| Ok((loaded.load()?, loaded))).and_then(|(program, loaded)| {
-        let detail = if options.full { Detail::Full } else { Detail::Short };
-        let text = match options.form {
-            Form::Pt2 => {
-                return programs::write_archive(&program, &loaded, options.output.as_deref());
-            }
-            Form::Onnx => {
-                return write_onnx(options, &program);
-            }
-            Form::Readable => text::write_readable(&program, detail),
-            Form::Fx => text::write_fx(&program, detail),
-            Form::Python => text::write_python(&program),
-            Form::Functions => text::write_functions(&program),
-            Form::Dot => text::write_dot(&program),
-            Form::Json => json_text(pt2::write_json(&program).map_err(|error| error.to_string())?),
-        };
-        files::write(options.output.as_deref(), &text)
-    });
-    match written {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            files::complain(&message);
-            ExitCode::from(3)
+pub fn run(options: &ShowOptions) -> Result<ExitCode> {
+    let loaded = programs::Loaded::open(&options.program)?;
+    let program = loaded.load()?;
+    let output = options.output.as_deref();
+    let detail = if options.full { Detail::Full } else { Detail::Short };
+    let text = match options.form {
+        Form::Pt2 => {
+            programs::write_archive(&program, &loaded, output)?;
+            return Ok(ExitCode::SUCCESS);
         }
-    }
+        Form::Onnx => {
+            write_onnx(&options.program, output, &options.onnx, &program)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Form::Readable => text::write_readable(&program, detail),
+        Form::Fx => text::write_fx(&program, detail),
+        Form::Python => text::write_python(&program),
+        Form::Functions => text::write_functions(&program),
+        Form::Dot => text::write_dot(&program),
+        Form::Json => json_text(pt2::write_json(&program).map_err(Failure::program)?),
+    };
+    files::write(output, &text)?;
+    Ok(ExitCode::SUCCESS)
 }

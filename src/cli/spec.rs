@@ -1,49 +1,70 @@
 //! `sizewise spec init` and `sizewise spec widen`: writing the spec of a program.
-use super::args::{SpecCommand, SpecOptions};
+use super::args::{OperatorFiles, ProgramFile};
+use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::decide::Budget;
 use crate::escape;
 use crate::report::Outcome;
 use crate::spec::{Contract, Spec, Width};
+use clap::{Args, Subcommand};
 use serde_json::Value as Json;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// What spec to write.
+#[derive(Subcommand, Debug)]
+pub enum SpecCommand {
+    /// The spec that the program has: named dimensions in the ranges that it records; or what additional examples make
+    /// dynamic.
+    Init {
+        /// What is written, and where.
+        #[command(flatten)]
+        options: SpecOptions,
+        /// An additional example, such as '{"x": [3, 8]}': sizes that differ from the traced ones become dynamic; may
+        /// be given several times.
+        #[arg(long = "example", value_name = "JSON")]
+        examples: Vec<String>,
+    },
+    /// The widest spec that the program serves: any size, narrowed by proved fixes.
+    Widen(SpecOptions),
+}
+
+/// Options of `spec`.
+#[derive(Args, Debug)]
+pub struct SpecOptions {
+    /// The exported program.
+    #[command(flatten)]
+    pub program: ProgramFile,
+    /// Custom operators.
+    #[command(flatten)]
+    pub operators: OperatorFiles,
+    /// Where to write the spec; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
 
 /// A spec to be written, and what its reader has to know.
 type Written = (Json, Option<String>);
 
 /// Runs the command.
-pub fn run(command: &SpecCommand) -> ExitCode {
-    let (options, result) = match command {
-        SpecCommand::Init { options, examples } => (options, init(options, examples)),
-        SpecCommand::Widen(options) => (options, widen(options)),
+pub fn run(command: &SpecCommand) -> Result<ExitCode> {
+    let (options, (spec, note)) = match command {
+        SpecCommand::Init { options, examples } => (options, init(options, examples)?),
+        SpecCommand::Widen(options) => (options, widen(options)?),
     };
-    let written = result.and_then(|(spec, note)| {
-        let text = serde_json::to_string_pretty(&spec).map_err(|error| (70, error.to_string()))?;
-        files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n")))
-            .map_err(|message| (3, message))?;
-        note.map_or(Ok(()), |note| Err((4, note)))
-    });
-    match written {
-        Ok(()) => ExitCode::SUCCESS,
-        Err((status, message)) => {
-            files::complain(&message);
-            ExitCode::from(status)
-        }
-    }
+    let text = serde_json::to_string_pretty(&spec).map_err(Failure::internal)?;
+    files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n")))?;
+    note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 
-fn read(options: &SpecOptions) -> Result<Checker, (u8, String)> {
-    programs::checker(&options.program).map_err(|message| (3, message))
+fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>> {
+    let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
+    Contract::load(checker.program()).map_err(unreadable)
 }
 
-fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>, (u8, String)> {
-    Contract::load(checker.program())
-        .map_err(|error| (3, format!("{}: {error}", files::shown(&options.program))))
-}
-
-fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, String)> {
-    let checker = read(options)?;
+fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
+    let checker = programs::checker(&options.program)?;
     let contract = contract(&checker, options)?;
     if examples.is_empty() {
         return Ok((Spec::initial(&contract, Width::Recorded).to_json(), None));
@@ -51,23 +72,23 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, Stri
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
         let example: Json = serde_json::from_str(text)
-            .map_err(|error| (2, format!("--example {}: `{text}` is not JSON: {error}", i + 1)))?;
+            .map_err(|error| Failure::usage(format!("--example {}: `{text}` is not JSON: {error}", i + 1)))?;
         parsed.push(example);
     }
-    let spec = Spec::of_examples(&contract, &parsed).map_err(|error| (2, error.to_string()))?;
+    let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
     Ok((spec.to_json(), None))
 }
 
-/// The widest spec: any size, and where that is too much, what the first fix leaves of it; where there is no fix, sizes of which the
-/// program demands something are left to the program.
-fn widen(options: &SpecOptions) -> Result<Written, (u8, String)> {
-    let checker = read(options)?;
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+/// The widest spec: any size, and where that is too much, what the first fix leaves of it; where there is no fix, sizes
+/// of which the program demands something are left to the program.
+fn widen(options: &SpecOptions) -> Result<Written> {
+    let checker = programs::checker(&options.program)?;
+    let operators = operators::load(&options.operators)?;
     let name = files::shown(&options.program);
     let contract = contract(&checker, options)?;
     let check = |spec: Option<&Spec>| {
         let report = checker.check(spec, &operators, &Budget::default());
-        report.map_err(|error: CheckError| (3, format!("{name}: {error}")))
+        report.map_err(|error: CheckError| Failure::program(format!("{name}: {error}")))
     };
     for width in [Width::Any, Width::Demanded, Width::Recorded] {
         let spec = Spec::initial(&contract, width);
@@ -89,5 +110,5 @@ fn widen(options: &SpecOptions) -> Result<Written, (u8, String)> {
         }
     }
     let why = "no spec was found that implies everything the program needs";
-    Err((4, format!("{name}: {why}; `sizewise check {name}` says more")))
+    Err(Failure::undecided(format!("{name}: {why}; `sizewise check {name}` says more")))
 }

@@ -1,7 +1,8 @@
 //! `sizewise verify`: does a program keep the rules of its dialect?
-use super::args::{Colour, Format, ProgramFile};
-use super::files;
-use super::programs::Loaded;
+use super::args::{Colour, Format, OperatorFiles, ProgramFile};
+use super::failure::{Failure, Result};
+use super::programs::{Loaded, unread};
+use super::{files, operators};
 use crate::escape::{coloured_lines, json_text, lines, visible};
 use crate::fake::Operators;
 use crate::ir::schema::{OperatorName, Schema};
@@ -14,7 +15,6 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,19 +29,19 @@ pub struct VerifyOptions {
     pub program: ProgramFile,
     /// Custom operators.
     #[command(flatten)]
-    pub operators: super::args::OperatorFiles,
+    pub operators: OperatorFiles,
     /// The dialect whose rules the program is to keep; its own by default.
     #[arg(long, value_enum)]
     pub dialect: Option<DialectName>,
     /// Expect memory formats rather than dimension orders in the Edge dialect (ExecuTorch's `_skip_dim_order`).
     #[arg(long)]
     pub no_dim_order: bool,
-    /// An operator that is admitted although it is not of the core ATen set, wrapped or not, as in `aten.selu.default`; may be given
-    /// several times (ExecuTorch's `_core_aten_ops_exception_list`).
+    /// An operator that is admitted although it is not of the core ATen set, wrapped or not, as in `aten.selu.default`;
+    /// may be given several times (ExecuTorch's `_core_aten_ops_exception_list`).
     #[arg(long, value_name = "OP", value_parser = overload)]
     pub core_exception: Vec<String>,
-    /// An operator that is kept although it is not of the core ATen set, unless it is a view; may be given several times (ExecuTorch's
-    /// `preserve_ops`).
+    /// An operator that is kept although it is not of the core ATen set, unless it is a view; may be given several
+    /// times (ExecuTorch's `preserve_ops`).
     #[arg(long, value_name = "OP", value_parser = overload)]
     pub preserve: Vec<String>,
     /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
@@ -86,17 +86,16 @@ impl From<DialectName> for Profile {
 }
 
 /// An operator's overload as programs name it, `default` where none is given.
-fn overload(text: &str) -> Result<String, String> {
+fn overload(text: &str) -> std::result::Result<String, String> {
     let name = OperatorName::split(text);
     name.map(|name| name.to_string()).ok_or_else(|| "expected an operator such as aten.add.Tensor".to_owned())
 }
 
 /// The dtypes that Edge operators take: of a file, or ExecuTorch's own.
-pub(super) fn edge_dtypes(file: Option<&Path>) -> Result<Cow<'static, EdgeDtypes>, String> {
+pub(super) fn edge_dtypes(file: Option<&Path>) -> Result<Cow<'static, EdgeDtypes>> {
     let Some(path) = file else { return Ok(Cow::Borrowed(EdgeDtypes::shipped())) };
-    let text = String::from_utf8_lossy(&files::read(path)?).into_owned();
-    let shown = files::shown(path);
-    EdgeDtypes::from_yaml(&text).map(Cow::Owned).map_err(|error| format!("{shown}: {error}"))
+    let text = String::from_utf8_lossy(&files::read(path).map_err(Failure::usage)?).into_owned();
+    EdgeDtypes::from_yaml(&text).map(Cow::Owned).map_err(|error| files::unusable(path, error))
 }
 
 /// The operators at hand, as verifiers ask for them.
@@ -138,33 +137,26 @@ impl Findings {
 }
 
 /// Runs the command.
-pub fn run(options: &VerifyOptions) -> ExitCode {
-    let written = verify(options).and_then(|findings| {
-        let colour = options.output.is_none() && options.color.enabled(std::io::stdout().is_terminal());
-        let text = match options.format {
-            Format::Text => to_text(&findings, colour),
-            Format::Json => to_json(&findings),
-        };
-        files::write(options.output.as_deref(), &text)?;
-        Ok(findings.verdict().1)
-    });
-    ExitCode::from(written.unwrap_or_else(|message| {
-        files::complain(&message);
-        3
-    }))
+pub fn run(options: &VerifyOptions) -> Result<ExitCode> {
+    let findings = verify(options)?;
+    let text = match options.format {
+        Format::Text => to_text(&findings, options.color.on_stdout(options.output.as_deref())),
+        Format::Json => to_json(&findings),
+    };
+    files::write(options.output.as_deref(), &text)?;
+    Ok(ExitCode::from(findings.verdict().1))
 }
 
-fn verify(options: &VerifyOptions) -> Result<Findings, String> {
+fn verify(options: &VerifyOptions) -> Result<Findings> {
     let loaded = Loaded::open(&options.program)?;
     let name = loaded.name().to_owned();
-    let shown = visible(&name).into_owned();
-    let (outline, program) = loaded.both().map_err(|error| format!("{shown}: {error}"))?;
+    let (outline, program) = loaded.both().map_err(|error| unread(&name, &error))?;
     let mut violations = verify_outline(&outline);
     let asked = options.dialect.map(Profile::from);
     let (own, profile) = match program {
         Ok(program) => {
             let profile = asked.unwrap_or(program.dialect.into());
-            let operators = AtHand(super::operators::load(&options.operators)?);
+            let operators = AtHand(operators::load(&options.operators)?);
             let checks = Options {
                 dim_order: !options.no_dim_order,
                 core_exceptions: options.core_exception.clone(),
@@ -184,7 +176,7 @@ fn verify(options: &VerifyOptions) -> Result<Findings, String> {
         {
             (None, asked.unwrap_or(Profile::Training))
         }
-        Err(error) => return Err(format!("{shown}: {error}")),
+        Err(error) => return Err(unread(&name, &error)),
     };
     Ok(Findings { name, own, profile, violations })
 }

@@ -7,6 +7,7 @@ mod forms;
 mod hosts;
 mod lanes;
 mod limits;
+mod openapi;
 mod problems;
 mod process;
 mod starting;

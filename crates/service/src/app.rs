@@ -111,7 +111,8 @@ impl App {
             .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
     }
 
-    /// Reads the file of tokens again; one that cannot be used changes nothing. What a token that is gone has asked before is still answered.
+    /// Reads the file of tokens again; one that cannot be used changes nothing. What a token that is gone has asked
+    /// before is still answered.
     pub fn reload_tokens(&self) {
         let (Some(tokens), Some(path)) = (&self.tokens, &self.config.tokens) else {
             tracing::info!("there is no file of tokens to read again");

@@ -1,14 +1,13 @@
 //! Answering questions on expressions and operators: from the cache where it knows, else by the engine.
 use super::app::App;
 use super::cache::{Key, key};
+use super::text::Text;
 use super::work::or_bug;
 use serde_json::Value;
 use sizewise_check::query::entail::{Question, Settled};
 use sizewise_check::query::{self, Ask, Environment, Fields, Refusal};
-use sizewise_expr::escape::json_text;
 use sizewise_expr::is_cancelled;
 use sizewise_solve::{Trace, Verdict};
-use std::sync::Arc;
 
 /// What is asked of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,60 +51,6 @@ pub struct Asked {
     pub share: u32,
 }
 
-/// JSON text in which nothing is hidden.
-fn text_of(value: &impl serde::Serialize) -> String {
-    json_text(serde_json::to_string(value).unwrap_or_default())
-}
-
-/// The text of an answer without the value of its `id`, and the place of that.
-#[derive(Clone, Debug)]
-pub struct Text {
-    bytes: Arc<[u8]>,
-    id_at: usize,
-}
-
-impl Text {
-    /// The text of a reply.
-    fn of(reply: &Fields) -> Text {
-        let (mut bytes, mut id_at) = (vec![b'{'], 0);
-        for (key, value) in reply {
-            if bytes.len() > 1 {
-                bytes.push(b',');
-            }
-            bytes.extend_from_slice(text_of(&key.as_str()).as_bytes());
-            bytes.push(b':');
-            match key == "id" {
-                true => id_at = bytes.len(),
-                false => bytes.extend_from_slice(text_of(value).as_bytes()),
-            }
-        }
-        bytes.push(b'}');
-        Text { bytes: bytes.into(), id_at }
-    }
-
-    /// The text of an answer's fields.
-    pub fn answer(fields: Fields) -> Text {
-        Text::of(&query::reply(None, Ok(fields)))
-    }
-
-    /// The text of a refusal.
-    pub fn refusal(refusal: Refusal) -> Text {
-        Text::of(&query::reply(None, Err(refusal)))
-    }
-
-    /// Writes the whole answer to a request with this `id`.
-    pub fn write(&self, id: &Value, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[..self.id_at]);
-        out.extend_from_slice(text_of(id).as_bytes());
-        out.extend_from_slice(&self.bytes[self.id_at..]);
-    }
-
-    /// The bytes that it takes.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
 /// What came up when a bug ended an answer.
 fn bug() -> Refusal {
     Refusal::no_result("internal", "the engine came upon a bug of its own; please report it with the request")
@@ -121,8 +66,8 @@ pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     key(&[asked.command.name().as_bytes(), &[options], &asked.share.to_le_bytes(), &text])
 }
 
-/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is cancelled meanwhile,
-/// the answers mean nothing, and nothing of them is kept.
+/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is
+/// cancelled meanwhile, the answers mean nothing, and nothing of them is kept.
 pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
     let mut answers: Vec<Result<Text, Refusal>> = Vec::with_capacity(requests.len());
     for request in requests {
@@ -218,8 +163,8 @@ fn decision(settled: &Settled) -> Decision {
     (verdict, settled.answer.decided_by.name())
 }
 
-/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As with [`answer`], nothing
-/// is kept of what was cancelled.
+/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As
+/// with [`answer`], nothing is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
     standing: &mut Option<Environment>,

@@ -1,4 +1,5 @@
 //! Bearer tokens: a file of their hashes says which are known.
+use axum::extract::Extension;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use subtle::{Choice, ConstantTimeEq};
@@ -6,7 +7,8 @@ use subtle::{Choice, ConstantTimeEq};
 /// A hash of a token.
 type Hash = [u8; 32];
 
-/// Which token a request came with: its hash, so that it stays the same when the file is read again. Environments belong to whoever made them.
+/// Which token a request came with: its hash, so that it stays the same when the file is read again. Environments
+/// belong to whoever made them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Holder(pub(super) Hash);
 
@@ -16,6 +18,9 @@ impl std::fmt::Debug for Holder {
         write!(f, "Holder({:02x}{:02x})", self.0[0], self.0[1])
     }
 }
+
+/// The extractor of who makes a request.
+pub type Owner = Extension<Option<Holder>>;
 
 /// The known tokens.
 #[derive(Clone, Debug)]
@@ -34,8 +39,8 @@ pub struct TokensError {
 }
 
 impl Tokens {
-    /// Reads a file: on each line the SHA-256 hash of a token in hexadecimal; what follows it is a remark, lines that begin with `#` are
-    /// remarks.
+    /// Reads a file: on each line the SHA-256 hash of a token in hexadecimal; what follows it is a remark, lines that
+    /// begin with `#` are remarks.
     ///
     /// # Errors
     /// When a line holds no hash, or there is none at all.
@@ -72,8 +77,8 @@ impl Tokens {
         self.hashes.len()
     }
 
-    /// Who holds the token of an `Authorization` header, if it is known. Takes the same time whichever token it is, and however much of it
-    /// is right.
+    /// Who holds the token of an `Authorization` header, if it is known. Takes the same time whichever token it is, and
+    /// however much of it is right.
     pub fn holder(&self, authorization: Option<&[u8]>) -> Option<Holder> {
         let header = authorization?;
         let (scheme, token) = header.split_at_checked(7)?;

@@ -1,12 +1,12 @@
-//! Batches: JSON lines in, answers out, both as they come, in the order of the requests. Work is done in short turns, so that a long batch
-//! leaves room for others.
+//! Batches: JSON lines in, answers out, both as they come, in the order of the requests. Work is done in short turns,
+//! so that a long batch leaves room for others.
 use super::app::App;
-use super::ask::Text;
 use super::auth::Holder;
 use super::envs::Slot;
 use super::intake::{Broken, Lines};
 use super::lanes::Lane;
 use super::problem::{Code, Problem};
+use super::text::Text;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -159,7 +159,8 @@ async fn chunk_answers(app: Arc<App>, batch: Batch, lines: Vec<Bytes>) -> Result
     Ok(text)
 }
 
-/// Answers lines for the length of a turn, at least some unless it is cancelled; returns the text of the answers and the lines left.
+/// Answers lines for the length of a turn, at least some unless it is cancelled; returns the text of the answers and
+/// the lines left.
 fn take_turn(
     app: &App,
     standing: &mut Option<Environment>,

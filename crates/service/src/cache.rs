@@ -1,7 +1,7 @@
 //! Answers that this process has given before, kept in memory.
-use super::ask::Text;
 use super::config::Limits;
 use super::metrics::Metrics;
+use super::text::Text;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Environments: facts that an exporter adds to while it traces, and puts questions to. They expire when they are not used.
+//! Environments: facts that an exporter adds to while it traces, and puts questions to. They expire when they are not
+//! used.
 use super::auth::Holder;
 use super::config::Limits;
 use super::problem::{Code, Problem};

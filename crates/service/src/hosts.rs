@@ -1,7 +1,7 @@
 //! Which hosts a request may name where no token protects the service.
 //!
-//! A page of another site can have its own name resolve to a loopback address (DNS rebinding); then its requests are no cross-site ones to the
-//! browser. They name that site in `Host` and `Origin` all the same.
+//! A page of another site can have its own name resolve to a loopback address (DNS rebinding); then its requests are no
+//! cross-site ones to the browser. They name that site in `Host` and `Origin` all the same.
 use super::config::Config;
 use super::problem::{Code, Problem};
 use axum::http::uri::Authority;
@@ -30,7 +30,8 @@ impl Hosts {
         !authority.as_str().contains('@') && (is_loopback(&host) || self.names.contains(&host))
     }
 
-    /// Whether a request names this service, and comes from no page of another site. Whoever names no host is no browser.
+    /// Whether a request names this service, and comes from no page of another site. Whoever names no host is no
+    /// browser.
     ///
     /// # Errors
     /// [`Code::UnknownHost`] and [`Code::CrossSite`].

@@ -171,8 +171,8 @@ impl Lines {
         }
     }
 
-    /// The lines that have arrived since the last call, `most` at most; waits for one. Empty at the end of the body. Blank lines are left out.
-    /// Nothing is lost when the call is given up.
+    /// The lines that have arrived since the last call, `most` at most; waits for one. Empty at the end of the body.
+    /// Blank lines are left out. Nothing is lost when the call is given up.
     ///
     /// # Errors
     /// When the body cannot be read on; lines that came before were handed out before.

@@ -22,8 +22,8 @@ pub fn resolve(listen: &str) -> Result<Vec<SocketAddr>, StartError> {
     }
 }
 
-/// Listens on every address; those of a kind that this machine does not have are left out with a warning, unless there are no others. Where
-/// any port will do, it is the same for all.
+/// Listens on every address; those of a kind that this machine does not have are left out with a warning, unless there
+/// are no others. Where any port will do, it is the same for all.
 ///
 /// # Errors
 /// When an address is taken, or there is none to listen on.

@@ -1,6 +1,7 @@
 //! Which handler answers which path, and what happens to every request around it.
 use super::api::{check, docs, envs, eval, health, questions};
 use super::app::App;
+use super::ask::Command;
 use super::problem::{Code, Problem};
 use axum::Router;
 use axum::body::Body;
@@ -10,6 +11,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, Response};
 use axum::routing::{get, post};
 use futures_util::FutureExt;
+use sizewise_check::query::Ask;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -37,16 +39,16 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/v1/check", post(check::check))
         .route("/v1/eval", post(eval::eval))
         .route("/v1/entail", post(questions::entail))
-        .route("/v1/simplify", post(questions::simplify))
-        .route("/v1/minimize", post(questions::minimize))
-        .route("/v1/bounds", post(questions::bounds))
-        .route("/v1/infer", post(questions::infer))
+        .route("/v1/simplify", questions::route(Command::Simplify))
+        .route("/v1/minimize", questions::route(Command::Minimize))
+        .route("/v1/bounds", questions::route(Command::Bounds))
+        .route("/v1/infer", questions::route(Command::Infer))
         .route("/v1/envs", post(envs::make))
         .route("/v1/envs/{env}", get(envs::show).delete(envs::delete))
         .route("/v1/envs/{env}/facts", post(envs::add))
-        .route("/v1/envs/{env}/entail", post(envs::entail))
-        .route("/v1/envs/{env}/simplify", post(envs::simplify))
-        .route("/v1/envs/{env}/bounds", post(envs::bounds))
+        .route("/v1/envs/{env}/entail", envs::route(Ask::Entail))
+        .route("/v1/envs/{env}/simplify", envs::route(Ask::Simplify))
+        .route("/v1/envs/{env}/bounds", envs::route(Ask::Bounds))
         .fallback(async || {
             Problem::new(Code::NotFound, "there is nothing at this path; /docs lists the paths")
         })

@@ -1,7 +1,7 @@
 //! The threads of the lanes, and the watch over them.
 //!
-//! A worker cannot be made to end work that does not ask whether it was cancelled. So where one goes on long after it was told, another takes
-//! its place, and it ends when its work does.
+//! A worker cannot be made to end work that does not ask whether it was cancelled. So where one goes on long after it
+//! was told, another takes its place, and it ends when its work does.
 use super::lanes::{Lane, Queue, Task};
 use sizewise_expr::CancelToken;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! The work of requests: begun in the short lane, begun anew in the long one if it takes too long there, cancelled at its deadline. A panic
-//! ends the work, not the thread.
+//! The work of requests: begun in the short lane, begun anew in the long one if it takes too long there, cancelled at
+//! its deadline. A panic ends the work, not the thread.
 use super::auth::Holder;
 use super::config::Limits;
 use super::lanes::Lane;
@@ -153,10 +153,12 @@ impl Workers {
         deadline.map_or(self.deadline, |asked| asked.min(self.deadline))
     }
 
-    /// Has workers do something, and waits for the result. The work may be cancelled and begun anew: what it did until then must not matter.
+    /// Has workers do something, and waits for the result. The work may be cancelled and begun anew: what it did until
+    /// then must not matter.
     ///
     /// # Errors
-    /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics, [`Code::Busy`] when too much is waiting.
+    /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics, [`Code::Busy`] when too much is
+    /// waiting.
     pub async fn run<T, W>(&self, job: Job, mut work: W) -> Result<T, Problem>
     where
         T: Send + 'static,
@@ -189,7 +191,8 @@ impl Workers {
         }
     }
 
-    /// Has a worker do something that cannot be begun anew, and waits for the result. It is not cancelled once it has begun.
+    /// Has a worker do something that cannot be begun anew, and waits for the result. It is not cancelled once it has
+    /// begun.
     ///
     /// # Errors
     /// As [`Workers::run`].
@@ -204,7 +207,8 @@ impl Workers {
         self.settle(self.limit(job.deadline), attempt).await
     }
 
-    /// Has a worker do a turn of a batch, and waits for the result. A turn sees by itself whether it was cancelled, and leaves the rest.
+    /// Has a worker do a turn of a batch, and waits for the result. A turn sees by itself whether it was cancelled, and
+    /// leaves the rest.
     ///
     /// # Errors
     /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics.

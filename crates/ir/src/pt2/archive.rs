@@ -293,7 +293,15 @@ pub(super) fn zip_error(error: &ZipError) -> ReadError {
         }
         _ => ReadErrorKind::DamagedArchive,
     };
-    ReadError::new(kind, format!("the zip archive cannot be read: {error}"))
+    // The end of the central directory is the last record of an archive.
+    let message = match error {
+        ZipError::InvalidArchive(what) if what.contains("EOCD") => {
+            "the zip archive is incomplete: the list of its entries, which stands at the end, is missing"
+                .to_owned()
+        }
+        _ => format!("the zip archive cannot be read: {error}"),
+    };
+    ReadError::new(kind, message)
 }
 
 /// The beginning of a text, safe to print.

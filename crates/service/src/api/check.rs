@@ -1,14 +1,12 @@
 //! `/v1/check`: does a spec imply everything that a program needs?
-use super::envs::Owner;
 use super::form;
 use super::params::{self, CheckParams, ReportForm};
-use super::schema::{CheckForm, ReportAnswer};
 use crate::app::App;
+use crate::auth::Owner;
 use crate::problem::{Code, Problem};
 use crate::work::Job;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use sizewise_check::check::outline;
@@ -17,25 +15,15 @@ use sizewise_check::spec::{Spec, SpecError};
 use std::sync::Arc;
 
 /// Checks a program, under a spec or under its own contract.
-#[utoipa::path(
-    post,
-    path = "/v1/check",
-    tag = "programs",
-    params(CheckParams),
-    request_body(content((Vec<u8> = "application/octet-stream"), (CheckForm = "multipart/form-data")),
-        description = "The program, a .pt2 file; in a form, with a spec beside it"),
-    responses((status = 200, description = "The report, whatever its verdict",
-        content((ReportAnswer = "application/json"), (String = "text/html"), (String = "text/plain"))))
-)]
 pub async fn check(
     State(app): State<Arc<App>>,
     Extension(holder): Owner,
-    query: Result<Query<CheckParams>, QueryRejection>,
+    query: params::Read<CheckParams>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let params = params::read(query)?;
-    let (share, deadline) = (params.effort().share()?, params.effort().deadline()?);
+    let (share, deadline) = params.effort().limits()?;
     app.has_memory()?;
     let mut upload = form::take(&app, &headers, body, params.name.as_deref(), &["spec"], true).await?;
     let spec = match upload.parts.shift_remove("spec") {

@@ -1,17 +1,15 @@
 //! `/v1/eval`: what happens to inputs of given shapes.
-use super::envs::Owner;
 use super::form;
 use super::params::{self, Effort};
-use super::questions::{object, settle};
-use super::schema::{EvalAnswer, EvalForm};
+use super::single::{object, settle};
 use crate::app::App;
-use crate::ask::Text;
+use crate::auth::Owner;
 use crate::batch::{self, Batch};
 use crate::problem::{Code, Problem};
+use crate::text::Text;
 use crate::work::{Job, or_bug};
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use sizewise_check::check::Checker;
@@ -20,26 +18,14 @@ use sizewise_expr::is_cancelled;
 use std::sync::Arc;
 
 /// Says what happens to inputs of given shapes.
-#[utoipa::path(
-    post,
-    path = "/v1/eval",
-    tag = "programs",
-    params(Effort),
-    request_body(content((EvalForm = "multipart/form-data")),
-        description = "The program and one `request`, or several `requests`, one a line"),
-    responses((status = 200, description = "The outputs, or why the shapes are refused; of several requests, one a line",
-        content((EvalAnswer = "application/json"), (String = "application/x-ndjson"))))
-)]
 pub async fn eval(
     State(app): State<Arc<App>>,
     Extension(holder): Owner,
-    query: Result<Query<Effort>, QueryRejection>,
+    query: params::Read<Effort>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let effort = params::read(query)?;
-    effort.share()?;
-    let deadline = effort.deadline()?;
+    let (_, deadline) = params::read(query)?.limits()?;
     app.has_memory()?;
     let mut upload = form::take(&app, &headers, body, None, &["request", "requests"], false).await?;
     let (one, many) = (upload.parts.shift_remove("request"), upload.parts.shift_remove("requests"));

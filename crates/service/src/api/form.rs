@@ -82,7 +82,8 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
     while let Some(field) = form.next_field().await.map_err(|error| broken(error.to_string()))? {
         let name = field.name().unwrap_or_default().to_string();
         if name != "program" && !others.contains(&name.as_str()) {
-            let expected = format!("`program`, {}", others.join(", "));
+            let known = std::iter::once(&"program").chain(others).map(|name| format!("`{name}`"));
+            let expected = known.collect::<Vec<_>>().join(", ");
             return Err(Problem::new(Code::Invalid, "the form has a part that is not taken")
                 .at("part", name)
                 .expecting(expected));

@@ -1,5 +1,4 @@
 //! `/healthz`, `/readyz`, `/metrics`.
-use super::schema::Ready;
 use crate::app::App;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -8,16 +7,11 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Whether the process lives.
-#[utoipa::path(get, path = "/healthz", tag = "operation",
-    responses((status = 200, description = "It does", content((String = "text/plain")))))]
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
 /// Whether new work is taken.
-#[utoipa::path(get, path = "/readyz", tag = "operation",
-    responses((status = 200, description = "It is", body = Ready),
-              (status = 503, description = "The service is stopping, or memory is short", body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Response {
     let status = match (app.is_draining(), app.has_memory()) {
         (true, _) => "draining",
@@ -30,8 +24,6 @@ pub async fn ready(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Figures for Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "operation",
-    responses((status = 200, description = "The figures", content((String = "text/plain")))))]
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
     app.refresh_metrics();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.text()).into_response()

@@ -7,4 +7,4 @@ pub mod form;
 pub mod health;
 pub mod params;
 pub mod questions;
-pub mod schema;
+pub mod single;

@@ -1,42 +1,34 @@
-//! Parameters of the address.
+//! Query parameters.
 use crate::problem::{Code, Problem};
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
+use std::fmt::Display;
 use std::time::Duration;
-use utoipa::IntoParams;
 
 /// How much work an answer may take. A request can ask for less than the service allows, never for more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
-    /// The share of the service's budget of counted work, in hundredths.
-    #[param(minimum = 1, maximum = 100)]
+    /// The share of the service's work budget that a question may use, in percent.
     pub budget: Option<u32>,
-    /// Milliseconds after which the request is answered with 504; the service's own limit holds where it is shorter.
-    #[param(minimum = 1, maximum = 3_600_000)]
+    /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
     pub timeout_ms: Option<u64>,
 }
 
 /// Parameters of `entail`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntailParams {
-    /// The share of the service's budget of counted work, in hundredths.
-    #[param(minimum = 1, maximum = 100)]
+    /// The share of the service's work budget that a question may use, in percent.
     pub budget: Option<u32>,
-    /// Milliseconds after which the request is answered with 504; the service's own limit holds where it is shorter.
-    #[param(minimum = 1, maximum = 3_600_000)]
+    /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
     pub timeout_ms: Option<u64>,
     /// Adds the steps of a proof.
     #[serde(default)]
-    #[param(required = false)]
     pub proof: bool,
     /// Adds what each rung of the ladder came to.
     #[serde(default)]
-    #[param(required = false)]
     pub explain: bool,
 }
 
@@ -47,8 +39,8 @@ impl EntailParams {
     }
 }
 
-/// The forms of a report.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, utoipa::ToSchema)]
+/// The formats of a report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReportForm {
     /// The report as JSON.
@@ -69,22 +61,17 @@ pub enum ReportForm {
 }
 
 /// Parameters of `check`.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckParams {
-    /// The share of the service's budget of counted work, in hundredths.
-    #[param(minimum = 1, maximum = 100)]
+    /// The share of the service's work budget that a question may use, in percent.
     pub budget: Option<u32>,
-    /// Milliseconds after which the request is answered with 504; the service's own limit holds where it is shorter.
-    #[param(minimum = 1, maximum = 3_600_000)]
+    /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
     pub timeout_ms: Option<u64>,
-    /// The form of the report.
+    /// The format of the report.
     #[serde(default)]
-    #[param(required = false, inline)]
     pub format: ReportForm,
     /// The program's name in the report. No file of that name is looked for.
-    #[param(max_length = 255)]
     pub name: Option<String>,
 }
 
@@ -95,41 +82,43 @@ impl CheckParams {
     }
 }
 
-impl Effort {
-    /// The share of the budget in hundredths.
-    ///
-    /// # Errors
-    /// When it is none, or more than the whole.
-    pub fn share(self) -> Result<u32, Problem> {
-        match self.budget {
-            None => Ok(100),
-            Some(share @ 1..=100) => Ok(share),
-            Some(other) => Err(Problem::new(Code::InvalidParameter, format!("a budget of {other}"))
-                .at("parameter", "budget")
-                .expecting("an integer from 1 to 100: hundredths of the service's budget")),
+/// A number between 1 and `most`, if the request says one.
+fn within<T: Copy + Display + PartialOrd + From<u8>>(
+    name: &str,
+    given: Option<T>,
+    most: T,
+    expected: &str,
+) -> Result<Option<T>, Problem> {
+    match given {
+        Some(number) if number < T::from(1) || number > most => {
+            let detail = format!("`{name}` is {number}");
+            Err(Problem::new(Code::InvalidParameter, detail).at("parameter", name).expecting(expected))
         }
-    }
-
-    /// The time that an answer may take, if the request says so.
-    ///
-    /// # Errors
-    /// When it is no time, or too long.
-    pub fn deadline(self) -> Result<Option<Duration>, Problem> {
-        match self.timeout_ms {
-            None => Ok(None),
-            Some(ms @ 1..=3_600_000) => Ok(Some(Duration::from_millis(ms))),
-            Some(other) => Err(Problem::new(Code::InvalidParameter, format!("a timeout of {other} ms"))
-                .at("parameter", "timeout_ms")
-                .expecting("an integer from 1 to 3600000")),
-        }
+        given => Ok(given),
     }
 }
 
-/// The parameters, if they can be understood.
+impl Effort {
+    /// The share of the budget in percent, and the time that an answer may take if the request says so.
+    ///
+    /// # Errors
+    /// When one of them is out of range.
+    pub fn limits(self) -> Result<(u32, Option<Duration>), Problem> {
+        let expected = "an integer from 1 to 100: percent of the service's budget";
+        let share = within("budget", self.budget, 100, expected)?;
+        let time = within("timeout_ms", self.timeout_ms, 3_600_000, "an integer from 1 to 3600000")?;
+        Ok((share.unwrap_or(100), time.map(Duration::from_millis)))
+    }
+}
+
+/// Parameters, or why they cannot be read.
+pub type Read<T> = Result<Query<T>, QueryRejection>;
+
+/// The parameters.
 ///
 /// # Errors
 /// [`Code::InvalidParameter`].
-pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
+pub fn read<T>(query: Read<T>) -> Result<T, Problem> {
     query
         .map(|Query(params)| params)
         .map_err(|rejection| Problem::new(Code::InvalidParameter, rejection.body_text()).at("in", "query"))
