@@ -1,0 +1,216 @@
+//! Facts about named sizes, and whether a condition follows from them: texts in, texts out.
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::read::{self, ReadError};
+use sizewise_expr::{Int, Pool, print};
+use sizewise_solve::{self as solve, Budget, Facts, Premise, Rung, Verdict};
+use std::fmt;
+
+/// Sizes with ranges, and conditions that are assumed of them.
+///
+/// ```
+/// use sizewise_env::Env;
+/// use sizewise_solve::Budget;
+///
+/// let mut env = Env::new();
+/// env.declare("batch", 2, Some(64)).declare("seq", 1, None);
+/// env.assume("batch % 8 == 0")?;
+/// env.assume("seq == 2*batch + 1")?;
+///
+/// let budget = Budget::default();
+/// let answer = env.ask("seq >= 17", &budget)?;
+/// assert!(answer.is_implied());
+/// assert_eq!(answer.to_string(), "implied by range: 2 <= batch, batch % 8 == 0, seq == 2*batch + 1");
+///
+/// let answer = env.ask("seq >= 18", &budget)?;
+/// assert_eq!(answer.to_string(), "refuted: batch = 8, seq = 17");
+/// # Ok::<(), sizewise_expr::read::ReadError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Env {
+    pool: Pool,
+    facts: Facts,
+    /// The conditions as they were written, by number.
+    texts: Vec<String>,
+}
+
+/// What is answered, with everything by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What settled it, or tried last.
+    pub decided_by: Rung,
+    /// The premises that an implication or a contradiction rests on, as texts.
+    pub because: Vec<String>,
+    /// Sizes that satisfy the facts and break the goal, by name.
+    pub witness: Vec<(String, Int)>,
+}
+
+impl Answer {
+    /// Whether the goal follows from the facts.
+    pub fn is_implied(&self) -> bool {
+        self.verdict.is_implied()
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let because = self.because.join(", ");
+        match &self.verdict {
+            Verdict::Implied { .. } if because.is_empty() => write!(f, "implied by {}", self.decided_by),
+            Verdict::Implied { .. } => write!(f, "implied by {}: {because}", self.decided_by),
+            Verdict::Refuted { .. } => {
+                let sizes: Vec<String> =
+                    self.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                write!(f, "refuted: {}", sizes.join(", "))
+            }
+            Verdict::Inconsistent { .. } => write!(f, "the facts contradict each other: {because}"),
+            Verdict::Unknown { reason } => write!(f, "unknown: {reason}"),
+        }
+    }
+}
+
+impl Env {
+    /// No facts.
+    pub fn new() -> Env {
+        Env::default()
+    }
+
+    /// Declares a size: an integer from `min` to `max`, or without an upper bound. Declared again, it has both ranges; if no integer is in
+    /// them, the facts contradict each other, and every answer says so.
+    pub fn declare(&mut self, name: &str, min: i64, max: Option<i64>) -> &mut Env {
+        let symbol = self.pool.symbol(name);
+        match (self.pool.as_symbol(symbol), ValueRange::between_options(Some(min.into()), max.map(Int::from)))
+        {
+            (Some(symbol), Some(range)) => self.facts.declare(&mut self.pool, symbol, range),
+            _ => {
+                let never = self.pool.bool(false);
+                self.facts.assume(&mut self.pool, never);
+                self.texts.push(format!("{min} <= {name} <= {}", max.unwrap_or_default()));
+            }
+        }
+        self
+    }
+
+    /// Assumes a condition, written as Python or sympy prints it. Its divisors are not 0. Sizes that are not declared are any integers.
+    ///
+    /// # Errors
+    /// When the text is no expression, with line and column.
+    pub fn assume(&mut self, condition: &str) -> Result<(), ReadError> {
+        let read = read::closed(&mut self.pool, condition)?;
+        self.require(&read);
+        self.facts.assume(&mut self.pool, read.expr);
+        self.texts.push(condition.to_owned());
+        Ok(())
+    }
+
+    /// Whether the facts imply a condition, for all sizes at which no divisor in it is 0.
+    ///
+    /// # Errors
+    /// When the text is no expression, with line and column.
+    pub fn ask(&mut self, goal: &str, budget: &Budget) -> Result<Answer, ReadError> {
+        let read = read::closed(&mut self.pool, goal)?;
+        // What the goal's operations require holds for this question only.
+        let facts = (!read.divisors.is_empty() || !read.dropped.is_empty()).then(|| self.facts.clone());
+        self.require(&read);
+        let goal = self.pool.truth(read.expr);
+        solve::prepare(&mut self.pool, &mut self.facts, budget);
+        let answer = solve::decide(&mut self.pool, &mut self.facts, goal, budget);
+        let (pool, known) = (&mut self.pool, &mut self.facts);
+        let because = match &answer.verdict {
+            Verdict::Implied { because } => solve::narrow(pool, known, Some(goal), because),
+            Verdict::Inconsistent { because } => solve::minimal_clash(pool, known, because, budget),
+            Verdict::Refuted { .. } | Verdict::Unknown { .. } => Vec::new(),
+        };
+        let because = because.iter().map(|premise| self.premise(*premise)).collect();
+        let witness = match &answer.verdict {
+            Verdict::Refuted { witness } => {
+                let named =
+                    |(symbol, value): &(_, Int)| (self.pool.symbol_name(*symbol).to_owned(), value.clone());
+                witness.iter().map(named).collect()
+            }
+            _ => Vec::new(),
+        };
+        if let Some(facts) = facts {
+            self.facts = facts;
+        }
+        Ok(Answer { verdict: answer.verdict, decided_by: answer.decided_by, because, witness })
+    }
+
+    fn require(&mut self, read: &read::Read) {
+        for &divisor in &read.divisors {
+            self.facts.exclude_zero(&mut self.pool, divisor);
+        }
+        for &operation in &read.dropped {
+            self.facts.require_value(&mut self.pool, operation);
+        }
+    }
+
+    /// A premise as text.
+    fn premise(&self, premise: Premise) -> String {
+        let end = |symbol, end: fn(&ValueRange) -> Option<Int>| {
+            self.facts.range(symbol).and_then(end).map_or_else(|| "?".to_owned(), |value| value.to_string())
+        };
+        match premise {
+            Premise::Fact(id) => self.texts.get(id.0 as usize).cloned().unwrap_or_default(),
+            Premise::Lower(symbol) => {
+                format!("{} <= {}", end(symbol, ValueRange::lower), self.pool.symbol_name(symbol))
+            }
+            Premise::Upper(symbol) => {
+                format!("{} <= {}", self.pool.symbol_name(symbol), end(symbol, ValueRange::upper))
+            }
+            Premise::Nonzero(divisor) => format!("Ne({}, 0)", print::expression(&self.pool, divisor)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(facts: &[&str], goal: &str) -> String {
+        let mut env = Env::new();
+        env.declare("a", 1, Some(9)).declare("b", 2, None);
+        for fact in facts {
+            env.assume(fact).expect(fact);
+        }
+        env.ask(goal, &Budget::default()).expect(goal).to_string()
+    }
+
+    #[test]
+    fn answers_name_sizes_and_premises() {
+        for (facts, goal, expected) in [
+            (&[][..], "a < 10", "implied by range: a <= 9"),
+            (&["Eq(a, 3*b)"], "a % 3 == 0", "implied by range: Eq(a, 3*b)"),
+            (&[], "b // a >= 0", "implied by range: 1 <= a, 2 <= b"),
+            (&[], "a // b >= 0", "implied by range: 1 <= a, 2 <= b"),
+            (&["a > 9"], "b == 7", "the facts contradict each other: a > 9, a <= 9"),
+            (&[], "a*b != 6", "refuted: a = 3, b = 2"),
+        ] {
+            assert_eq!(answer(facts, goal), expected, "{facts:?} => {goal}");
+        }
+    }
+
+    #[test]
+    fn a_range_without_integers_contradicts_everything() {
+        let mut env = Env::new();
+        let answer = env.declare("a", 3, Some(2)).ask("a == a + 1", &Budget::default()).expect("a goal");
+        assert_eq!(answer.to_string(), "the facts contradict each other: 3 <= a <= 2");
+    }
+
+    #[test]
+    fn divisors_of_one_goal_are_not_assumed_for_the_next() {
+        let mut env = Env::new();
+        env.declare("d", 0, Some(4));
+        assert!(env.ask("8 // d >= 0", &Budget::default()).expect("a goal").is_implied());
+        assert_eq!(env.ask("Ne(d, 0)", &Budget::default()).expect("a goal").to_string(), "refuted: d = 0");
+    }
+
+    #[test]
+    fn what_is_no_expression_is_refused_with_its_place() {
+        let mut env = Env::new();
+        let message = env.assume("a + ").expect_err("no expression").to_string();
+        assert!(message.starts_with("line 1, column 5:"), "{message}");
+        assert!(env.ask("a >", &Budget::default()).is_err());
+    }
+}
