@@ -29,12 +29,12 @@ pub struct Records<'p> {
     bindings: u32,
 }
 
-/// What has been made of one expression of the program's table.
+/// One expression of the program's table as it was read.
 #[derive(Clone, Copy, Default)]
 struct Reading {
     /// The expression in terms of the program's symbols.
     raw: Option<Expr>,
-    /// The expression over what these stand for, after so many bindings.
+    /// The expression with the symbols replaced, and the number of bindings at that time.
     translated: Option<(Expr, u32)>,
     /// Whether the environment knows all symbols of `translated`.
     declared: bool,
@@ -53,7 +53,7 @@ impl<'p> Records<'p> {
         self.bindings += 1;
     }
 
-    /// Puts a constant in place of a symbol wherever the program's symbols stand for something with it.
+    /// Replaces a symbol by a constant in everything that the program's symbols stand for.
     pub fn replace(&mut self, env: &mut ShapeEnv, symbol: Symbol, constant: Expr) {
         for e in self.symbols.values_mut() {
             *e = env.pool.substitute_symbols(*e, |s| (s == symbol).then_some(constant));
@@ -127,7 +127,7 @@ impl<'p> Records<'p> {
         self.size(env, size).is_ok()
     }
 
-    /// Whether a recorded size is `e` to the letter, and the environment knows all its symbols.
+    /// Whether a recorded size is literally `e`, and the environment knows all its symbols.
     pub fn is(&mut self, env: &mut ShapeEnv, size: Size, e: Expr) -> bool {
         match size {
             Sym::Literal(v) => e.as_inline() == Some(v),
@@ -200,8 +200,8 @@ impl<'p> Records<'p> {
         self.declare_within(env, symbol, range(bounds));
     }
 
-    /// Declares a symbol that the program's records name and that an operator has made just now. The range
-    /// that they give it is what the program asserts later on: nothing is known of it before the assertion.
+    /// Declares a symbol that the program's records name and that an operator has made just now. The
+    /// recorded range comes from later assertions, so nothing is known about the symbol here.
     pub fn declare_made(&self, env: &mut ShapeEnv, symbol: Symbol) {
         self.declare_within(env, symbol, ValueRange::all());
     }
@@ -216,8 +216,8 @@ impl<'p> Records<'p> {
     }
 }
 
-/// The range of recorded bounds. Those that no value satisfies are taken as unbounded: the reader warns, and
-/// whoever assumes them says that nothing is admitted.
+/// The range of recorded bounds. Empty ranges are taken as unbounded: the reader warns, and assuming the
+/// bounds is reported as a contradiction.
 pub fn range(bounds: Bounds) -> ValueRange {
     ValueRange::between_options(bounds.min.map(Into::into), bounds.max.map(Into::into))
         .unwrap_or_else(ValueRange::all)

@@ -28,7 +28,7 @@ pub enum Clause {
     RangeConstraint,
     /// [`ShapeEnv::check`](crate::ShapeEnv::check).
     Check,
-    /// [`ShapeEnv::evaluate`](crate::ShapeEnv::evaluate) and its kin.
+    /// [`ShapeEnv::evaluate`](crate::ShapeEnv::evaluate) and related methods.
     Evaluate,
     /// The program records the size so.
     RecordedSize,

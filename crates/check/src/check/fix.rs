@@ -16,8 +16,33 @@ const MAX_ROUNDS: usize = 5;
 /// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
 
-/// The cost of a fix that excludes no input that works.
-const NO_COST: &str = "excludes no input that works";
+/// What a fix costs.
+enum Cost {
+    /// It excludes no input that works.
+    Nothing,
+    /// It excludes inputs that work, such as these.
+    Inputs(String),
+    /// Neither was found out.
+    Unknown,
+}
+
+impl Cost {
+    fn text(&self) -> Option<String> {
+        match self {
+            Cost::Nothing => Some("excludes no input that works".to_string()),
+            Cost::Inputs(inputs) => Some(format!("excludes inputs that work, such as {inputs}")),
+            Cost::Unknown => None,
+        }
+    }
+}
+
+/// A fix that a check has proved to work.
+struct Repair {
+    fix: Fix,
+    cost: Cost,
+    /// The condition under which the inputs of the given spec are still admitted; `None` if it cannot be written so.
+    kept: Option<Expr>,
+}
 
 /// A spec that is being repaired.
 #[derive(Clone)]
@@ -76,19 +101,18 @@ impl Session<'_> {
             if fixes.len() >= MAX_FIXES {
                 break;
             }
-            let Some((fix, kept)) = self.pursue(&start, &changes, first, budget)? else {
+            let Some(Repair { fix, cost, kept }) = self.pursue(&start, &changes, first, budget)? else {
                 continue;
             };
             if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
                 continue;
             }
             accepted.push(kept);
-            let free = fix.cost.as_deref() == Some(NO_COST);
             if fixes.iter().all(|known| known.spec != fix.spec) {
                 fixes.push(fix);
             }
             // No other fix is better than one without cost.
-            if free {
+            if matches!(cost, Cost::Nothing) {
                 break;
             }
         }
@@ -122,7 +146,7 @@ impl Session<'_> {
         changes: &Changes,
         first: &mut Examined,
         budget: &Budget,
-    ) -> Result<Option<(Fix, Option<Expr>)>, CheckError> {
+    ) -> Result<Option<Repair>, CheckError> {
         let mut draft = start.clone();
         let mut changes = changes.clone();
         for round in 0..MAX_ROUNDS {
@@ -133,11 +157,12 @@ impl Session<'_> {
             draft.apply(&changes, first);
             let mut examined = self.examine(Some(&draft.spec), budget, false)?;
             if examined.report.verdict == Outcome::Ok {
-                let cost = self.cost(&draft, first, budget)?;
+                let pool = &mut first.assumptions.env.pool;
+                let kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
+                let cost = kept.map_or(Cost::Unknown, |kept| self.cost(kept, first, budget));
                 let spec = Some(draft.spec.to_json());
-                let kept =
-                    draft.conditions.as_ref().map(|conditions| first.assumptions.env.pool.and(conditions));
-                return Ok(Some((Fix { text: draft.text(), spec, proved: true, cost }, kept)));
+                let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text() };
+                return Ok(Some(Repair { fix, cost, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
@@ -148,32 +173,25 @@ impl Session<'_> {
     }
 
     /// The cost of a fix: inputs that the given spec admits, that the program handles and that the fix excludes.
-    fn cost(
-        &self,
-        draft: &Draft,
-        first: &mut Examined,
-        budget: &Budget,
-    ) -> Result<Option<String>, CheckError> {
-        let Some(conditions) = &draft.conditions else { return Ok(None) };
+    fn cost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Cost {
         let violated = first.violated.clone();
-        let kept = first.assumptions.env.pool.and(conditions);
         let (pool, facts) = first.assumptions.env.facts();
-        let mut served = facts.clone();
+        let mut working = facts.clone();
         for condition in violated {
-            served.assume(pool, condition);
+            working.assume(pool, condition);
         }
-        let answer = decide(pool, &mut served, kept, budget);
+        let answer = decide(pool, &mut working, kept, budget);
         let witness = match answer.verdict {
-            Verdict::Implied { .. } => return Ok(Some(NO_COST.to_string())),
+            Verdict::Implied { .. } => return Cost::Nothing,
             Verdict::Refuted { witness } => witness,
-            _ => return Ok(None),
+            _ => return Cost::Unknown,
         };
         let evaluator = self.evaluator();
         let prover =
             Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
-        let Some(shapes) = prover.shapes_at(&witness) else { return Ok(None) };
+        let Some(shapes) = prover.shapes_at(&witness) else { return Cost::Unknown };
         if evaluator.evaluate(&shapes).is_err() {
-            return Ok(None);
+            return Cost::Unknown;
         }
         let shown: Vec<String> = shapes
             .iter()
@@ -185,7 +203,7 @@ impl Session<'_> {
                 Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
-        Ok(Some(format!("excludes inputs that work, such as {}", shown.join(", "))))
+        Cost::Inputs(shown.join(", "))
     }
 }
 

@@ -153,7 +153,7 @@ impl Prover<'_, '_> {
     /// than recorded.
     pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
         if !self.assumptions.admits(&witness) {
-            return Proof::unknown(by, "the program has more guards than are reasoned with");
+            return Proof::unknown(by, "the program has more guards than are taken into account");
         }
         let Some(shapes) = self.shapes_at(&witness) else {
             return Proof::unknown(by, "the counterexample involves data-dependent sizes");

@@ -1,11 +1,11 @@
-//! Why a dimension is what it is.
+//! The explanation of a dimension.
 use super::model::Cause;
 use super::style::Style;
 use serde::Serialize;
 use sizewise_expr::escape::{coloured_lines, lines, visible};
 use std::fmt::Write;
 
-/// What was found out about one dimension.
+/// Why a dimension is static, or which conditions are on it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// The dimension: `x.shape[0]`.
@@ -14,16 +14,17 @@ pub struct Explanation {
     pub recorded: String,
     /// Whether it is static.
     pub is_static: bool,
-    /// Why an input that is no tensor was burned in.
+    /// Why an input that is not a tensor is constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specialized: Option<String>,
-    /// Sets of conditions each of which alone makes the dimension what is recorded. All have to go before it can vary.
+    /// Sets of conditions, each of which alone forces the recorded size: the dimension can vary only if no set
+    /// holds.
     pub reasons: Vec<Vec<Condition>>,
     /// Other conditions on the dimension.
     pub restrictions: Vec<Condition>,
-    /// A size that every operator takes although the program does not, if the graph does not force the recorded one.
+    /// Another size that every operator accepts, if the graph does not force the recorded one.
     pub also_taken: Option<String>,
-    /// The node that the search came to, if an operator there stopped it.
+    /// The node at which propagation stopped early, if it did.
     pub stopped_at: Option<String>,
 }
 
@@ -44,9 +45,9 @@ pub struct Condition {
     pub location: Option<String>,
     /// The text of that line.
     pub code: Option<String>,
-    /// What gives rise to it.
+    /// Its cause.
     pub cause: Cause,
-    /// Which sizes it costs, of the first few.
+    /// Which small sizes it excludes.
     pub excludes: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a report finds fault with, one after the other, for the forms that tools read.
+//! The findings of a report as a flat list, for formats that tools read.
 use super::model::{GuardVerdict, Level, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 pub struct GraphView {
     /// The user's inputs.
     pub inputs: Vec<ValueView>,
-    /// The nodes in order; those of graphs within follow the node that calls them.
+    /// The nodes in order; those of subgraphs follow the node that calls them.
     pub nodes: Vec<NodeView>,
     /// The names of the values that the user gets.
     pub outputs: Vec<String>,
@@ -20,7 +20,7 @@ pub struct NodeView {
     pub name: String,
     /// Its operator.
     pub op: String,
-    /// How deep the graph lies that it belongs to; 0 for the program's own.
+    /// The nesting depth of its graph; 0 for the program's own.
     pub depth: usize,
     /// The values that it uses.
     pub uses: Vec<String>,

@@ -30,7 +30,7 @@ impl SpecError {
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub(super) tree: Json,
-    /// Named dimensions declared apart, in the form that torch writes.
+    /// Separately declared named dimensions, in the form that torch writes.
     dims: Map<String, Json>,
     /// Whether the spec has the form that torch writes.
     torch_form: bool,
@@ -100,7 +100,7 @@ impl Spec {
         Spec { tree, dims: Map::new(), torch_form: false, examples: None }
     }
 
-    /// The same spec with dimensions that were declared apart written where they are used.
+    /// The same spec with separately declared dimensions written where they are used.
     #[must_use]
     pub fn inlined(&self) -> Spec {
         let mut tree = self.tree.clone();
@@ -173,7 +173,7 @@ impl Spec {
         }
     }
 
-    /// A named or derived dimension in the form that torch writes, where ranges stand apart.
+    /// A named or derived dimension in the form that torch writes, where ranges are declared separately.
     fn declared(&self, word: &str, path: &str) -> Result<Entry, SpecError> {
         let root = |name: &str| -> Result<Option<DimSpec>, SpecError> {
             match self.dims.get(name) {
@@ -265,7 +265,7 @@ const DIM_FIELDS: &[&str] = &["dim", "min", "max"];
 const DERIVED_FIELDS: &[&str] = &["derived", "root"];
 const HINT_FIELDS: &[&str] = &["hint", "min", "max"];
 
-/// Refuses fields that mean nothing.
+/// Refuses unknown fields.
 fn only(fields: &Map<String, Json>, known: &[&str], path: &str) -> Result<(), SpecError> {
     match fields.keys().find(|field| !known.contains(&field.as_str())) {
         None => Ok(()),

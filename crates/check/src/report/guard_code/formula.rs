@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Sort, Symbol};
 use sizewise_ir::Constant;
 
-/// The text of one checker's condition takes at most this many bytes.
+/// The longest text of a condition, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Operations in one checker's condition nest at most this deep; Python reads 200 brackets within each other,
-/// and an operation writes up to two.
+/// The deepest nesting of operations in a condition: Python reads 200 nested brackets, and an operation
+/// writes up to two.
 const MAX_DEPTH: usize = 90;
 
 /// A condition cannot be written in a language.
@@ -23,18 +23,18 @@ pub struct NotExpressible {
     pub reason: String,
 }
 
-/// How a language writes what expressions are made of. Operands come in brackets where they need them.
+/// How a language writes expressions. Operands have brackets where they need them.
 pub(super) trait Syntax {
     /// The language's name.
     const NAME: &'static str;
-    /// What is added to a condition that counts only if every operation had a value.
+    /// A suffix for conditions that also checks that no operation failed.
     const HAS_VALUES: &'static str = "";
-    /// An integer; nothing if it is too large.
+    /// An integer; `None` if it is too large.
     fn int(&self, value: &Int) -> Option<String>;
     /// A double.
     fn float(&self, value: f64) -> String;
-    /// A call on the texts of its operands, the last of which has a sort; nothing if the language lacks it.
-    /// What all languages write alike does not come here.
+    /// A call with these operands as texts, the last of which has sort `sort`; `None` if the language lacks it.
+    /// Calls that all languages write alike are not passed here.
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String>;
     /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is
     /// converted first, where that is exact.
@@ -135,7 +135,7 @@ pub(super) fn int<S: Syntax>(set: &GuardSet, syntax: &S, value: &Int) -> Result<
     })
 }
 
-/// What checkers call the symbols and the inputs: identifiers of any of the languages, each for one thing only.
+/// The identifiers of symbols and inputs in checkers, valid in every language and distinct.
 pub(super) struct Names {
     symbols: FxHashMap<Symbol, String>,
     /// By position.
@@ -172,7 +172,7 @@ impl Names {
     }
 }
 
-/// A name as an identifier, though maybe that of something else.
+/// A name as an identifier, not necessarily a unique one.
 fn identifier(name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -182,7 +182,7 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// Texts joined two by two, so that many of them nest no deeper than they must.
+/// Joins texts pairwise, so that the nesting is logarithmic.
 fn joined(mut parts: Vec<Text>, join: impl Fn(&str, &str) -> String) -> Option<Text> {
     while parts.len() > 1 {
         let pairs = parts.chunks(2).map(|pair| match pair {
@@ -288,7 +288,7 @@ impl<S: Syntax> Parts<'_, S> {
         let (set, syntax) = (self.set, self.syntax);
         let operands = args.iter().map(|&a| self.operand(a)).collect::<Result<Vec<_>, _>>()?;
         let deepest = operands.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
-        // Languages may nest what is applied to many operands two by two.
+        // Calls with many operands may be written as nested calls with two.
         let depth = deepest + if matches!(func, Func::Min | Func::Max) { args.len() } else { 1 };
         let mut texts: Vec<String> = operands.into_iter().map(|(text, _)| text).collect();
         let beside_doubles = matches!(func, Func::FloatEq | Func::FloatLt | Func::FloatLe)
@@ -302,7 +302,7 @@ impl<S: Syntax> Parts<'_, S> {
     }
 }
 
-/// Converts the texts of integers among operands to those of doubles; none where the language lacks them.
+/// Converts integer operands to doubles; `None` if the language lacks them.
 fn to_doubles<S: Syntax>(set: &GuardSet, syntax: &S, args: &[Expr], texts: &mut [String]) -> Option<()> {
     for (text, &a) in texts.iter_mut().zip(args) {
         if set.pool.sort(a) == Sort::Int {

@@ -1,8 +1,8 @@
 //! Guards as code: a self-contained checker of input shapes, in Python, Rust, C or JSON.
 //!
 //! The checker determines the program's symbols from the sizes that are plain symbols (or linear in one),
-//! compares the other sizes, and then evaluates the conditions. It accepts what it can show to be served and
-//! refuses everything else, with a reason.
+//! compares the other sizes, and then evaluates the conditions. It accepts the inputs on which the program is proved to
+//! run and refuses all others with a reason.
 mod c;
 mod formula;
 mod json;
@@ -13,7 +13,7 @@ pub use formula::NotExpressible;
 use sizewise_expr::{Expr, Int, Pool, Symbol, text};
 use sizewise_ir::Constant;
 
-/// What an input is to a checker.
+/// An input of a checker.
 #[derive(Clone, Debug)]
 pub enum GuardedInput {
     /// A tensor with these sizes, in the program's symbols.
@@ -59,13 +59,13 @@ pub struct Variable {
     pub input: usize,
     /// The dimension; none for a number.
     pub dim: Option<usize>,
-    /// What the symbol is multiplied with in that size.
+    /// The factor of the symbol in that size.
     pub factor: Int,
     /// What is added to it.
     pub offset: Int,
 }
 
-/// Everything that a checker of input shapes checks.
+/// The conditions that a checker of input shapes checks.
 #[derive(Clone)]
 pub struct GuardSet {
     /// The program's name.
@@ -76,11 +76,11 @@ pub struct GuardSet {
     pub inputs: Vec<GuardedInput>,
     /// The symbols.
     pub variables: Vec<Variable>,
-    /// Sizes that do not determine a symbol: input, dimension (none for a number), and what it has to be.
+    /// Sizes that do not determine a symbol: input, dimension (`None` for a number), and the expected value.
     pub fixed: Vec<(usize, Option<usize>, Expr)>,
-    /// The conditions, as few as was found.
+    /// A minimal set of conditions.
     pub conditions: Vec<Expr>,
-    /// What is left to the running program, as it depends on data; in words.
+    /// Conditions that depend on data and are left to the running program, as text.
     pub left_open: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ impl GuardSet {
         text::print::python(&self.pool, e, &name)
     }
 
-    /// What the head of a checker says.
+    /// The comment at the beginning of a checker.
     fn headline(&self) -> Vec<String> {
         let mut lines = vec![
             format!("Checks input shapes of {}.", self.program),
