@@ -18,7 +18,7 @@ impl Clash {
     pub(super) fn with(env: &mut ShapeEnv, condition: Expr) -> Clash {
         let mut facts = env.facts.clone();
         let id = facts.assume(&mut env.pool, condition);
-        let clash = decide::clash(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
+        let clash = decide::unsat_core(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
         let others = clash.iter().filter(|p| **p != Premise::Fact(id));
         let facts = others.filter_map(|p| text(env, &facts, p)).collect();
         Clash { condition: Some(env.text(condition)), facts }
@@ -56,7 +56,7 @@ impl ShapeEnv {
     /// assert_eq!(clash, Some(vec!["u0 % 2 == 0".to_string(), "u0 % 2 == 1".to_string()]));
     /// ```
     pub fn clash(&mut self) -> Option<Clash> {
-        let premises = decide::clash(&mut self.pool, &mut self.facts, &Budget::default())?;
+        let premises = decide::unsat_core(&mut self.pool, &mut self.facts, &Budget::default())?;
         let facts = self.facts.clone();
         let facts = premises.iter().filter_map(|p| text(self, &facts, p)).collect();
         Some(Clash { condition: None, facts })

@@ -1,8 +1,8 @@
 //! The least and the greatest value of an expression under facts.
 use super::facts::Facts;
 use super::ladder::{decide, prepare};
-use super::rays;
 use super::replay::replays;
+use super::unbounded;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
@@ -37,9 +37,11 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
 pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
-    if facts.is_wide() {
-        facts.check_groups(pool, budget, false);
-        return facts.with_slice(pool, e, |pool, slice| greatest(pool, &mut slice.facts.clone(), e, budget));
+    if facts.is_divided() {
+        facts.check_components(pool, budget, false);
+        return facts.with_subproblem(pool, e, |pool, subproblem| {
+            greatest(pool, &mut subproblem.facts.clone(), e, budget)
+        });
     }
     for d in facts.divisors(pool, Some(e)) {
         facts.exclude_zero(pool, d);
@@ -58,9 +60,9 @@ pub fn bounds_traced(
 ) -> Bounds {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
-    if facts.is_wide() {
+    if facts.is_divided() {
         prepare(pool, facts, budget);
-        let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
+        let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
         let mut found = bounds_traced(pool, &mut own, e, budget, trace);
         for at in [&mut found.min_at, &mut found.max_at] {
             *at = at.take().map(|witness| facts.complete(pool, witness));
@@ -105,7 +107,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         best = Some((v, first));
     }
     if let (Some((_, start)), None) = (&best, &limit)
-        && rays::grows_without_end(pool, facts, e, start, &[], budget, trace)
+        && unbounded::is_unbounded(pool, facts, e, start, &[], budget, trace)
     {
         return End { value: None, at: None, settled: true };
     }
@@ -118,7 +120,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         }
         if limit.is_none() && value.bits() > MAX_BITS && value.is_positive() {
             let (Some((_, start)), Some((_, far))) = (&first, &best) else { break };
-            let settled = rays::grows_without_end(pool, facts, e, start, &[far], budget, trace);
+            let settled = unbounded::is_unbounded(pool, facts, e, start, &[far], budget, trace);
             return End { value: None, at: None, settled };
         }
         // Is the value at hand the greatest? If not, is one much greater possible?

@@ -82,7 +82,7 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
         cases = choose(pool, problem);
     }
     if cases.is_empty() {
-        cases = linear::thin_cases(pool, problem, &mut left.work);
+        cases = linear::narrow_cases(pool, problem, &mut left.work);
     }
     if cases.is_empty() {
         return Outcome::Open;

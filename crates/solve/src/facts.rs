@@ -1,13 +1,13 @@
 //! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+use super::components::Components;
 use super::exact_floats::{exact, has_floats};
 use super::models::Models;
-use super::neighbours::Neighbours;
 use super::program::to_i128;
 use super::replay::Required;
 use super::search::conjuncts;
-use super::slices::Slices;
 use super::verdict::{FactId, Premise};
 use super::work::Work;
+use super::worklist::Worklist;
 use crate::egraph::Graph;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
@@ -55,11 +55,11 @@ pub struct Facts {
     /// Whether the table may still learn from assuming conditions.
     unsettled: bool,
     /// What the table has learned of since.
-    stirred: Vec<Subject>,
+    dirty: Vec<Subject>,
     /// Which conditions are about the same expressions.
-    neighbours: Neighbours,
+    worklist: Worklist,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
-    pub(super) slices: Slices,
+    pub(super) components: Components,
     /// Whether all facts are looked at together, however many they are.
     whole: bool,
     /// What questions have taken, but for what the models count.
@@ -75,19 +75,19 @@ impl Facts {
     /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
     pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
         let e = pool.symbol_expr(symbol);
-        let wide = self.is_wide();
+        let wide = self.is_divided();
         let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
         match known.meet(&range) {
             Some(met) => *known = met,
             None => self.empty = true,
         }
-        self.slices.declared(symbol);
+        self.components.record_declaration(symbol);
         if !wide {
             self.models.declare(symbol, known);
             if pool.sort(e) == Sort::Int {
                 // An empty domain is remembered by the table as its contradiction.
                 self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
-                self.stirred.push(Subject::of(pool, e));
+                self.dirty.push(Subject::of(pool, e));
             }
         }
         self.changed();
@@ -101,7 +101,7 @@ impl Facts {
         self.declare_free(pool, condition);
         let symbols = pool.free_symbols(&[condition]);
         if !self.whole {
-            self.slices.assumed(id, &symbols);
+            self.components.record_assumption(id, &symbols);
         }
         self.assumed_of.extend(symbols.iter().copied());
         self.empty |= pool.as_bool(condition) == Some(false);
@@ -111,7 +111,7 @@ impl Facts {
             if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
         conjuncts(pool, condition, &mut parts);
         for part in parts {
-            if !self.is_wide() {
+            if !self.is_divided() {
                 self.models.require(pool, part);
             }
             self.parts.push((part, id));
@@ -122,7 +122,7 @@ impl Facts {
 
     /// A condition with the arithmetic of doubles replaced by that of integers where what is known shows both to be the same.
     pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
-        if self.is_wide() {
+        if self.is_divided() {
             return condition;
         }
         self.settle(pool);
@@ -137,13 +137,13 @@ impl Facts {
             self.declare_free(pool, divisor);
             let symbols = pool.free_symbols(&[divisor]);
             if !self.whole {
-                self.slices.excluded(divisor, &symbols);
+                self.components.record_divisor(divisor, &symbols);
             }
             self.assumed_of.extend(symbols.iter().copied());
-            if !self.is_wide() {
+            if !self.is_divided() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.stirred).is_err();
+                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.dirty).is_err();
             }
             self.changed();
         }
@@ -158,10 +158,10 @@ impl Facts {
         self.declare_free(pool, e);
         let symbols = pool.free_symbols(&[e]);
         if !self.whole {
-            self.slices.defined(e, &symbols);
+            self.components.record_operation(e, &symbols);
         }
         self.assumed_of.extend(symbols);
-        if !self.is_wide() {
+        if !self.is_divided() {
             self.models.clear();
         }
         self.changed();
@@ -174,8 +174,8 @@ impl Facts {
 
     /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
-        if self.is_wide() {
-            return self.with_slice(pool, e, |pool, slice| slice.facts.domain(pool, e));
+        if self.is_divided() {
+            return self.with_subproblem(pool, e, |pool, subproblem| subproblem.facts.domain(pool, e));
         }
         self.settle(pool);
         self.table.domain(pool, e)
@@ -211,13 +211,13 @@ impl Facts {
     }
 
     fn settle(&mut self, pool: &Pool) {
-        if !std::mem::take(&mut self.unsettled) || self.is_wide() {
+        if !std::mem::take(&mut self.unsettled) || self.is_divided() {
             return;
         }
         let table = &mut self.table;
         let parts = self.parts.iter().map(|(condition, _)| *condition);
         let learn = |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
-        let settled = self.neighbours.settle(pool, parts, self.stirred.drain(..), MAX_ROUNDS, learn);
+        let settled = self.worklist.run(pool, parts, self.dirty.drain(..), MAX_ROUNDS, learn);
         self.empty |= settled.is_err();
     }
 
@@ -235,7 +235,7 @@ impl Facts {
     }
 
     /// Whether the facts are so many that questions are put to the groups that they concern.
-    pub(super) fn is_wide(&self) -> bool {
+    pub(super) fn is_divided(&self) -> bool {
         !self.whole && self.given.len() > MAX_TOGETHER
     }
 
@@ -334,8 +334,8 @@ impl Facts {
         for symbol in pool.free_symbols(&[e]) {
             if !self.ranges.contains_key(&symbol) {
                 self.ranges.insert(symbol, ValueRange::all());
-                self.slices.declared(symbol);
-                if !self.is_wide() {
+                self.components.record_declaration(symbol);
+                if !self.is_divided() {
                     self.models.declare(symbol, &ValueRange::all());
                 }
             }

@@ -74,7 +74,7 @@ pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
-    if facts.is_wide()
+    if facts.is_divided()
         && let Some(follows) = facts.follows_at_once(pool, goal)
     {
         return follows && facts.are_consistent(pool, budget);
@@ -86,7 +86,7 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
-    if facts.is_wide() {
+    if facts.is_divided() {
         return among_many(pool, facts, goal, budget, more);
     }
     let asked = goal;
@@ -117,7 +117,7 @@ pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chos
 
 /// Decides under the facts that have to do with the goal.
 fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
-    facts.check_groups(pool, budget, more);
+    facts.check_components(pool, budget, more);
     let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
     if let Consistency::Inconsistent(because) = &facts.consistency {
         return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
@@ -126,14 +126,14 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
         let because = facts.all_premises(pool);
         return settled(Verdict::Inconsistent { because }, Rung::Range);
     }
-    let mut answer = facts.with_slice(pool, goal, |pool, slice| {
-        let mut answer = entails(pool, &mut slice.facts, goal, budget);
+    let mut answer = facts.with_subproblem(pool, goal, |pool, subproblem| {
+        let mut answer = entails(pool, &mut subproblem.facts, goal, budget);
         if let Verdict::Implied { because } | Verdict::Inconsistent { because } = &mut answer.verdict {
-            *because = slice.outside(because);
+            *because = subproblem.to_outer_ids(because);
         }
         answer
     });
-    if answer.verdict.is_implied() && !facts.groups_settled() {
+    if answer.verdict.is_implied() && !facts.components_settled() {
         let reason = "the goal follows, but no assignment that satisfies the other facts was found";
         answer.verdict = Verdict::Unknown { reason: reason.to_string() };
     }
@@ -143,8 +143,8 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
 /// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
 /// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
-    if facts.is_wide() {
-        facts.check_groups(pool, budget, true);
+    if facts.is_divided() {
+        facts.check_components(pool, budget, true);
         return;
     }
     check(pool, facts, budget);
@@ -176,8 +176,10 @@ pub fn quickly_knowing(
     if let Some(value) = pool.as_bool(goal) {
         return Some(value);
     }
-    if facts.is_wide() {
-        return facts.with_slice(pool, goal, |pool, slice| by_range(pool, &mut slice.facts, goal, possible));
+    if facts.is_divided() {
+        return facts.with_subproblem(pool, goal, |pool, subproblem| {
+            by_range(pool, &mut subproblem.facts, goal, possible)
+        });
     }
     if let Some(value) = facts.table(pool).decide(pool, goal) {
         return Some(value);

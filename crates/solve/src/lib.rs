@@ -5,7 +5,7 @@
 //! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
-mod clash;
+mod components;
 mod definedness;
 mod differences;
 pub mod egraph;
@@ -18,23 +18,23 @@ mod ladder;
 mod linear;
 mod minimize;
 mod models;
-mod neighbours;
 mod number;
 mod premises;
 mod program;
 mod proof;
-mod rays;
 mod reduce;
 mod replay;
 mod rewriting;
 mod search;
 mod simplify;
-mod slices;
 #[cfg(feature = "smt")]
 mod smt;
 mod smtlib;
+mod unbounded;
+mod unsat_core;
 mod verdict;
 mod work;
+mod worklist;
 
 #[cfg(test)]
 mod limits_tests;
@@ -42,7 +42,6 @@ mod limits_tests;
 mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_traced, greatest};
-pub use clash::{clash, minimal_clash};
 pub use definedness::{open_requirements, requirements};
 pub use exact_floats::up_to;
 pub use facts::Facts;
@@ -55,6 +54,7 @@ pub use premises::narrow;
 pub use proof::{ProofStep, proof};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
+pub use unsat_core::{minimal_unsat_core, unsat_core};
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};
 pub use work::Work;
 

@@ -17,14 +17,14 @@ fn more_than_twelve_assumptions_are_looked_at_in_groups() {
     let mut pool = Pool::new();
     let mut facts = Facts::new();
     for i in 0..12 {
-        assert!(!facts.is_wide());
+        assert!(!facts.is_divided());
         let fact = of(&mut pool, &format!("s{i} > {i}"));
         facts.assume(&mut pool, fact);
     }
-    assert!(!facts.is_wide());
+    assert!(!facts.is_divided());
     let fact = of(&mut pool, "s12 > 12");
     facts.assume(&mut pool, fact);
-    assert!(facts.is_wide());
+    assert!(facts.is_divided());
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) fn refutation(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr
     chain(pool, rules, &found, &assumed, goal.map(|_| conditions.len()), log);
     let end = match found.contradiction {
         Some(Contradiction::Empty(e)) => format!("{} has no value left", print::expression(pool, e)),
-        Some(Contradiction::Clash(a, b)) => {
+        Some(Contradiction::Distinct(a, b)) => {
             format!("{} would be {}", print::expression(pool, a), print::expression(pool, b))
         }
         Some(Contradiction::Truth(e)) => format!("{} would be true and false", print::expression(pool, e)),

@@ -59,10 +59,10 @@ pub(super) fn simplify_within(
 ) -> Expr {
     let budget = limits.budget;
     facts.declare_free(pool, e);
-    if facts.is_wide() {
+    if facts.is_divided() {
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.
-        let mut own = facts.with_slice(pool, e, |_, slice| slice.facts.clone());
+        let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
         let before = own.work();
         let simple = simplify_within(pool, &mut own, e, limits, trace);
         facts.add_work(own.work().since(before));

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_solve::{
-    Budget, Facts, Premise, Rung, Verdict, Witness, clash, decide, obligation as smt_obligation, up_to,
+    Budget, Facts, Premise, Rung, Verdict, Witness, decide, obligation as smt_obligation, unsat_core, up_to,
 };
 
 /// No tensor has a larger dimension: it would take more memory than 64-bit machines can address.
@@ -112,7 +112,7 @@ impl Prover<'_, '_> {
             }
             Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
             Verdict::Inconsistent { because } => {
-                let because = clash(pool, facts, &self.budget).unwrap_or(because);
+                let because = unsat_core(pool, facts, &self.budget).unwrap_or(because);
                 let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
                 Proof {
                     because,

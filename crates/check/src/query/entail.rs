@@ -109,7 +109,7 @@ pub(super) fn decided(
     if let Verdict::Implied { because } = &mut answer.verdict {
         *because = decide::narrow(pool, &premises.facts, Some(goal), because);
     } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
-        *because = decide::minimal_clash(pool, &premises.facts, because, budget);
+        *because = decide::minimal_unsat_core(pool, &premises.facts, because, budget);
     }
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Settled { answer, time_ns: nanoseconds(time), setup_ns: nanoseconds(start - setup) }

@@ -165,8 +165,8 @@ impl Classes {
     }
 
     /// Two different constants that were found equal.
-    pub fn clash(&self) -> Option<(Expr, Expr)> {
-        self.egg.analysis.clash
+    pub fn distinct_constants(&self) -> Option<(Expr, Expr)> {
+        self.egg.analysis.distinct_constants
     }
 
     /// The classes with more than one member.

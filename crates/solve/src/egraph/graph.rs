@@ -12,7 +12,7 @@ pub enum Contradiction {
     /// This expression has no value within its domain.
     Empty(Expr),
     /// Two different constants are equal.
-    Clash(Expr, Expr),
+    Distinct(Expr, Expr),
     /// This condition is true and false.
     Truth(Expr),
     /// This expression is zero and cannot be.
@@ -264,8 +264,8 @@ impl Graph {
     pub(super) fn settle(&mut self, pool: &mut Pool, nodes: usize) {
         self.follow_up(pool);
         self.classes.rebuild();
-        if let Some((a, b)) = self.classes.clash() {
-            self.contradict(Contradiction::Clash(a, b));
+        if let Some((a, b)) = self.classes.distinct_constants() {
+            self.contradict(Contradiction::Distinct(a, b));
         }
         let (seen, version) = self.settled;
         let from = if version == self.solved.version() { seen } else { 0 };
@@ -291,8 +291,8 @@ impl Graph {
         self.read_domains(pool);
         self.follow_up(pool);
         self.classes.rebuild();
-        if let Some((a, b)) = self.classes.clash() {
-            self.contradict(Contradiction::Clash(a, b));
+        if let Some((a, b)) = self.classes.distinct_constants() {
+            self.contradict(Contradiction::Distinct(a, b));
         }
     }
 
@@ -316,8 +316,8 @@ impl Graph {
             }
         }
         for (e, domain) in tighter {
-            if let Err(clash) = self.table.restrict(pool, e, domain) {
-                found.get_or_insert(Contradiction::Empty(clash.at));
+            if let Err(contradiction) = self.table.restrict(pool, e, domain) {
+                found.get_or_insert(Contradiction::Empty(contradiction.at));
             }
         }
         if let Some(found) = found {

@@ -112,7 +112,7 @@ pub(super) struct Membership {
     /// Whether it is a constant.
     pub adding_constant: bool,
     /// Distinct constants that ended up in one class.
-    pub clash: Option<(Expr, Expr)>,
+    pub distinct_constants: Option<(Expr, Expr)>,
 }
 
 impl egg::Analysis<Term> for Membership {
@@ -130,7 +130,7 @@ impl egg::Analysis<Term> for Membership {
         if let (Some(a), Some(b)) = (to.constant, from.constant)
             && a != b
         {
-            self.clash.get_or_insert((a, b));
+            self.distinct_constants.get_or_insert((a, b));
         }
         // The few go to the many: the class of `true` grows by one condition at a time.
         if from.len() > to.len() {

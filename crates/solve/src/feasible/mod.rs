@@ -261,7 +261,7 @@ fn is_float(pool: &mut Pool, symbol: Symbol) -> bool {
 
 /// An assignment that satisfies the facts, if one is at hand after a decision: what shows that they do not contradict each other.
 fn model(pool: &mut Pool, facts: &mut Facts) -> Option<Witness> {
-    let model = if facts.is_wide() { facts.complete(pool, Vec::new()) } else { facts.models.first()? };
+    let model = if facts.is_divided() { facts.complete(pool, Vec::new()) } else { facts.models.first()? };
     replays(pool, facts, None, &model).then_some(model)
 }
 

@@ -1,6 +1,7 @@
 //! The steps of the ladder: what each rung makes of the facts with the negated goal.
 use super::{Climb, Finding};
 use crate::cases::{self, Allowance};
+use crate::components::default_value;
 use crate::differences::{self, Solved};
 use crate::egraph::{Graph, RuleSet, Stop};
 use crate::exhaust::{Exhausted, exhaust};
@@ -11,7 +12,6 @@ use crate::reduce::Reduced;
 use crate::replay::replays;
 use crate::rewriting;
 use crate::search::conjuncts;
-use crate::slices::free_value;
 use crate::verdict::Witness;
 use crate::work::Work;
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ impl Climb<'_> {
             Solved::Contradiction(_) => Finding::Closed,
             Solved::Solution(values) => {
                 let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
-                let free = |s| self.facts.range(s).map(free_value).unwrap_or_default();
+                let free = |s| self.facts.range(s).map(default_value).unwrap_or_default();
                 let value = |s: Symbol| {
                     let e = self.pool.known_symbol_expr(s);
                     (s, e.and_then(|e| values.get(&e).cloned()).unwrap_or_else(|| free(s)))

@@ -7,15 +7,15 @@
 //! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
 mod forms;
 mod lemmas;
+mod lenstra;
 mod plain;
 mod products;
 mod rational;
 mod simplex;
 mod splitting;
-mod thin;
 
+pub(super) use lenstra::narrow_cases;
 pub(super) use plain::infeasible;
-pub(super) use thin::cases as thin_cases;
 
 use super::proof::Log;
 use super::reduce::Reduced;

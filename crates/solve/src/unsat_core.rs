@@ -13,11 +13,11 @@ use sizewise_expr::range::ValueRange;
 const MAX_PREMISES: usize = 32;
 
 /// A smallest set of facts that contradict each other, in the order of [`Premise`]; nothing if they are not seen to.
-pub fn clash(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option<Vec<Premise>> {
+pub fn unsat_core(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option<Vec<Premise>> {
     let goal = pool.bool(false);
     match decide(pool, facts, goal, budget).verdict {
         Verdict::Inconsistent { because } => {
-            let minimal = minimal_clash(pool, facts, &because, budget);
+            let minimal = minimal_unsat_core(pool, facts, &because, budget);
             // The next question is answered with it.
             facts.consistency = Consistency::Inconsistent(minimal.clone());
             Some(minimal)
@@ -27,7 +27,12 @@ pub fn clash(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option<Vec<
 }
 
 /// A smallest part of a set of premises that contradict each other.
-pub fn minimal_clash(pool: &mut Pool, facts: &Facts, because: &[Premise], budget: &Budget) -> Vec<Premise> {
+pub fn minimal_unsat_core(
+    pool: &mut Pool,
+    facts: &Facts,
+    because: &[Premise],
+    budget: &Budget,
+) -> Vec<Premise> {
     let mut kept = narrow(pool, facts, None, because);
     kept.sort_unstable();
     kept.dedup();

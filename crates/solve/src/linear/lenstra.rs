@@ -17,7 +17,7 @@ const MAX_FORMS: usize = 16;
 const MAX_ROWS: usize = 60;
 
 /// Cases `p == 0`, `p == -1`, … of a condition `p <= 0`, together exhaustive; none if every condition leaves room.
-pub fn cases(pool: &mut Pool, problem: &mut Reduced, work: &mut u32) -> Vec<Expr> {
+pub fn narrow_cases(pool: &mut Pool, problem: &mut Reduced, work: &mut u32) -> Vec<Expr> {
     let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
     let mut system = System::default();
     let mut forms: Vec<(Poly, usize)> = Vec::new();

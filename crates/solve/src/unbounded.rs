@@ -18,13 +18,13 @@ const MAX_ALONG: usize = 12;
 /// The most directions that are put to proof.
 const MAX_PROOFS: usize = 4;
 /// How far along a direction the facts are tried first.
-const FAR: [i64; 3] = [1, 2, 1_000_003];
+const SAMPLE_STEPS: [i64; 3] = [1, 2, 1_000_003];
 /// The longest step in a direction.
 const MAX_STEP: i128 = 1 << 60;
 
 /// Whether an expression is shown to have no greatest value: along a ray from `start`, where the facts hold. `further` are other
 /// assignments at which they do.
-pub(super) fn grows_without_end(
+pub(super) fn is_unbounded(
     pool: &mut Pool,
     facts: &Facts,
     e: Expr,
@@ -49,12 +49,12 @@ pub(super) fn grows_without_end(
     let mut proofs = MAX_PROOFS;
     for direction in directions(pool, facts, e, start, further) {
         let direction: Vec<(Symbol, Int)> = direction.into_iter().map(|(s, d)| (s, &d * &step)).collect();
-        if !leads_on(pool, &conditions, e, start, &direction) {
+        if !holds_at_samples(pool, &conditions, e, start, &direction) {
             continue;
         }
         let Some(left) = proofs.checked_sub(1) else { return false };
         proofs = left;
-        if is_ray(pool, &conditions, e, start, &direction, budget, trace) {
+        if holds_along(pool, &conditions, e, start, &direction, budget, trace) {
             return true;
         }
     }
@@ -117,7 +117,13 @@ fn along_facts(pool: &Pool, facts: &Facts) -> Vec<Vec<(Symbol, Int)>> {
 }
 
 /// Whether the conditions hold at some places along a direction, and the expression grows.
-fn leads_on(pool: &Pool, conditions: &[Expr], e: Expr, start: &Witness, direction: &[(Symbol, Int)]) -> bool {
+fn holds_at_samples(
+    pool: &Pool,
+    conditions: &[Expr],
+    e: Expr,
+    start: &Witness,
+    direction: &[(Symbol, Int)],
+) -> bool {
     let mut values: FxHashMap<Symbol, Int> = start.iter().cloned().collect();
     let at = |values: &FxHashMap<Symbol, Int>| {
         let mut evaluator = Evaluator::new(pool, |s| values.get(&s).cloned().map(Value::Int));
@@ -125,7 +131,7 @@ fn leads_on(pool: &Pool, conditions: &[Expr], e: Expr, start: &Witness, directio
         evaluator.int(e).ok().filter(|_| hold)
     };
     let Some(mut last) = at(&values) else { return false };
-    for times in FAR {
+    for times in SAMPLE_STEPS {
         for (s, d) in direction {
             let value = start.iter().find(|(t, _)| t == s).map(|(_, v)| v + &(d * &Int::from(times)));
             values.extend(value.map(|v| (*s, v)));
@@ -139,7 +145,7 @@ fn leads_on(pool: &Pool, conditions: &[Expr], e: Expr, start: &Witness, directio
 }
 
 /// Whether the conditions hold all along a direction, and the expression grows with every step.
-fn is_ray(
+fn holds_along(
     pool: &mut Pool,
     conditions: &[Expr],
     e: Expr,
