@@ -1,5 +1,7 @@
 //! Commands and their options.
 use crate::decide::{Budget, Trace};
+use crate::fake::Backend;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -108,15 +110,31 @@ pub struct OperatorFiles {
     pub ops: Vec<PathBuf>,
 }
 
+/// The operators of a program, and what runs them.
+#[derive(Args, Debug)]
+pub struct Kernels {
+    /// Custom operators.
+    #[command(flatten)]
+    pub files: OperatorFiles,
+    /// The backend whose kernels run the program; `any` requires only what every backend requires (see docs/backends.md).
+    #[arg(long, default_value_t = Backend::Cpu, value_parser = backend())]
+    pub backend: Backend,
+}
+
+/// Reads a [`Backend`].
+fn backend() -> impl TypedValueParser<Value = Backend> {
+    PossibleValuesParser::new(Backend::ALL.map(|(name, _)| name)).try_map(|name| name.parse::<Backend>())
+}
+
 /// Options of `infer`.
 #[derive(Args, Debug)]
 pub struct InferOptions {
     /// Add a field `explain`: what settled each condition of the operator.
     #[arg(long)]
     pub explain: bool,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,
@@ -192,9 +210,9 @@ pub struct CheckOptions {
     /// The dynamic-shape spec, JSON; without it, the program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC.json")]
     pub spec: Option<PathBuf>,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// The form of the report.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
@@ -241,9 +259,9 @@ pub struct SpecOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -260,9 +278,9 @@ pub struct ExplainOptions {
     /// A dimension: x.shape[0], or x.0; may be given several times. All of them by default.
     #[arg(long, value_name = "DIM")]
     pub dim: Vec<String>,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// The form of the answer.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -283,9 +301,9 @@ pub struct GuardsOptions {
     /// The language of the checker.
     #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
     pub emit: GuardLanguage,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// Where to write the checker; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -310,9 +328,9 @@ pub struct EvalOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,

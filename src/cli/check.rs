@@ -107,7 +107,7 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker), 
             Some(Spec::parse(&text).map_err(|error| (2, format!("{}: {error}", files::shown(path))))?)
         }
     };
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+    let operators = operators::load_on(&options.operators).map_err(|message| (2, message))?;
     let failed = |error: CheckError| (3, format!("{}: {error}", visible(checker.name())));
     let budget = Budget::default();
     let report = match &options.emit_smt2 {

@@ -13,7 +13,7 @@ pub fn run(options: &EvalOptions) -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let operators = match operators::load(&options.operators) {
+    let operators = match operators::load_on(&options.operators) {
         Ok(operators) => operators,
         Err(message) => {
             files::complain(&message);

@@ -32,7 +32,7 @@ pub fn run(options: &ExplainOptions) -> ExitCode {
 
 fn explain(options: &ExplainOptions) -> Result<String, (u8, String)> {
     let name = files::shown(&options.program);
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+    let operators = operators::load_on(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
     let checker = programs::checker_of(&options.program, options.choice.model.as_deref())
         .map_err(|message| (3, message))?;

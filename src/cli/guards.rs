@@ -17,7 +17,7 @@ pub fn run(options: &GuardsOptions) -> ExitCode {
 
 fn guards(options: &GuardsOptions) -> Result<(), (u8, String)> {
     let name = files::shown(&options.program);
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+    let operators = operators::load_on(&options.operators).map_err(|message| (2, message))?;
     let unreadable = |error: crate::check::CheckError| (3, format!("{name}: {error}"));
     let checker = programs::checker(&options.program).map_err(|message| (3, message))?;
     let set = checker.session(&operators).and_then(|s| s.guard_set()).map_err(unreadable)?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 /// Runs the command.
 pub fn run(options: &InferOptions) -> ExitCode {
-    match operators::load(&options.operators) {
+    match operators::load_on(&options.operators) {
         Ok(operators) => jsonl::run(options.jsonl.jobs, &|request| {
             query::infer::explained(&operators, request, options.explain)
         }),

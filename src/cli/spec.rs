@@ -62,7 +62,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written, (u8, Stri
 /// program demands something are left to the program.
 fn widen(options: &SpecOptions) -> Result<Written, (u8, String)> {
     let checker = read(options)?;
-    let operators = operators::load(&options.operators).map_err(|message| (2, message))?;
+    let operators = operators::load_on(&options.operators).map_err(|message| (2, message))?;
     let name = files::shown(&options.program);
     let contract = contract(&checker, options)?;
     let check = |spec: Option<&Spec>| {

@@ -370,7 +370,11 @@ impl<'p> Interpreter<'p> {
             return result.map(Values::from_vec);
         }
         let op = self.calls.callee(&node.target, self.operators).op.clone();
-        let result = sizewise_kernels::python_function(&mut Cx::new(&mut self.env), &op, &args);
+        let result = sizewise_kernels::python_function(
+            &mut Cx::on(&mut self.env, self.operators.backend()),
+            &op,
+            &args,
+        );
         self.returned(result)
     }
 
@@ -407,7 +411,7 @@ impl<'p> Interpreter<'p> {
         if self.autocast.enabled().next().is_some() {
             self.autocast(&schema.qualified().to_string(), &mut args)?;
         }
-        let result = kernel.call(&mut Cx::new(&mut self.env), &args);
+        let result = kernel.call(&mut Cx::on(&mut self.env, self.operators.backend()), &args);
         self.returned(result)
     }
 
