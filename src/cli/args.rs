@@ -1,5 +1,7 @@
 //! Arguments that several commands share.
 use crate::decide::{Budget, Trace};
+use crate::fake::Backend;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::ops::Deref;
@@ -46,6 +48,22 @@ pub struct OperatorFiles {
     /// A TOML file that declares custom operators (see docs/operators.md); may be repeated.
     #[arg(long = "ops", value_name = "OPS.toml")]
     pub ops: Vec<PathBuf>,
+}
+
+/// The operators of a program, and the backend that runs them.
+#[derive(Args, Debug)]
+pub struct Kernels {
+    /// Custom operators.
+    #[command(flatten)]
+    pub files: OperatorFiles,
+    /// The backend whose kernels run the program; `any` requires only what every backend requires (see docs/backends.md).
+    #[arg(long, default_value_t = Backend::Cpu, value_parser = backend())]
+    pub backend: Backend,
+}
+
+/// Reads a [`Backend`].
+fn backend() -> impl TypedValueParser<Value = Backend> {
+    PossibleValuesParser::new(Backend::ALL.map(|(name, _)| name)).try_map(|name| name.parse::<Backend>())
 }
 
 /// The program of a command.

@@ -1,5 +1,5 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{Colour, OperatorFiles, ProgramFile};
+use super::args::{Colour, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker, outline};
@@ -22,9 +22,9 @@ pub struct CheckOptions {
     /// The dynamic-shape spec (JSON); without one, the program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC.json")]
     pub spec: Option<PathBuf>,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// The format of the report.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
@@ -148,7 +148,7 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> 
             Some(Spec::parse(&text).map_err(|error| files::unusable(path, error))?)
         }
     };
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     let failed = |error: CheckError| programs::unreadable(checker.name(), error);
     let budget = Budget::default();
     let report = match &options.emit_smt2 {

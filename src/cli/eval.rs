@@ -1,5 +1,5 @@
 //! `sizewise eval`: what happens to inputs of given shapes, a request a line.
-use super::args::{Jsonl, OperatorFiles, ProgramFile};
+use super::args::{Jsonl, Kernels, ProgramFile};
 use super::failure::Result;
 use super::{jsonl, operators, programs};
 use crate::query;
@@ -12,9 +12,9 @@ pub struct EvalOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,
@@ -23,7 +23,7 @@ pub struct EvalOptions {
 /// Runs the command.
 pub fn run(options: &EvalOptions) -> Result<ExitCode> {
     let checker = programs::checker(&options.program)?;
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     let evaluator =
         checker.evaluator(&operators).map_err(|error| programs::unreadable(checker.name(), error))?;
     Ok(jsonl::run(options.jsonl.jobs, &|request| query::eval::answer(&evaluator, request)))

@@ -1,5 +1,5 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
-use super::args::{Colour, Format, ModelChoice, OperatorFiles};
+use super::args::{Colour, Format, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::CheckError;
@@ -21,9 +21,9 @@ pub struct ExplainOptions {
     /// A dimension, x.shape[0] or x.0; may be repeated. All of them by default.
     #[arg(long, value_name = "DIM")]
     pub dim: Vec<String>,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// The format of the answer.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -61,7 +61,7 @@ fn unknown_code(code: &str) -> Failure {
 }
 
 fn explain(options: &ExplainOptions) -> Result<String> {
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     let checker = programs::checker_of(&options.program, options.choice.model.as_deref())?;
     let unreadable = |error: CheckError| programs::unreadable(checker.name(), error);
     let dimensions = match options.dim.as_slice() {

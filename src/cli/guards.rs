@@ -1,5 +1,5 @@
 //! `sizewise guards`: a program's guards as code.
-use super::args::{OperatorFiles, ProgramFile};
+use super::args::{Kernels, ProgramFile};
 use super::failure::Result;
 use super::{files, operators, programs};
 use crate::report::guard_code::Language;
@@ -17,9 +17,9 @@ pub struct GuardsOptions {
     /// The language of the checker.
     #[arg(long, value_enum, default_value_t = GuardLanguage::Python)]
     pub emit: GuardLanguage,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// Where to write the checker; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub enum GuardLanguage {
 
 /// Runs the command.
 pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     let checker = programs::checker(&options.program)?;
     let unreadable = |error: &dyn Display| programs::unreadable(checker.name(), error);
     let guards = checker.session(&operators).and_then(|session| session.guard_set());

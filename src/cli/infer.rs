@@ -1,5 +1,5 @@
 //! `sizewise infer`: shape inference of one operator call a line.
-use super::args::{Jsonl, OperatorFiles};
+use super::args::{Jsonl, Kernels};
 use super::failure::Result;
 use super::{jsonl, operators};
 use crate::query;
@@ -12,9 +12,9 @@ pub struct InferOptions {
     /// Add a field `explain`: what settled each condition of the operator.
     #[arg(long)]
     pub explain: bool,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,
@@ -22,7 +22,7 @@ pub struct InferOptions {
 
 /// Runs the command.
 pub fn run(options: &InferOptions) -> Result<ExitCode> {
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     Ok(jsonl::run(options.jsonl.jobs, &|request| {
         query::infer::explained(&operators, request, options.explain)
     }))

@@ -1,5 +1,5 @@
 //! The operators that a command knows: those of the crate, and those that files declare.
-use super::args::OperatorFiles;
+use super::args::{Kernels, OperatorFiles};
 use super::failure::{Failure, Result};
 use super::files;
 use crate::fake::Operators;
@@ -19,4 +19,12 @@ pub fn load(options: &OperatorFiles) -> Result<Operators> {
         operators.declare(&name, &text).map_err(Failure::usage)?;
     }
     Ok(operators)
+}
+
+/// As [`load`], run by the backend that the options name.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_on(options: &Kernels) -> Result<Operators> {
+    Ok(load(&options.files)?.on(options.backend))
 }

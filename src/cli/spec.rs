@@ -1,5 +1,5 @@
 //! `sizewise spec init` and `sizewise spec widen`: write the spec of a program.
-use super::args::{OperatorFiles, ProgramFile};
+use super::args::{Kernels, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker};
@@ -35,9 +35,9 @@ pub struct SpecOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// Custom operators.
+    /// The operators.
     #[command(flatten)]
-    pub operators: OperatorFiles,
+    pub operators: Kernels,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -82,7 +82,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
 /// the program constrains are left to the program.
 fn widen(options: &SpecOptions) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
-    let operators = operators::load(&options.operators)?;
+    let operators = operators::load_on(&options.operators)?;
     let name = files::shown(&options.program);
     let contract = contract(&checker, options)?;
     let check = |spec: Option<&Spec>| {

@@ -119,7 +119,7 @@ impl Env {
         let (pool, known) = (&mut self.pool, &mut self.facts);
         let because = match &answer.verdict {
             Verdict::Implied { because } => solve::narrow(pool, known, Some(goal), because),
-            Verdict::Inconsistent { because } => solve::minimal_clash(pool, known, because, budget),
+            Verdict::Inconsistent { because } => solve::minimal_unsat_core(pool, known, because, budget),
             Verdict::Refuted { .. } | Verdict::Unknown { .. } => Vec::new(),
         };
         let because = because.iter().map(|premise| self.premise(*premise)).collect();

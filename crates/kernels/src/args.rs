@@ -8,9 +8,9 @@ use sizewise_ir::schema::Schema;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The arguments of one call: one value for each argument of the schema, in its order, defaults filled in and of the type
-/// that the schema says (see [`super::bind`]). The getters therefore fail only for a name or type that the schema
-/// does not have, which is a mistake in the kernel.
+/// The arguments of one call: one value for each argument of the schema, in its order, defaults filled in and of the
+/// type that the schema says (see [`super::bind`]). The getters therefore fail only for a name or type that the
+/// schema does not have, which is a mistake in the kernel.
 #[derive(Debug)]
 pub struct Args<'a> {
     /// The operator's schema.

@@ -51,8 +51,8 @@ pub enum BindError {
     },
 }
 
-/// Matches positional and keyword arguments against a schema: fills in defaults and converts what torch converts (an int
-/// for a float, one int for a fixed-length list, a number for a tensor).
+/// Matches positional and keyword arguments against a schema: fills in defaults and converts what torch converts (an
+/// int for a float, one int for a fixed-length list, a number for a tensor).
 ///
 /// # Errors
 /// When the arguments do not fit; see [`BindError`].
@@ -108,7 +108,8 @@ fn convert(pool: &mut Pool, ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (Type::Optional(_), Value::None) => Value::None,
         (Type::Optional(inner), value) => convert(pool, inner, value)?,
-        // torch takes None for an undefined tensor, which kernels that do not look at it let pass; those that do refuse it.
+        // torch takes None for an undefined tensor, which kernels that do not look at it let pass; those that do
+        // refuse it.
         (Type::Tensor, value @ (Value::Tensor(_) | Value::None)) => value,
         (Type::Tensor, value) => Value::Tensor(Arc::new(wrapped_number(&value)?)),
         (Type::Int { .. }, Value::Bool(e)) => Value::Int(pool.as_integer(e)),

@@ -50,8 +50,8 @@ impl Cx<'_> {
         self.combined(&[a, b], clause)
     }
 
-    /// Requires that an element-wise operator can write its result over `target`: the other operands broadcast to it, and the
-    /// common dtype can be cast to its own.
+    /// Requires that an element-wise operator can write its result over `target`: the other operands broadcast to it,
+    /// and the common dtype can be cast to its own.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when it cannot.

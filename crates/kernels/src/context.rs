@@ -1,5 +1,6 @@
 //! What a kernel builds sizes and conditions with.
 use super::error::KernelError;
+use super::policy::Backend;
 use super::tensor::{Sizes, Tensor};
 use sizewise_env::{Clause, Operation, Required, ShapeEnv};
 use sizewise_expr::range::ValueRange;
@@ -10,6 +11,8 @@ use sizewise_ir::dtype::{Device, Dtype, Layout};
 pub struct Cx<'a> {
     /// The environment that keeps guards and runtime assertions.
     pub env: &'a mut ShapeEnv,
+    /// The backend whose kernels run the program.
+    pub backend: Backend,
 }
 
 /// Arithmetic and comparisons, each result remembered.
@@ -23,9 +26,14 @@ macro_rules! binary {
 }
 
 impl<'a> Cx<'a> {
-    /// A context on an environment.
+    /// A context on an environment, for the CPU.
     pub fn new(env: &'a mut ShapeEnv) -> Cx<'a> {
-        Cx { env }
+        Cx::on(env, Backend::default())
+    }
+
+    /// A context on an environment, for a backend.
+    pub fn on(env: &'a mut ShapeEnv, backend: Backend) -> Cx<'a> {
+        Cx { env, backend }
     }
 
     /// The expression pool.
@@ -74,8 +82,8 @@ impl<'a> Cx<'a> {
         self.env.pool.sum(items)
     }
 
-    /// Whether there is nothing of a size or a number of elements: by the facts, else where the hints say so, which records a guard. Where they
-    /// do not, `false` is no claim: what is required then is enough in any case.
+    /// Whether there is nothing of a size or a number of elements: by the facts, else where the hints say so, which
+    /// records a guard. Where they do not, `false` is no claim: what is required then is enough in any case.
     pub fn is_nothing(&mut self, count: Expr, clause: &'static str) -> bool {
         let nothing = self.eq(count, 0);
         self.surely(nothing)
@@ -128,8 +136,8 @@ impl<'a> Cx<'a> {
         self.known(condition) == Some(true)
     }
 
-    /// Requires a condition on sizes: proved, nothing happens; open, it becomes a guard or a runtime assertion; refuted, it is an error
-    /// with the clause and the message.
+    /// Requires a condition on sizes: proved, nothing happens; open, it becomes a guard or a runtime assertion;
+    /// refuted, it is an error with the clause and the message.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when the condition is refuted.

@@ -1,10 +1,8 @@
 //! Convolutions: conditions, shape and memory format.
 use super::context::Cx;
-use super::domain::Domain;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
 use sizewise_expr::Expr;
-use sizewise_ir::dtype::{Dtype, MemoryFormat};
 
 /// How a convolution is taken; one entry for each spatial dimension.
 #[derive(Clone, Debug)]
@@ -61,14 +59,17 @@ impl Conv {
         }
     }
 
-    /// The shape of the result for an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`, transposed `[c, out / groups, kernel..]`:
-    /// along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
+    /// The shape of the result for an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`, transposed
+    /// `[c, out / groups, kernel..]`: along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 *
+    /// padding + dilation * (kernel - 1) + output_padding + 1`.
     ///
-    /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are positive, padding is not
-    /// negative; dilation is positive, unless the input has no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The weight's first size is a positive multiple of groups. (C4) The
-    /// channels fit. (C5) The bias has one element for each channel of the result. (C6) The kernel has elements, and does not exceed the padded
-    /// input. (C7) Output padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has no negative size. (C8) Only batch and channels may be empty. (C9) The
-    /// dtypes agree and have a kernel.
+    /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are
+    /// positive, padding is not negative; dilation is positive, unless the input has no batch or no channels, or
+    /// oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The
+    /// weight's first size is a positive multiple of groups. (C4) The channels fit. (C5) The bias has one element for
+    /// each channel of the result. (C6) The kernel has elements, and does not exceed the padded input. (C7) Output
+    /// padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has
+    /// no negative size. (C8) Only batch and channels may be empty. (C9) The dtypes agree and have a kernel.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold.
@@ -143,22 +144,15 @@ impl Conv {
             cx.require(condition, "convolution.C2", |_| what.into())?;
         }
         let mut dilated = each(cx, &self.dilation, positive);
-        let maybe_none = self.dilation.iter().any(|d| d.as_inline().is_none_or(|d| d == 0));
-        if self.transposed && maybe_none && x.rank() < 5 && x.dtype != Dtype::Float16 {
-            let mut unasked = vec![self.by_one_dnn(cx, x, w)];
-            for (&dilation, &kernel) in self.dilation.iter().zip(&w.sizes[2..]) {
-                let (steps, none, single) = (cx.gt(dilation, 0), cx.eq(dilation, 0), cx.eq(kernel, 1));
-                let none = cx.all(&[none, single]);
-                unasked.push(cx.any(&[steps, none]));
-            }
-            let unasked = cx.all(&unasked);
-            dilated = cx.any(&[dilated, unasked]);
+        if let Some(exempt) = self.takes_no_dilation(cx, x, w) {
+            dilated = cx.any(&[dilated, exempt]);
         }
         let dilated = cx.any(&[dilated, idle]);
         cx.require(dilated, "convolution.C2", |_| "the dilation is to be positive".into())
     }
 
-    /// The size of the result along a spatial dimension, with (C6) as to the padded input and (C7) as to output padding.
+    /// The size of the result along a spatial dimension, with (C6) as to the padded input and (C7) as to output
+    /// padding.
     fn extent(&self, cx: &mut Cx, i: usize, n: Expr, kernel: Expr) -> Result<Expr, KernelError> {
         let (stride, dilation) = (self.stride[i], self.dilation[i]);
         let reach = cx.sub(kernel, 1);
@@ -184,46 +178,5 @@ impl Conv {
         let size = cx.sub(steps, both);
         let size = cx.sum([size, reach, extra]);
         Ok(cx.add(size, 1))
-    }
-
-    /// The memory format that the CPU gives the result: channels last where the input or the weight has it, in 3 spatial dimensions only where
-    /// oneDNN computes.
-    pub fn memory_format(&self, cx: &mut Cx, x: &Tensor, w: &Tensor) -> MemoryFormat {
-        let format = match x.rank() {
-            4 => MemoryFormat::ChannelsLast,
-            5 if x.dtype != Dtype::Float64 => MemoryFormat::ChannelsLast3d,
-            _ => return MemoryFormat::Contiguous,
-        };
-        if cx.env.hint(x.size(0)).is_none() {
-            return MemoryFormat::Contiguous;
-        }
-        if cx.suggested_format(x) != format && cx.suggested_format(w) != format {
-            return MemoryFormat::Contiguous;
-        }
-        if x.rank() == 5 {
-            let one_dnn = self.by_one_dnn(cx, x, w);
-            if !cx.layout_choice(one_dnn) {
-                return MemoryFormat::Contiguous;
-            }
-        }
-        format
-    }
-
-    /// Whether oneDNN computes the convolution rather than the kernels of torch: any in 16-bit floats; in `float32` those with groups, more than one
-    /// image, a large input or a kernel above 3.
-    pub fn by_one_dnn(&self, cx: &mut Cx, x: &Tensor, w: &Tensor) -> Expr {
-        if Domain::HALVES.contains(x.dtype) {
-            return cx.eq(Expr::ONE, 1);
-        }
-        if x.dtype != Dtype::Float32 {
-            return cx.eq(Expr::ONE, 0);
-        }
-        let grouped = cx.gt(self.groups, 1);
-        let (high, wide) = (cx.gt(w.size(-1), 3), cx.gt(w.size(-2), 3));
-        let large_kernel = cx.all(&[high, wide]);
-        let several = cx.gt(x.size(0), 1);
-        let elements = cx.product(x.sizes.iter().take(4).copied());
-        let large = cx.gt(elements, 20480);
-        cx.any(&[grouped, large_kernel, several, large])
     }
 }

@@ -27,8 +27,8 @@ pub struct Coverage {
     pub served: Served,
     /// The family of its kernel, which is the file of `crates/kernels/src/ops` that holds it.
     pub family: Option<&'static str>,
-    /// The clauses by which its kernel is known to refuse calls, sorted: those that the tables of the tests state and those that recorded calls
-    /// violate. A test compares the list, `data/clauses.txt`, with what the kernels do.
+    /// The clauses by which its kernel is known to refuse calls, sorted: those that the tables of the tests state and
+    /// those that recorded calls violate. A test compares the list, `data/clauses.txt`, with what the kernels do.
     pub clauses: Vec<&'static str>,
 }
 
@@ -44,7 +44,8 @@ fn clauses() -> FxHashMap<&'static str, Vec<&'static str>> {
     CLAUSES.lines().filter_map(row).collect()
 }
 
-/// All overloads that exported programs can call, in the order of the schemas: those of the dispatcher, higher-order operators aside.
+/// All overloads that exported programs can call, in the order of the schemas: those of the dispatcher, higher-order
+/// operators aside.
 pub fn coverage() -> Vec<Coverage> {
     let families: FxHashMap<&str, &'static str> = super::ops::FAMILIES
         .iter()

@@ -1,9 +1,5 @@
-//! Sets of dtypes: which ones an operator's CPU kernel is compiled for.
-use super::context::Cx;
-use super::error::KernelError;
-use super::tensor::Tensor;
-use sizewise_expr::Expr;
-use sizewise_ir::dtype::{Device, Dtype};
+//! Sets of dtypes: which ones the kernel of an operator is compiled for.
+use sizewise_ir::dtype::Dtype;
 
 /// A set of dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +85,7 @@ impl Domain {
 
     /// Whether the dtype is one that few kernels know although they know its better-known relatives, so that its
     /// absence from a set proves nothing.
-    const fn is_doubtful(self, dtype: Dtype) -> bool {
+    pub const fn is_doubtful(self, dtype: Dtype) -> bool {
         let relative = match Self::class(dtype) {
             Self::WIDE_UNSIGNED => Self::INT,
             Self::COMPLEX_HALF => Self::COMPLEX,
@@ -98,64 +94,5 @@ impl Domain {
             _ => return false,
         };
         self.0 & relative.0 != 0
-    }
-}
-
-impl Cx<'_> {
-    /// As [`Cx::require_dtype`] for a tensor's own dtype and device.
-    ///
-    /// # Errors
-    /// [`KernelError::Invalid`] when the set does not have the dtype.
-    pub fn require_kind(
-        &mut self,
-        tensor: &Tensor,
-        domain: Domain,
-        clause: &'static str,
-    ) -> Result<(), KernelError> {
-        self.require_dtype(tensor.dtype, domain, &tensor.device, clause)
-    }
-
-    /// As [`Cx::require_kind`], but nothing is required of a result without elements, for which no kernel is called.
-    ///
-    /// # Errors
-    /// [`KernelError::Invalid`] when the set does not have the dtype and the sizes have elements.
-    pub fn require_kind_where_filled(
-        &mut self,
-        tensor: &Tensor,
-        domain: Domain,
-        sizes: &[Expr],
-        clause: &'static str,
-    ) -> Result<(), KernelError> {
-        if domain.contains(tensor.dtype) || &*tensor.device.kind != "cpu" {
-            return Ok(());
-        }
-        let numel = self.product(sizes.iter().copied());
-        let empty = self.eq(numel, 0);
-        if self.known(empty) == Some(false) {
-            return self.require_kind(tensor, domain, clause);
-        }
-        self.require(empty, clause, |_| format!("the operator does not compute in {}", tensor.dtype))
-    }
-
-    /// Requires that a CPU kernel computes in `dtype`; on other devices nothing is known and nothing required.
-    ///
-    /// # Errors
-    /// [`KernelError::Invalid`] when it does not, [`KernelError::Unsupported`] for rare dtypes where that is not known.
-    pub fn require_dtype(
-        &mut self,
-        dtype: Dtype,
-        domain: Domain,
-        device: &Device,
-        clause: &'static str,
-    ) -> Result<(), KernelError> {
-        if domain.contains(dtype) || &*device.kind != "cpu" {
-            return Ok(());
-        }
-        if domain.is_doubtful(dtype) {
-            return Err(KernelError::Unsupported(format!(
-                "{clause}: it is not known whether {dtype} is accepted"
-            )));
-        }
-        Err(KernelError::invalid(clause, format!("the operator does not compute in {dtype}")))
     }
 }

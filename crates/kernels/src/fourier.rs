@@ -8,8 +8,8 @@ use sizewise_expr::Expr;
 use smallvec::smallvec;
 
 impl Cx<'_> {
-    /// Dimensions by falling stride; equal strides keep their order. What the facts leave open follows the hints and changes
-    /// strides alone.
+    /// Dimensions by falling stride; equal strides keep their order. What the facts leave open follows the hints and
+    /// changes strides alone.
     fn by_stride(&mut self, tensor: &Tensor, dims: &mut [usize]) {
         for i in 1..dims.len() {
             let mut at = i;
@@ -24,8 +24,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The result of a transform over `dims`, of sizes `sizes`: dimensions in `dims` innermost, the last of them first; the
-    /// others around them in the order of the operand's strides.
+    /// The result of a transform over `dims`, of sizes `sizes`: dimensions in `dims` innermost, the last of them
+    /// first; the others around them in the order of the operand's strides.
     fn transformed(
         &mut self,
         x: &Tensor,
@@ -46,8 +46,8 @@ impl Cx<'_> {
         self.strided(sizes, strides, dtype, &x.device)
     }
 
-    /// Requires a transform into `sizes` to be over distinct dimensions, none of them empty; an empty result is transformed
-    /// without looking. Gives whether there are dimensions to transform.
+    /// Requires a transform into `sizes` to be over distinct dimensions, none of them empty; an empty result is
+    /// transformed without looking. Gives whether there are dimensions to transform.
     fn check_transform(
         &mut self,
         x: &Tensor,
@@ -76,7 +76,8 @@ impl Cx<'_> {
     /// The complex transform over `dims`: shaped as the operand.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty and the operand is `complex64` or `complex128`.
+    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty and the operand is `complex64` or
+    /// `complex128`.
     pub fn fft_c2c(
         &mut self,
         x: &Tensor,
@@ -99,10 +100,12 @@ impl Cx<'_> {
         Ok(self.transformed(x, x.sizes.clone(), &dims, x.dtype))
     }
 
-    /// The transform of a real operand over `dims`; one-sided, the last of them is left with `n // 2 + 1` of its `n` elements.
+    /// The transform of a real operand over `dims`; one-sided, the last of them is left with `n // 2 + 1` of its `n`
+    /// elements.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty and the operand is `float32` or `float64`.
+    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty and the operand is `float32` or
+    /// `float64`.
     pub fn fft_r2c(
         &mut self,
         x: &Tensor,
@@ -133,8 +136,9 @@ impl Cx<'_> {
     /// The transform over `dims` whose result is real; the last of them becomes `last_size`.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty, the operand is `complex64` or `complex128`, and its
-    /// last dimension has the `last_size // 2 + 1` elements of a one-sided spectrum (or as many as the library takes for them).
+    /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty, the operand is `complex64` or
+    /// `complex128`, and its last dimension has the `last_size // 2 + 1` elements of a one-sided spectrum (or as many
+    /// as the library takes for them).
     pub fn fft_c2r(
         &mut self,
         x: &Tensor,

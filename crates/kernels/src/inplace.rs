@@ -124,8 +124,8 @@ fn require_fit(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Result<(), KernelErr
     })
 }
 
-/// Whether torch stores numbers of one dtype as another without being asked to: not complex ones as real, floats as integers, nor
-/// anything but `bool` as `bool`.
+/// Whether torch stores numbers of one dtype as another without being asked to: not complex ones as real, floats as
+/// integers, nor anything but `bool` as `bool`.
 pub fn casts(from: Dtype, to: Dtype) -> bool {
     let (low, high) = (Category::of(to), Category::of(from));
     from == to || (low != Category::Bool && (high <= low || high <= Category::Int))

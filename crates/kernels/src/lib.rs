@@ -1,10 +1,11 @@
 //! Layer 5: fake kernels, which compute what an operator returns from what its arguments look like.
 //!
-//! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order. It sees its
-//! arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a [`Cx`], which
-//! does the three-valued work: proved conditions cost nothing, refuted ones are errors, open ones become guards or runtime
-//! assertions. The same kernels serve symbolic and concrete sizes.
+//! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order.
+//! It sees its arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a
+//! [`Cx`], which does the three-valued work: proved conditions cost nothing, refuted ones are errors, open ones
+//! become guards or runtime assertions. The same kernels serve symbolic and concrete sizes.
 mod args;
+mod attention;
 pub mod autocast;
 mod bind;
 mod broadcast;
@@ -25,6 +26,7 @@ mod matrix;
 mod norm;
 mod operators;
 pub mod ops;
+mod policy;
 mod pool;
 mod product;
 mod promote;
@@ -43,6 +45,7 @@ pub use coverage::{Coverage, Served, coverage};
 pub use custom::{DeclarationError, Library, libraries};
 pub use error::{KernelError, KernelResult};
 pub use operators::{FakeKernel, Operators};
+pub use policy::Backend;
 pub use promote::{Category, ResultType, default_dtype_for, to_float};
 pub use registry::{Kernel, Registry};
 pub use scalar::python_function;

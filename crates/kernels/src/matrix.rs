@@ -1,5 +1,5 @@
-//! Batches of matrices: the last two dimensions are rows and columns, those before them count matrices. Linear algebra lays its
-//! results out by columns.
+//! Batches of matrices: the last two dimensions are rows and columns, those before them count matrices. Linear
+//! algebra lays its results out by columns.
 use super::context::Cx;
 use super::domain::Domain;
 use super::error::KernelError;
@@ -61,8 +61,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a condition holds that is the exception, where the result is the same but less is required: by the facts; else a guard
-    /// is recorded if it holds at the hints, and an open condition is taken to be false.
+    /// Whether a condition holds that is the exception, where the result is the same but less is required: by the
+    /// facts; else a guard is recorded if it holds at the hints, and an open condition is taken to be false.
     pub fn exceptionally(&mut self, condition: Expr, clause: &'static str) -> bool {
         let at_hints = self.env.hint(condition).is_some_and(|v| v.as_bool());
         if at_hints { self.branch_or(condition, false, clause) } else { self.surely(condition) }
@@ -86,10 +86,11 @@ impl Cx<'_> {
         self.require_kind(x, Domain::LAPACK, clause)
     }
 
-    /// The shape of `X` in `AX = B`, or in `XA = B` if the unknown stands on the `left`-hand side there: that of `B`, batches broadcast.
+    /// The shape of `X` in `AX = B`, or in `XA = B` if the unknown stands on the `left`-hand side there: that of `B`,
+    /// batches broadcast.
     ///
-    /// (1) `A` holds square matrices. (2) `B` has at least 2 dimensions. (3) Its rows (its columns, if not `left`) are as many as
-    /// those of `A`. (4) The batches broadcast.
+    /// (1) `A` holds square matrices. (2) `B` has at least 2 dimensions. (3) Its rows (its columns, if not `left`)
+    /// are as many as those of `A`. (4) The batches broadcast.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when one of these does not hold.

@@ -7,11 +7,12 @@ use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 impl Cx<'_> {
-    /// The dtype of statistics: that of the input, and `float32` where the input is in 16 bits and the parameters are `float32`.
+    /// The dtype of statistics: that of the input, and `float32` where the input is in 16 bits and the parameters are
+    /// `float32`.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when the input is not floating point, or parameters are neither all of its dtype nor, for an input in 16 bits,
-    /// all `float32`.
+    /// [`KernelError::Invalid`] when the input is not floating point, or parameters are neither all of its dtype nor,
+    /// for an input in 16 bits, all `float32`.
     pub fn statistics_dtype(
         &mut self,
         x: &Tensor,

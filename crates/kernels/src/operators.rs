@@ -3,6 +3,7 @@ use super::args::Args;
 use super::context::Cx;
 use super::custom::find_shipped;
 use super::error::KernelResult;
+use super::policy::Backend;
 use super::registry::Registry;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -10,8 +11,8 @@ use sizewise_ir::schema::Schema;
 
 /// Computes what an operator returns: the seam for custom operators.
 ///
-/// A function of the right type is one. It sees its arguments as the schema has them, and says what it requires of sizes through
-/// the context, so that it serves concrete and symbolic sizes alike:
+/// A function of the right type is one. It sees its arguments as the schema has them, and says what it requires of
+/// sizes through the context, so that it serves concrete and symbolic sizes alike:
 ///
 /// ```
 /// use sizewise_kernels::{Args, Cx, KernelError, KernelResult, Operators, Value};
@@ -57,12 +58,32 @@ impl<F: Fn(&mut Cx, &Args) -> KernelResult + Send + Sync> FakeKernel for F {
 #[derive(Default)]
 pub struct Operators {
     custom: IndexMap<String, (Schema, Box<dyn FakeKernel>), FxBuildHasher>,
+    backend: Backend,
 }
 
 impl Operators {
-    /// The operators that come with the crate: those of PyTorch, and those of the well-known [`libraries`](super::libraries).
+    /// The operators that come with the crate: those of PyTorch, and those of the well-known
+    /// [`libraries`](super::libraries).
     pub fn new() -> Operators {
         Operators::default()
+    }
+
+    /// The same operators, run by the kernels of a backend; the default is the CPU.
+    ///
+    /// ```
+    /// use sizewise_kernels::{Backend, Operators};
+    ///
+    /// assert_eq!(Operators::new().backend(), Backend::Cpu);
+    /// assert_eq!(Operators::new().on(Backend::Any).backend(), Backend::Any);
+    /// ```
+    #[must_use]
+    pub fn on(self, backend: Backend) -> Operators {
+        Operators { backend, ..self }
+    }
+
+    /// The backend whose kernels run the operators.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// Adds a custom operator; it goes before one that comes with the crate under the same name.

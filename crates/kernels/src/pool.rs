@@ -24,8 +24,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// The windows that the arguments `kernel_size`, `stride`, `padding`, `dilation` and `ceil_mode` describe. (C1) Each list has 1
-    /// or `rank` entries; an empty stride is the kernel's size.
+    /// The windows that the arguments `kernel_size`, `stride`, `padding`, `dilation` and `ceil_mode` describe. (C1)
+    /// Each list has 1 or `rank` entries; an empty stride is the kernel's size.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] for another number of entries.
@@ -52,11 +52,11 @@ impl Windows {
         })
     }
 
-    /// The shape of the result for an input `[(n,) c, ..]`: `floor((n + 2p - d(k - 1) - 1) / s) + 1` along each spatial dimension, with
-    /// `ceil` rounded upwards but no more than the windows that begin before `n + p`.
+    /// The shape of the result for an input `[(n,) c, ..]`: `floor((n + 2p - d(k - 1) - 1) / s) + 1` along each
+    /// spatial dimension, with `ceil` rounded upwards but no more than the windows that begin before `n + p`.
     ///
-    /// (C2) Kernel, stride and dilation are positive. (C3) `0 <= p <= k // 2`. (C4) The input has one dimension more than
-    /// the spatial ones, or two, and only the first of two may be empty. (C5) There is a window.
+    /// (C2) Kernel, stride and dilation are positive. (C3) `0 <= p <= k // 2`. (C4) The input has one dimension more
+    /// than the spatial ones, or two, and only the first of two may be empty. (C5) There is a window.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold.
@@ -183,7 +183,8 @@ impl Cx<'_> {
     }
 }
 
-/// The tensor with a dimension of size 1 before the last, by which operators over one spatial dimension reduce to those over two.
+/// The tensor with a dimension of size 1 before the last, by which operators over one spatial dimension reduce to
+/// those over two.
 pub fn with_height(cx: &mut Cx, x: &Tensor) -> Tensor {
     let mut y = x.clone();
     let Some(at) = x.rank().checked_sub(1) else { return y };

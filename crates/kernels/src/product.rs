@@ -3,15 +3,13 @@ use super::context::Cx;
 use super::domain::Domain;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
-use sizewise_expr::Expr;
-use sizewise_ir::dtype::Dtype;
 
 /// The dtypes that CPU kernels of matrix products are compiled for.
 pub const PRODUCTS: Domain = Domain::FLOAT_COMPLEX.with(Domain::INT);
 
 impl Cx<'_> {
-    /// The shape of `torch.matmul`: `[.., n, k] × [.., k, p] → [.., n, p]`, leading dimensions broadcasting; an operand of 1
-    /// dimension is a row on the left and a column on the right, and leaves no dimension.
+    /// The shape of `torch.matmul`: `[.., n, k] × [.., k, p] → [.., n, p]`, leading dimensions broadcasting; an
+    /// operand of 1 dimension is a row on the left and a column on the right, and leaves no dimension.
     ///
     /// (C1) Both have dimensions. (C2) The contracted sizes agree. (C3) The leading dimensions broadcast.
     ///
@@ -33,23 +31,5 @@ impl Cx<'_> {
             sizes.push(b.size(-1));
         }
         Ok(sizes)
-    }
-
-    /// Requires of a dtype that has no kernel for products that there is nothing to compute.
-    ///
-    /// # Errors
-    /// [`KernelError::Invalid`] when there is.
-    pub fn products_or_empty(
-        &mut self,
-        dtype: Dtype,
-        sizes: &[Expr],
-        clause: &'static str,
-    ) -> Result<(), KernelError> {
-        if PRODUCTS.contains(dtype) {
-            return Ok(());
-        }
-        let numel = self.product(sizes.iter().copied());
-        let empty = self.eq(numel, 0);
-        self.require(empty, clause, |_| format!("there is no CPU kernel for {dtype}"))
     }
 }

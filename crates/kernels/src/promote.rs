@@ -85,8 +85,8 @@ pub fn to_float(dtype: Dtype) -> Dtype {
     if dtype.is_float() || dtype.is_complex() { dtype } else { Dtype::Float32 }
 }
 
-/// The least dtype that holds the values of both, as torch's lattice has it; `None` where torch defines none (8-bit floats, and
-/// unsigned integers above 8 bits with signed ones).
+/// The least dtype that holds the values of both, as torch's lattice has it; `None` where torch defines none (8-bit
+/// floats, and unsigned integers above 8 bits with signed ones).
 pub fn promote(a: Dtype, b: Dtype) -> Option<Dtype> {
     use Dtype::*;
     if a == b {
@@ -134,8 +134,8 @@ pub fn promote(a: Dtype, b: Dtype) -> Option<Dtype> {
     }
 }
 
-/// The dtype in which operands meet: tensors with dimensions first; 0-dimensional tensors and then Python numbers only where
-/// their category is higher.
+/// The dtype in which operands meet: tensors with dimensions first; 0-dimensional tensors and then Python numbers
+/// only where their category is higher.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResultType {
     dimensioned: Option<Dtype>,

@@ -1,4 +1,5 @@
-//! Functions of Python and torch on numbers, with Python's rules: `bool` counts as an integer, integers meet floats as floats.
+//! Functions of Python and torch on numbers, with Python's rules: `bool` counts as an integer, integers meet floats
+//! as floats.
 use super::context::Cx;
 use super::error::{KernelError, KernelResult};
 use super::value::Value;
@@ -7,8 +8,8 @@ use smallvec::smallvec;
 
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
 ///
-/// Conditions: (C1) divisors are not 0; (C2) powers and shifts of integers by integers have counts of at least 0, except that
-/// a negative power is a float; (C3) the operands are of kinds that the function takes.
+/// Conditions: (C1) divisors are not 0; (C2) powers and shifts of integers by integers have counts of at least 0,
+/// except that a negative power is a float; (C3) the operands are of kinds that the function takes.
 ///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
@@ -224,8 +225,8 @@ fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, Ker
     }))
 }
 
-/// Python's quotient and remainder of two known doubles: the remainder has the divisor's sign and the quotient is a whole
-/// number, one less where truncation would have crossed zero.
+/// Python's quotient and remainder of two known doubles: the remainder has the divisor's sign and the quotient is a
+/// whole number, one less where truncation would have crossed zero.
 fn float_quotient(
     cx: &mut Cx,
     a: Expr,

@@ -54,8 +54,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether strides are without gaps when dimensions are taken in `order`, innermost first. Dimensions of size 1 may have any
-    /// stride; an empty tensor always qualifies.
+    /// Whether strides are without gaps when dimensions are taken in `order`, innermost first. Dimensions of size 1
+    /// may have any stride; an empty tensor always qualifies.
     fn is_laid_out(&mut self, tensor: &Tensor, order: &[usize]) -> bool {
         let mut expected = Expr::ONE;
         let mut conditions = Vec::new();
@@ -111,8 +111,9 @@ impl Cx<'_> {
         self.strides_in_order(&tensor.sizes, order) == tensor.strides
     }
 
-    /// The heuristic by which torch tells channels-last strides, sizes of 1 being ambiguous: strides, innermost first,
-    /// never fall below the extent of the dimension inside, and a tensor of one pixel or one channel counts as contiguous.
+    /// The heuristic by which torch tells channels-last strides, sizes of 1 being ambiguous: strides, innermost
+    /// first, never fall below the extent of the dimension inside, and a tensor of one pixel or one channel counts as
+    /// contiguous.
     fn strides_suggest(&mut self, tensor: &Tensor, format: MemoryFormat) -> bool {
         let Some(order) = format_order(format, tensor.rank()) else { return false };
         let channel = tensor.strides[1];
@@ -146,8 +147,8 @@ impl Cx<'_> {
         true
     }
 
-    /// The strides of a fresh tensor shaped like `tensor` that keeps its order of dimensions where it is dense and free of
-    /// overlap, else as an element-wise operator would lay it out (torch's `preserve_format`).
+    /// The strides of a fresh tensor shaped like `tensor` that keeps its order of dimensions where it is dense and
+    /// free of overlap, else as an element-wise operator would lay it out (torch's `preserve_format`).
     pub fn preserved_strides(&mut self, tensor: &Tensor) -> Sizes {
         if self.is_dense(tensor) {
             return tensor.strides.clone();
@@ -166,8 +167,8 @@ impl Cx<'_> {
         self.is_laid_out(tensor, &order)
     }
 
-    /// The strides that element-wise operators give their result: dimensions keep the order they have in the operands, the
-    /// first operand that tells two dimensions apart deciding (TensorIterator's rule), without gaps.
+    /// The strides that element-wise operators give their result: dimensions keep the order they have in the
+    /// operands, the first operand that tells two dimensions apart deciding (TensorIterator's rule), without gaps.
     pub fn elementwise_strides(&mut self, sizes: &[Expr], operands: &[&Tensor]) -> Sizes {
         // One dimension has no order to keep: it is laid out without gaps whatever the operands' strides.
         if sizes.len() <= 1 {
@@ -217,8 +218,8 @@ impl Cx<'_> {
         self.strides_in_order(sizes, &order)
     }
 
-    /// Dimensions from the innermost to the outermost: a stable insertion sort by the operands' strides that begins from
-    /// row-major order and leaves ambiguous pairs where they are.
+    /// Dimensions from the innermost to the outermost: a stable insertion sort by the operands' strides that begins
+    /// from row-major order and leaves ambiguous pairs where they are.
     fn stride_order(&mut self, sizes: &[Expr], strides: &[Sizes]) -> Order {
         let mut order: Order = (0..sizes.len()).rev().collect();
         for i in 1..order.len() {

@@ -7,8 +7,8 @@ use sizewise_expr::{Expr, Int};
 use smallvec::smallvec;
 use std::sync::Arc;
 
-/// The dimensions of a tensor that lie one inside the other without gaps, as one: their number of elements and the distance
-/// between neighbours.
+/// The dimensions of a tensor that lie one inside the other without gaps, as one: their number of elements and the
+/// distance between neighbours.
 struct Chunk {
     numel: Expr,
     stride: Expr,
@@ -33,8 +33,8 @@ impl Cx<'_> {
     /// The sizes that `requested` asks for of a tensor of `numel` elements, where one entry may be -1: that one is
     /// `numel // known`, with `known` the product of the others.
     ///
-    /// Conditions: at most one entry is -1, the others are not negative; without -1, `numel == known`; with it, `known != 0` and
-    /// `numel % known == 0`.
+    /// Conditions: at most one entry is -1, the others are not negative; without -1, `numel == known`; with it,
+    /// `known != 0` and `numel % known == 0`.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when one of them does not hold.
@@ -75,8 +75,9 @@ impl Cx<'_> {
         Ok(sizes)
     }
 
-    /// The strides with which the elements of `tensor` form a tensor of other sizes and as many elements, and the condition under
-    /// which they do: each run of dimensions that lie one inside the other without gaps is split up on its own.
+    /// The strides with which the elements of `tensor` form a tensor of other sizes and as many elements, and the
+    /// condition under which they do: each run of dimensions that lie one inside the other without gaps is split up
+    /// on its own.
     fn view_strides(&mut self, tensor: &Tensor, sizes: &[Expr]) -> Viewing {
         let always = self.env.pool.bool(true);
         // One chunk without gaps, whatever the sizes are.
@@ -109,8 +110,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The chunks of a tensor that is not empty, innermost first. With `by_hint`, what holds only at the hints counts and is
-    /// added there.
+    /// The chunks of a tensor that is not empty, innermost first. With `by_hint`, what holds only at the hints counts
+    /// and is added there.
     fn chunks(&mut self, tensor: &Tensor, mut by_hint: Option<&mut ByHint>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         let mut expected = Expr::ONE;
@@ -172,7 +173,8 @@ impl Cx<'_> {
         Some(strides)
     }
 
-    /// Whether a condition holds by the facts or, with `by_hint`, at the hints; what only the hints decide is added there.
+    /// Whether a condition holds by the facts or, with `by_hint`, at the hints; what only the hints decide is added
+    /// there.
     fn holds(&mut self, condition: Expr, by_hint: Option<&mut ByHint>) -> bool {
         match (self.known(condition), by_hint) {
             (Some(value), _) => value,
@@ -229,12 +231,12 @@ impl Cx<'_> {
         self.contiguous(sizes, tensor.dtype, &tensor.device)
     }
 
-    /// The tensor expanded to sizes, where -1 keeps a size: sizes of 1 are repeated with stride 0, dimensions may be put in
-    /// front.
+    /// The tensor expanded to sizes, where -1 keeps a size: sizes of 1 are repeated with stride 0, dimensions may be
+    /// put in front.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when a size is neither 1 nor the wanted one, when dimensions are missing, or when -1 stands
-    /// for a dimension that is not there.
+    /// [`KernelError::Invalid`] when a size is neither 1 nor the wanted one, when dimensions are missing, or when -1
+    /// stands for a dimension that is not there.
     pub fn expanded(
         &mut self,
         tensor: &Tensor,
@@ -301,8 +303,8 @@ impl Cx<'_> {
         match (self.known(same), self.known(one)) {
             (Some(true), _) => Ok(false),
             (_, Some(true)) => Ok(true),
-            // The result has the wanted size whether the two are equal or the size is 1. Where nothing is known of unbacked
-            // sizes they are taken to be equal.
+            // The result has the wanted size whether the two are equal or the size is 1. Where nothing is known of
+            // unbacked sizes they are taken to be equal.
             (_, None) if self.env.hint(one).is_some() => {
                 let either = self.any(&[same, one]);
                 self.require(either, clause, message)?;
@@ -378,8 +380,8 @@ impl Cx<'_> {
 }
 
 impl Cx<'_> {
-    /// Whether a dimension of a size is dropped by squeezing, that is whether the size is 1: by the facts, else by the hints (a guard).
-    /// An unbacked size is taken not to be 1, which becomes a runtime assertion.
+    /// Whether a dimension of a size is dropped by squeezing, that is whether the size is 1: by the facts, else by
+    /// the hints (a guard). An unbacked size is taken not to be 1, which becomes a runtime assertion.
     ///
     /// # Errors
     /// None in effect: an assumption of an open condition is never refuted.

@@ -254,7 +254,11 @@ impl<'p> Interpreter<'p> {
             return result.map(Values::from_vec);
         }
         let op = self.calls.callee(&node.target, self.operators).op.clone();
-        let result = sizewise_kernels::python_function(&mut Cx::new(&mut self.run.env), &op, &args);
+        let result = sizewise_kernels::python_function(
+            &mut Cx::on(&mut self.run.env, self.operators.backend()),
+            &op,
+            &args,
+        );
         self.returned(result)
     }
 
@@ -289,7 +293,7 @@ impl<'p> Interpreter<'p> {
         if self.autocast.enabled().next().is_some() {
             self.autocast(&schema.qualified().to_string(), &mut args)?;
         }
-        let result = kernel.call(&mut Cx::new(&mut self.run.env), &args);
+        let result = kernel.call(&mut Cx::on(&mut self.run.env, self.operators.backend()), &args);
         self.returned(result)
     }
 }

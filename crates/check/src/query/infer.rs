@@ -60,13 +60,14 @@ pub fn explained(operators: &Operators, request: &Fields, explain: bool) -> Resu
     };
     let args = bind(&mut env.pool, schema, positional, keywords)
         .map_err(|e| Refusal::no_result("invalid", e.to_string()))?;
-    let returns = kernel.call(&mut Cx::new(&mut env), &args).map_err(|error| match error {
-        KernelError::Invalid { clause, message, .. } => {
-            Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }
-        }
-        KernelError::Unsupported(message) => unsupported(message),
-        KernelError::DataDependent { message, .. } => Refusal::no_result("data_dependent", message),
-    })?;
+    let returns =
+        kernel.call(&mut Cx::on(&mut env, operators.backend()), &args).map_err(|error| match error {
+            KernelError::Invalid { clause, message, .. } => {
+                Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }
+            }
+            KernelError::Unsupported(message) => unsupported(message),
+            KernelError::DataDependent { message, .. } => Refusal::no_result("data_dependent", message),
+        })?;
     let mut fields = Map::new();
     let returns: Vec<Json> = returns.iter().map(|v| write_value(&env.pool, v)).collect();
     fields.insert("returns".into(), returns.into());

@@ -1,5 +1,5 @@
-//! Autocast: in a region, operands are cast before an operator sees them, as torch's dispatcher does it for the type of the
-//! region's device and the region's dtype.
+//! Autocast: in a region, operands are cast before an operator sees them, as torch's dispatcher does it for the type
+//! of the region's device and the region's dtype.
 mod policy;
 mod regions;
 

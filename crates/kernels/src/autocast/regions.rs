@@ -20,7 +20,8 @@ pub struct Region {
 pub struct Regions(SmallVec<[Region; 1]>);
 
 impl Regions {
-    /// What holds in a region within these. Without a dtype it is the one that holds around it, as `torch.autocast` has it.
+    /// What holds in a region within these. Without a dtype it is the one that holds around it, as `torch.autocast`
+    /// has it.
     pub fn within(&self, device: &Arc<str>, dtype: Option<Dtype>, enabled: bool) -> Regions {
         let mut regions = self.clone();
         let at = regions.0.iter().position(|region| region.device == *device);

@@ -16,8 +16,8 @@ pub(super) type Named = Vec<(Box<str>, Value)>;
 /// The longest range.
 const MAX_RANGE: i64 = 1024;
 
-/// `x in xs`: for every tensor of a list or every size of a shape; `a, b in zip(xs, ys)`: for the elements of several lists side
-/// by side.
+/// `x in xs`: for every tensor of a list or every size of a shape; `a, b in zip(xs, ys)`: for the elements of several
+/// lists side by side.
 #[derive(Debug)]
 pub(super) struct Each {
     pub variables: Vec<(Box<str>, Type)>,

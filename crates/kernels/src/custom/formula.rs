@@ -63,8 +63,8 @@ fn read(
 }
 
 impl Formula {
-    /// Reads and checks a formula against the names in scope; its value is to be of the sort `wanted`, an integer being taken for a
-    /// float.
+    /// Reads and checks a formula against the names in scope; its value is to be of the sort `wanted`, an integer
+    /// being taken for a float.
     pub fn new(piece: Piece, names: &Names, wanted: Sort) -> Result<Formula> {
         let (formula, sort) = Formula::of_any_sort(piece, names)?;
         if sort == wanted || (wanted == Sort::Float && sort == Sort::Int) {

@@ -5,14 +5,17 @@
 //! ```toml
 //! [[operator]]
 //! schema = "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-//! requires = ["dets.rank == 2", "dets.shape[1] == 4", "scores.shape[0] == dets.shape[0]", "dets.dtype == scores.dtype"]
+//! requires = [
+//!     "dets.rank == 2", "dets.shape[1] == 4", "scores.shape[0] == dets.shape[0]", "dets.dtype == scores.dtype",
+//! ]
 //! fresh = { kept = { min = 0, max = "dets.shape[0]" } }
 //! returns = [{ shape = ["kept"], dtype = "int64" }]
 //! ```
 //!
-//! `docs/operators.md` describes every key. A declaration is checked against its schema when it is read, so that a wrong name is
-//! an error with its line and column ([`DeclarationError`]) and not a surprise in a report; what it says is evaluated by the same
-//! [`Cx`](super::Cx) that the crate's own kernels use, on concrete and symbolic sizes alike.
+//! `docs/operators.md` describes every key. A declaration is checked against its schema when it is read, so that a
+//! wrong name is an error with its line and column ([`DeclarationError`]) and not a surprise in a report; what it
+//! says is evaluated by the same [`Cx`](super::Cx) that the crate's own kernels use, on concrete and symbolic sizes
+//! alike.
 //!
 //! ```
 //! use sizewise_kernels::Operators;

@@ -6,7 +6,8 @@ use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::{Schema, Type};
 
 /// The properties of a tensor that formulas can ask for beside sizes and strides.
-const ATTRIBUTES: &str = "`rank`, `numel`, `shape[i]`, `stride()[i]`, `dtype`, `given`, `is_floating`, `is_complex`, `is_integral` or `is_bool`";
+const ATTRIBUTES: &str = "`rank`, `numel`, `shape[i]`, `stride()[i]`, `dtype`, `given`, `is_floating`, \
+                          `is_complex`, `is_integral` or `is_bool`";
 
 /// The names in scope with their types.
 pub(super) struct Names<'s> {

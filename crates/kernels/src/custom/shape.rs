@@ -197,7 +197,8 @@ impl DtypeOf {
         }
         Dtype::from_name(piece.text).map(DtypeOf::Constant).ok_or_else(|| {
             let message = format!(
-                "unknown dtype `{}`; expected one such as `float32`, `x.dtype`, `promote(x, y)` or an argument of type ScalarType",
+                "unknown dtype `{}`; expected one such as `float32`, `x.dtype`, `promote(x, y)` or an argument \
+                 of type ScalarType",
                 clipped(piece.text)
             );
             piece.error(0, message)

@@ -70,7 +70,10 @@ fn declared(schema: &str, rest: &str) -> String {
 fn sizes_are_formulas_over_arguments() {
     let text = declared(
         "my::op(Tensor x, Tensor y, int n, int[] sizes, bool flip) -> Tensor",
-        r#"returns = [{ shape = ["2*x.shape[0]", "*x.shape[1:]", "n if flip else 1", "*sizes[:1]", "sizes[-1]"], dtype = "promote(x, y)" }]"#,
+        r#"
+        [[operator.returns]]
+        shape = ["2*x.shape[0]", "*x.shape[1:]", "n if flip else 1", "*sizes[:1]", "sizes[-1]"]
+        dtype = "promote(x, y)""#,
     );
     let found = outcome(&text, |env| {
         let sizes = vec![env.pool.int(5), env.pool.int(6), env.pool.int(7)];
@@ -111,7 +114,10 @@ fn lists_of_tensors_fold_and_are_required_one_by_one() {
             { when = "bias.given", holds = "bias.shape[0] == xs[0].shape[1]" },
         ]
         let = { rows = { sum = "x.shape[0]", each = "x in xs" }, most = { max = "x.shape[1]", each = "x in xs" } }
-        returns = [{ shape = ["most"], dtype = "bias.dtype or xs[0].dtype" }, { each = "x in xs", like = "x", dtype = "int8" }, { int = "most*2" }]"#,
+        returns = [
+            { shape = ["most"], dtype = "bias.dtype or xs[0].dtype" },
+            { each = "x in xs", like = "x", dtype = "int8" }, { int = "most*2" },
+        ]"#,
     );
     let found = outcome(&text, |env| {
         let list = [tensor(env, &["s0", "3"], Dtype::Float32), tensor(env, &["2", "5"], Dtype::Float32)];
@@ -344,7 +350,9 @@ fn lists_are_gone_through_side_by_side() {
     let blocks = "[[operator]]\nschema = \"my::blocks(Tensor x, int[] block) -> Tensor\"\n\
                   requires = [{ each = \"n, b in zip(x.shape, block)\", holds = \"n % b == 0\" }]\n\
                   let = { all = { product = \"n//b\", each = \"n, b in zip(x.shape, block)\" } }\n\
-                  returns = [{ shape = [\"all\", \"*[n//b for n, b in zip(x.shape, block) if b > 1]\"], dtype = \"x.dtype\" }]\n";
+                  [[operator.returns]]\n\
+                  shape = [\"all\", \"*[n//b for n, b in zip(x.shape, block) if b > 1]\"]\n\
+                  dtype = \"x.dtype\"\n";
     let call = |sizes: [&'static str; 2], block: &'static [i64]| {
         outcome(blocks, |env| {
             let block = block.iter().map(|&b| env.pool.int(b)).collect();
@@ -360,7 +368,9 @@ fn lists_are_gone_through_side_by_side() {
 #[test]
 fn strides_follow_an_order_and_texts_choose_a_case() {
     let ordered = "[[operator]]\nschema = \"my::lay(Tensor x, str mode, int[] dims) -> Tensor\"\n\
-                   cases = [{ when = { text = \"mode\", is = \"dense\" }, returns = [{ like = \"x\", strides = \"order dims\" }] }]\n";
+                   [[operator.cases]]\n\
+                   when = { text = \"mode\", is = \"dense\" }\n\
+                   returns = [{ like = \"x\", strides = \"order dims\" }]\n";
     let call = |mode: &'static str, dims: &'static [i64]| {
         outcome(ordered, |env| {
             let dims = dims.iter().map(|&d| env.pool.int(d)).collect();

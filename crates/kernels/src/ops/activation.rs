@@ -40,8 +40,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     leaky_relu_backward => "aten.leaky_relu_backward.default";
     |cx, args| rrelu_backward(cx, args) => "aten.rrelu_with_noise_backward.default";
     mish_backward => "aten.mish_backward.default";
-    // The buffer takes part on the host only.
-    |cx, args| alike(cx, args, if &*args.tensor_at(0)?.device.kind == "cpu" { 3 } else { 2 }) =>
+    // Only the CPU's kernel reads the buffer.
+    |cx, args| alike(cx, args, if cx.cpu_computes(&args.tensor_at(0)?.device) { 3 } else { 2 }) =>
         "aten.log_sigmoid_backward.default";
     gelu_backward_differentiable => "aten.infinitely_differentiable_gelu_backward.default";
 };
@@ -108,7 +108,8 @@ fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![output.clone().into(), output.into()])
 }
 
-/// `aten::rrelu_with_noise_functional(Tensor self, Tensor noise, …) -> (Tensor, Tensor noise_out)`: like `self` and `noise`.
+/// `aten::rrelu_with_noise_functional(Tensor self, Tensor noise, …) -> (Tensor, Tensor noise_out)`: like `self` and
+/// `noise`.
 ///
 /// (C1) `self` is of floats. (C2) In training, `noise` has its shape and its dtype.
 fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -127,8 +128,8 @@ fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::prelu(Tensor self, Tensor weight) -> Tensor`: `[N, C, …], [C] or [1] -> [N, C, …]`.
 ///
-/// (C1) The dtypes agree and are floats. (C2) `weight` has at most 1 dimension. (C3) It has one element, or one for each channel
-/// of a tensor with dimensions, which has one channel when it has one dimension.
+/// (C1) The dtypes agree and are floats. (C2) `weight` has at most 1 dimension. (C3) It has one element, or one for
+/// each channel of a tensor with dimensions, which has one channel when it has one dimension.
 fn prelu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, weight) = (args.tensor("self")?, args.tensor("weight")?);
     cx.check(x.dtype == weight.dtype, "prelu.C1", |_| format!("{} and {} differ", x.dtype, weight.dtype))?;
@@ -167,8 +168,8 @@ fn require_alike(cx: &mut Cx, operands: &[&Tensor]) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// `aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)`: both of the broadcast
-/// shape.
+/// `aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)`: both of the
+/// broadcast shape.
 fn prelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [&**args.tensor("self")?, &**args.tensor("weight")?, &**args.tensor("grad_output")?];
     require_alike(cx, &operands)?;
@@ -193,8 +194,8 @@ fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor`: like `self`, contiguous.
 ///
-/// (C1) `self` has a dimension `dim` of even size. (C2) `grad_output` has the shape of `glu(self)`. (C3) Their dtypes agree, and are
-/// floats.
+/// (C1) `self` has a dimension `dim` of even size. (C2) `grad_output` has the shape of `glu(self)`. (C3) Their dtypes
+/// agree, and are floats.
 fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x) = (args.tensor("grad_output")?, args.tensor("self")?);
     cx.check(x.rank() > 0, "glu_backward.C1", |_| "self has no dimension to halve".to_string())?;
@@ -238,10 +239,11 @@ fn halved(cx: &mut Cx, x: &Tensor, glu: &Tensor, dim: Expr) -> Result<usize, Ker
     Ok(dim)
 }
 
-/// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the halves of the operands meet.
+/// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the
+/// halves of the operands meet.
 ///
-/// (C1) `x` has a dimension `dim`, and `glu` as well. (C2) The halves lie inside `x` and `dx`. (C3) They broadcast. (C5) The dtypes promote, that
-/// of `x` being floating point.
+/// (C1) `x` has a dimension `dim`, and `glu` as well. (C2) The halves lie inside `x` and `dx`. (C3) They broadcast.
+/// (C5) The dtypes promote, that of `x` being floating point.
 fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (glu, x, dx) = (args.tensor("glu")?, args.tensor("x")?, args.tensor("dx")?);
     let dim = halved(cx, x, glu, args.int("dim")?)?;
@@ -250,11 +252,11 @@ fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.combined(&[&parts[1], &parts[0], glu], "glu_jvp.C3")?)
 }
 
-/// `aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor`: the two halves of the
-/// gradient's tangent, in which the halves of the operands meet, joined.
+/// `aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) ->
+/// Tensor`: the two halves of the gradient's tangent, in which the halves of the operands meet, joined.
 ///
-/// (C1) `x` has a dimension `dim`, and `grad_glu` as well. (C2) The halves, which are of the size of `grad_glu` there, lie inside `x`, `dx` and
-/// `grad_x`. (C3) They broadcast. (C5) The dtypes promote; integers become `float32`.
+/// (C1) `x` has a dimension `dim`, and `grad_glu` as well. (C2) The halves, which are of the size of `grad_glu`
+/// there, lie inside `x`, `dx` and `grad_x`. (C3) They broadcast. (C5) The dtypes promote; integers become `float32`.
 fn glu_backward_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad_glu, tangent) = (args.tensor("x")?, args.tensor("grad_glu")?, args.tensor("dgrad_glu")?);
     let dim = halved(cx, x, grad_glu, args.int("dim")?)?;
@@ -291,8 +293,8 @@ fn leaky_relu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     gradient(cx, args, Domain::FLOAT)
 }
 
-/// `aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, …) -> Tensor`: `grad_output * noise` when
-/// training with distinct bounds, else as [`leaky_relu_backward`].
+/// `aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, …) -> Tensor`:
+/// `grad_output * noise` when training with distinct bounds, else as [`leaky_relu_backward`].
 fn rrelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (lower, upper) = (number(cx, args.scalar("lower")?), number(cx, args.scalar("upper")?));
     let noisy = args.flag("training")? && lower.zip(upper).is_some_and(|(l, u)| u - l > 1e-6);
@@ -318,8 +320,8 @@ fn mish_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// `aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor`: products of the operands and floats, the last of
-/// them in place.
+/// `aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor`: products of the operands and
+/// floats, the last of them in place.
 ///
 /// (C1) `grad` expands to the shape of `self`.
 fn gelu_backward_differentiable(cx: &mut Cx, args: &Args) -> KernelResult {

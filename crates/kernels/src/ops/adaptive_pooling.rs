@@ -25,7 +25,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 
 /// The shape `[(n,) c, output_size]`.
 ///
-/// (C1) `output_size` has an entry for each spatial dimension, none negative. (C2) The input has one dimension more than the spatial ones, or two.
+/// (C1) `output_size` has an entry for each spatial dimension, none negative. (C2) The input has one dimension more
+/// than the spatial ones, or two.
 fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     let output = args.ints("output_size")?;
     cx.check(output.len() == rank, "adaptive_pool.C1", |_| format!("output_size is to have {rank} entries"))?;
@@ -41,10 +42,12 @@ fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, Ke
     Ok(sizes)
 }
 
-/// `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,) c, output_size]`.
+/// `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` and the like:
+/// `[(n,) c, ..] → [(n,) c, output_size]`.
 ///
-/// (C1), (C2) See [`target`]. (C3) No spatial dimension (of three: none but the first dimension) is empty, unless the result has one element a channel, which is a mean. (C4) The dtype has a
-/// kernel, unless in 1 or 2 dimensions the result is empty. The underscored operators never take the mean.
+/// (C1), (C2) See [`target`]. (C3) No spatial dimension (of three: none but the first dimension) is empty, unless the
+/// result has one element a channel, which is a mean. (C4) The dtype has a kernel, unless in 1 or 2 dimensions the
+/// result is empty. The underscored operators never take the mean.
 fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
@@ -72,7 +75,8 @@ fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
 
 /// `aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor` and the like: shaped like `self`.
 ///
-/// (C1) The gradient is an image, only its batch empty. (C2) It has the rank and dtype of `self`. (C3) The dtype has a kernel.
+/// (C1) The gradient is an image, only its batch empty. (C2) It has the rank and dtype of `self`. (C3) The dtype has
+/// a kernel.
 fn avg_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x) = (args.tensor("grad_output")?, args.tensor("self")?);
     gradient(cx, grad, x, rank)?;
@@ -94,7 +98,8 @@ fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), K
     cx.require_kind(x, Domain::FLOAT, "adaptive_pool_backward.C3")
 }
 
-/// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where they are.
+/// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where
+/// they are.
 ///
 /// (C1), (C2) See [`target`]. (C3) Only the first dimension may be empty. (C4) The dtype has a kernel.
 fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
@@ -115,7 +120,8 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     Ok(results([values, positions]))
 }
 
-/// `aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor` and the like: shaped like `self`.
+/// `aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor` and the like:
+/// shaped like `self`.
 ///
 /// (C1) to (C3) See [`gradient`]. (C4) The indices are `int64` and have the gradient's shape.
 fn max_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {

@@ -34,8 +34,8 @@ fn done(args: &Args) -> KernelResult {
     one(Tensor { wrapped: false, ..(**args.tensor("dep_token")?).clone() })
 }
 
-/// `aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device?
-/// device=None, Layout? layout=None) -> ()`.
+/// `aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *,
+/// Device? device=None, Layout? layout=None) -> ()`.
 ///
 /// What is given agrees with the tensor: (C1) sizes, (C2) strides, (C3) dtype, (C4) device, (C5) layout.
 fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -98,7 +98,8 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
     done(args)
 }
 
-/// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least `min`.
+/// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least
+/// `min`.
 ///
 /// (C1) `min <= max`. (C2) `min <= size <= max`.
 fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -1,4 +1,5 @@
 //! Attention as programs ask for it, and by its formula.
+use crate::attention::Attention;
 use crate::domain::Domain;
 use crate::error::one;
 use crate::registry::{Kernel, kernels};
@@ -13,120 +14,15 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     by_formula => "aten._scaled_dot_product_attention_math.default";
 };
 
-/// The arguments of attention: `[.., l, e]`, `[.., s, e]` and `[.., s, v]`, and a mask of `[.., l, s]`.
-struct Attention<'a> {
-    query: &'a Tensor,
-    key: &'a Tensor,
-    value: &'a Tensor,
-    mask: Option<Sizes>,
-    dropout: Option<f64>,
-    grouped: bool,
-}
-
-impl Attention<'_> {
-    /// The shape of the result, and that of the scores, as the formula `softmax(query × keyᵀ + mask) × value` has them: leading sizes broadcast.
-    ///
-    /// (C3) Query and key have the same last size. (C4) Key and value have the same length, or `lenient` holds. (C5) The leading sizes broadcast; with
-    /// `enable_gqa` there are heads, and those of key and value divide those of the query. (C6) The mask broadcasts to the scores.
-    fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
-        let (q, k, v) = (self.query, self.key, self.value);
-        cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
-        let mut lengths = cx.eq(k.size(-2), v.size(-2));
-        if let Some(lenient) = lenient {
-            lengths = cx.any(&[lengths, lenient]);
-        }
-        cx.require(lengths, "sdpa.C4", |cx| {
-            let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
-            format!("the lengths of key and value differ: {key} != {value}")
-        })?;
-        let lead = |t: &Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
-        let (ql, mut kl, mut vl) = (lead(q), lead(k), lead(v));
-        if self.grouped {
-            for heads in [&mut kl, &mut vl] {
-                let (Some(own), Some(&all)) = (heads.last_mut(), ql.last()) else {
-                    return Err(KernelError::invalid("sdpa.C5", "grouped queries need a dimension of heads"));
-                };
-                let some = cx.gt(*own, 0);
-                cx.require(some, "sdpa.C5", |_| "key and value have no heads".into())?;
-                let rest = cx.modulo(all, *own);
-                cx.require_eq(
-                    rest,
-                    Expr::ZERO,
-                    "sdpa.C5",
-                    "the query's heads are no multiple of the others'",
-                )?;
-                *own = all;
-            }
-        }
-        let mut scores = cx.broadcast([ql.as_slice(), &kl], "sdpa.C5")?;
-        let mut sizes = cx.broadcast([scores.as_slice(), &vl], "sdpa.C5")?;
-        scores.extend([q.size(-2), k.size(-2)]);
-        sizes.extend([q.size(-2), v.size(-1)]);
-        if let Some(mask) = &self.mask {
-            cx.require_expandable(mask, &scores, "sdpa.C6")?;
-        }
-        Ok((sizes, scores))
-    }
-
-    /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It takes 4 dimensions, the last one
-    /// contiguous, without dropout, the same batch, heads and last size everywhere, no length of 0, and a mask that fits query and key.
-    fn fused(&self, cx: &mut Cx) -> Result<Option<Expr>, KernelError> {
-        let (q, k, v) = (self.query, self.key, self.value);
-        if [q, k, v].iter().any(|t| t.rank() != 4) || self.dropout.is_none_or(|p| p > 0.0) {
-            return Ok(None);
-        }
-        let mut conditions = Vec::new();
-        for other in [k, v] {
-            for dim in [0, 1] {
-                conditions.push(cx.eq(q.sizes[dim], other.sizes[dim]));
-            }
-        }
-        if let Some(mask) = &self.mask {
-            if mask.len() < 2 {
-                // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
-                let alike = cx.all(&conditions);
-                let other = cx.not(alike);
-                cx.require(other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
-                return Ok(None);
-            }
-            if !matches!(mask.len(), 2 | 4) {
-                return Ok(None);
-            }
-            let scores = [q.sizes[0], q.sizes[1], q.sizes[2], k.sizes[2]];
-            for (&size, &whole) in mask.iter().rev().zip(scores.iter().rev()) {
-                let (same, single) = (cx.eq(size, whole), cx.eq(size, 1));
-                conditions.push(cx.any(&[same, single]));
-            }
-        }
-        if [q, k, v].iter().any(|t| t.strides[3] != Expr::ONE) {
-            return Ok(None);
-        }
-        for other in [k, v] {
-            conditions.push(cx.eq(q.sizes[3], other.sizes[3]));
-        }
-        for length in [q.sizes[2], k.sizes[2]] {
-            conditions.push(cx.ne(length, 0));
-        }
-        Ok(Some(cx.all(&conditions)))
-    }
-
-    /// Whether the fused kernel takes key and value of different lengths: it does without a mask, and with one that broadcasts to the value's length as well.
-    fn takes_lengths(&self, cx: &mut Cx, eligible: Expr) -> Expr {
-        let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else { return eligible };
-        let (same, single) = (cx.eq(last, self.value.sizes[2]), cx.eq(last, 1));
-        let fits = cx.any(&[same, single]);
-        cx.all(&[eligible, fits])
-    }
-}
-
-/// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool
-/// is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s, v] → [.., l, v]`. The fused kernel
-/// lays the result out as the query.
+/// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.,
+/// bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s,
+/// v] → [.., l, v]`. The fused kernel lays the result out as the query.
 ///
-/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given together with `is_causal` and is of `bool`,
-/// `float32` or the query's dtype. Where the query's length is 0 or the value is empty, nothing else is asked. (C3) to (C6) As
-/// [`Attention::formula`] has them; where the fused kernel runs (see [`Attention::fused`]), lengths may differ as [`Attention::takes_lengths`] has
-/// it. (C7) Where the fused kernel could run, dropout is not negative. (C9) Dropout is at most 1.
+/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
+/// together with `is_causal` and is of `bool`, `float32` or the query's dtype. Where the query's length is 0 or the
+/// value is empty, nothing else is asked. (C3) to (C6) As [`Attention::formula`] has them; where the fused kernel
+/// runs (see [`Attention::fused`]), lengths may differ as [`Attention::takes_lengths`] has it. (C7) Where the fused
+/// kernel could run, dropout is not negative. (C9) Dropout is at most 1.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
@@ -173,20 +69,23 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes, strides, q.dtype, &q.device))
 }
 
-/// The shape of the result, and whether the fused kernel makes it. That kernel asks what the formula asks and more, but for (C4): it takes key
-/// and value of different lengths.
+/// The shape of the result, and whether the fused kernel makes it. That of the CPU asks what the formula asks and
+/// more, but for (C4): it takes key and value of different lengths. On other backends the formula stands alone, and
+/// the fused kernel's layout is assumed.
 fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, bool), KernelError> {
     let Some(eligible) = attention.fused(cx)? else {
         cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
         return Ok((attention.formula(cx, None)?.0, false));
     };
     if attention.dropout != Some(0.0) {
-        let formula = cx.not(eligible);
-        cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
+        if cx.on_cpu() {
+            let formula = cx.not(eligible);
+            cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
+        }
         return Ok((attention.formula(cx, None)?.0, false));
     }
     let lenient = attention.takes_lengths(cx, eligible);
-    let (sizes, _) = attention.formula(cx, Some(lenient))?;
+    let (sizes, _) = attention.formula(cx, lenient)?;
     Ok((sizes, cx.layout_choice(eligible)))
 }
 
@@ -213,11 +112,13 @@ fn padded(sizes: &Sizes) -> Sizes {
     sizes
 }
 
-/// `_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor?
-/// dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)`: the result and the scores `[.., l, s]`.
+/// `_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float
+/// dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) ->
+/// (Tensor, Tensor)`: the result and the scores `[.., l, s]`.
 ///
-/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given together with `is_causal`, and is real. (C3) to
-/// (C6) As [`Attention::formula`] has them. (C9) Dropout is at most 1.
+/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
+/// together with `is_causal`, and is real. (C3) to (C6) As [`Attention::formula`] has them. (C9) Dropout is at
+/// most 1.
 fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
@@ -249,7 +150,8 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results.into_iter().map(Value::from).collect())
 }
 
-/// The strides that a fused kernel gives a result of shape `sizes`: the query's order of dimensions, without gaps; a dimension of stride 0 comes last.
+/// The strides that a fused kernel gives a result of shape `sizes`: the query's order of dimensions, without gaps; a
+/// dimension of stride 0 comes last.
 pub fn matching_strides(cx: &mut Cx, query: &Tensor, sizes: &[Expr]) -> Sizes {
     if query.sizes.as_slice() == sizes {
         return cx.preserved_strides(query);

@@ -23,11 +23,13 @@ fn operands<'a>(args: &'a Args) -> Result<[&'a Tensor; 3], KernelError> {
     Ok([args.tensor("query")?, args.tensor("key")?, args.tensor("value")?])
 }
 
-/// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor?
-/// attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)`: `[b, h, l, e]`, laid out as the query, and `[b, h, l]`, heads innermost.
+/// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
+/// is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)`:
+/// `[b, h, l, e]`, laid out as the query, and `[b, h, l]`, heads innermost.
 ///
-/// (C1) All three have 4 dimensions. (C2) The query is floating point, the others have its dtype. (C3) The last sizes agree. (C4) There is no dropout. (C5) A mask is
-/// of `float32` or the query's dtype, in 2 or 4 dimensions, and broadcasts to `[b, h, l, s]`, `s` being the value's length.
+/// (C1) All three have 4 dimensions. (C2) The query is floating point, the others have its dtype. (C3) The last sizes
+/// agree. (C4) There is no dropout. (C5) A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and
+/// broadcasts to `[b, h, l, s]`, `s` being the value's length.
 fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
@@ -60,11 +62,12 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([output, logsumexp].into_iter().map(Value::from).collect())
 }
 
-/// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float
-/// dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
+/// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
+/// Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) ->
+/// (Tensor, Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
 ///
-/// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype. (C3) The last sizes agree. (C4) A mask fits the lengths of query
-/// and value.
+/// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype. (C3) The
+/// last sizes agree. (C4) A mask fits the lengths of query and value.
 fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let ([q, k, v], grad) = (operands(args)?, args.tensor("grad_out")?);
     for t in [grad, q, k, v] {
@@ -99,9 +102,10 @@ fn state(cx: &mut Cx, q: &Tensor, sizes: &[Expr], dtype: Dtype) -> Value {
     cx.contiguous(sizes, dtype, &q.device).into()
 }
 
-/// `_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *,
-/// float? scale=None) -> (...)`: `[b, h, l, v]` in the query's layout, `[b, h, l]`, the lengths of query and key, and states; with a debug mask, `[b,
-/// h, l, 128 or more]`. There is no kernel for the CPU; what a program that was made for another device needs is asked.
+/// `_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
+/// is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (...)`: `[b, h, l, v]` in the query's
+/// layout, `[b, h, l]`, the lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There
+/// is no kernel for the CPU; what a program that was made for another device needs is asked.
 ///
 /// (C1) The query has 4 dimensions, the key 3, the value 1.
 fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -133,9 +137,9 @@ fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
     .collect())
 }
 
-/// `_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, ...) -> (...)` and
-/// `_scaled_dot_product_fused_attention_overrideable`: `[b, h, l, v]` in the query's layout, `[b, h, l, 1]` or `[b, h, l]`, the lengths of query and key,
-/// and states.
+/// `_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool
+/// compute_log_sumexp, ...) -> (...)` and `_scaled_dot_product_fused_attention_overrideable`: `[b, h, l, v]` in the
+/// query's layout, `[b, h, l, 1]` or `[b, h, l]`, the lengths of query and key, and states.
 ///
 /// (C1) The query has 4 dimensions (cuDNN: at least 3), the key 3, the value 1.
 fn cudnn(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -175,10 +179,12 @@ fn aligned(cx: &mut Cx, args: &Args, length: Expr) -> Result<Expr, KernelError> 
     Ok(cx.mul(blocks, 32))
 }
 
-/// `_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, ...) -> (Tensor output,
-/// Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)`: `[b, h, l, v]`, heads inside positions, `[b, h, l rounded up to 32]`, and two states.
+/// `_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool
+/// compute_log_sumexp, ...) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)`:
+/// `[b, h, l, v]`, heads inside positions, `[b, h, l rounded up to 32]`, and two states.
 ///
-/// (C1) All three have at least 3 dimensions. (They are read with heads and positions exchanged, heads being the last but one dimension.)
+/// (C1) All three have at least 3 dimensions. (They are read with heads and positions exchanged, heads being the last
+/// but one dimension.)
 fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
@@ -204,11 +210,14 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
     .collect())
 }
 
-/// `_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt?
-/// max_seqlen_k, float dropout_p, int custom_mask_type, bool compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two
-/// states and the greatest lengths. With sequences packed together, their number and greatest length take the place of `b` and `l` in the second.
+/// `_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor?
+/// cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool
+/// compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two states and the
+/// greatest lengths. With sequences packed together, their number and greatest length take the place of `b` and `l`
+/// in the second.
 ///
-/// (C1) The query has at least 2 dimensions, the key 2, the value 1. (C2) Packed sequences come with their greatest length.
+/// (C1) The query has at least 2 dimensions, the key 2, the value 1. (C2) Packed sequences come with their greatest
+/// length.
 fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     dimensions(cx, q, 2, "the query")?;
@@ -236,8 +245,8 @@ fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     .collect())
 }
 
-/// `_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, ...) -> (Tensor, Tensor, Tensor)` and cuDNN's: laid
-/// out like query, key and value.
+/// `_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, ...) ->
+/// (Tensor, Tensor, Tensor)` and cuDNN's: laid out like query, key and value.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = Values::new();
     for t in operands(args)? {

@@ -85,11 +85,12 @@ fn scaled_empty(
     Ok(cx.image(x, x.sizes.clone(), result.dtype))
 }
 
-/// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float
-/// eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
+/// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+/// training, float momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3) Without training there are
-/// running statistics. (C4) The dtypes go together and have a kernel. Of an empty input only (C5) is asked, see [`scaled_empty`].
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3)
+/// Without training there are running statistics. (C4) The dtypes go together and have a kernel. Of an empty input
+/// only (C5) is asked, see [`scaled_empty`].
 fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     if is_empty(cx, x) {
@@ -116,15 +117,16 @@ fn checked(
     cx.statistics_dtype(x, parameters, "batch_norm.C4")
 }
 
-/// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a reserve and which
-/// implementation it was.
+/// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a
+/// reserve and which implementation it was.
 ///
-/// (C1) to (C5) As [`batch_norm`]. The statistics of an empty input are those of its channels, in the dtype that the CPU accumulates in.
+/// (C1) to (C5) As [`batch_norm`]. The statistics of an empty input are those of its channels, in the dtype that the
+/// backend accumulates in.
 fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     let (result, size, dtype) = if is_empty(cx, x) {
         let result = scaled_empty(cx, x, &parameters, Expr::ONE)?;
-        (result, x.sizes.get(1).copied().unwrap_or(Expr::ZERO), accumulated(x.dtype))
+        (result, x.sizes.get(1).copied().unwrap_or(Expr::ZERO), cx.accumulated(x.dtype))
     } else {
         let training = args.flag("training")?;
         let dtype = checked(cx, x, &parameters, training)?;
@@ -138,24 +140,14 @@ fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(values)
 }
 
-/// The dtype in which the CPU adds up numbers of a dtype.
-fn accumulated(dtype: Dtype) -> Dtype {
-    match dtype {
-        Dtype::Float16 | Dtype::Bfloat16 => Dtype::Float32,
-        Dtype::Float32 => Dtype::Float64,
-        Dtype::Complex64 => Dtype::Complex128,
-        other if other.is_integral() => Dtype::Int64,
-        other => other,
-    }
-}
-
-/// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float
-/// momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean and the inverse deviation of each channel,
-/// else two empty vectors.
+/// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,
+/// bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training
+/// the mean and the inverse deviation of each channel, else two empty vectors.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel, or more, which are not read, or
-/// with a single one; running statistics in training are not of the last kind. (C3) Without training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input is not
-/// empty.
+/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel, or more,
+/// which are not read, or with a single one; running statistics in training are not of the last kind. (C3) Without
+/// training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input
+/// is not empty.
 fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
     let x = args.tensor("input")?;
     cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -189,8 +181,8 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     Ok(tensors.into_iter().map(Value::from).collect())
 }
 
-/// Requires a parameter to be a vector that reaches over the channels: the kernels read as many elements as there are channels and ask for
-/// no more. Tracing takes a single element for all channels.
+/// Requires a parameter to be a vector that reaches over the channels: the kernels read as many elements as there are
+/// channels and ask for no more. Tracing takes a single element for all channels.
 fn reaches(
     cx: &mut Cx,
     parameter: &Tensor,
@@ -211,12 +203,13 @@ fn reaches(
     })
 }
 
-/// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float
-/// momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
+/// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+/// use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
 ///
-/// (C1) to (C5) As [`batch_norm`], `use_input_stats` being the training, and vectors being repeated for each image. (C6) Running statistics of an empty input, where they
-/// are updated, have an element for each channel. A running mean that is not of the weight's dtype, or without one of the input's, is converted to it before (C4) is
-/// asked, and the variance with it.
+/// (C1) to (C5) As [`batch_norm`], `use_input_stats` being the training, and vectors being repeated for each image.
+/// (C6) Running statistics of an empty input, where they are updated, have an element for each channel. A running
+/// mean that is not of the weight's dtype, or without one of the input's, is converted to it before (C4) is asked,
+/// and the variance with it.
 fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     let training = args.flag("use_input_stats")?;
@@ -245,13 +238,13 @@ fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), result.dtype, &x.device))
 }
 
-/// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor?
-/// save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of the input, and of weight
-/// and bias, one element a channel.
+/// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor?
+/// running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor,
+/// Tensor, Tensor)`: the gradients of the input, and of weight and bias, one element a channel.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The parameters' dtypes go
-/// together with the input's. (C4) Statistics that are used are vectors with an element for each channel, or more, or with
-/// a single one.
+/// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The
+/// parameters' dtypes go together with the input's. (C4) Statistics that are used are vectors with an element for
+/// each channel, or more, or with a single one.
 fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
     cx.check(x.rank() >= 2, "batch_norm_backward.C1", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -279,10 +272,11 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)`: mean and variance of
-/// each channel.
+/// `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) ->
+/// (Tensor, Tensor)`: mean and variance of each channel.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Running statistics are vectors. (C3) The dtypes go together. (C4) The input is not empty.
+/// (C1) The input has at least 2 dimensions. (C2) Running statistics are vectors. (C3) The dtypes go together. (C4)
+/// The input is not empty.
 fn update_stats(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     cx.check(x.rank() >= 2, "batch_norm_update_stats.C1", |_| {

@@ -33,10 +33,12 @@ fn without(cx: &mut Cx, size: Expr, count: i64) -> Expr {
     cx.clamped_below(left, Expr::ZERO)
 }
 
-/// `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`: differences of neighbours, taken `n`
-/// times, each of which leaves one element less (at least none) of `self` between what is put before and after it.
+/// `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`: differences of
+/// neighbours, taken `n` times, each of which leaves one element less (at least none) of `self` between what is put
+/// before and after it.
 ///
-/// (C1) `dim` is in range, if there is anything to do along it. (C2) `n >= 0`. (C3) What is put before and after has the shape of `self` but along `dim`, and (C4) the dtypes promote.
+/// (C1) `dim` is in range, if there is anything to do along it. (C2) `n >= 0`. (C3) What is put before and after has
+/// the shape of `self` but along `dim`, and (C4) the dtypes promote.
 fn diff(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, n) = (args.tensor("self")?, args.int("n")?);
     let n = cx.literal(n, "diff.C2")?;
@@ -66,12 +68,13 @@ fn diff(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(part.sizes, strides, whole.dtype, &whole.device))
 }
 
-/// `trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`, `trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor`, `trapz`,
-/// and `cumulative_trapezoid`: `dim` goes, or is left with one element less. Integers become `float32`, unless there are no samples
-/// to add up.
+/// `trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`, `trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) ->
+/// Tensor`, `trapz`, and `cumulative_trapezoid`: `dim` goes, or is left with one element less. Integers become
+/// `float32`, unless there are no samples to add up.
 ///
-/// (C1) `dim` is in range. Where there are samples, (C2) neither `y` nor `x` is `bool`, and `dx` is an integer or a float, (C3) an `x` of
-/// one dimension has as many elements, and others broadcast: the intervals of both do. (C4) The dtypes promote.
+/// (C1) `dim` is in range. Where there are samples, (C2) neither `y` nor `x` is `bool`, and `dx` is an integer or a
+/// float, (C3) an `x` of one dimension has as many elements, and others broadcast: the intervals of both do. (C4) The
+/// dtypes promote.
 fn trapezoid(cx: &mut Cx, args: &Args, cumulative: bool) -> KernelResult {
     let y = args.tensor("y")?;
     let dim = dimension(cx, y, args.int("dim")?, "trapezoid.C1")?;
@@ -110,8 +113,8 @@ fn trapezoid(cx: &mut Cx, args: &Args, cumulative: bool) -> KernelResult {
     one(cx.contiguous(sizes, to_float(dtype), &y.device))
 }
 
-/// The shape of the intervals of `x`, as far as it broadcasts to `y`: an `x` of one dimension goes along `dim`, and one of fewer
-/// dimensions than `y` along the last ones.
+/// The shape of the intervals of `x`, as far as it broadcasts to `y`: an `x` of one dimension goes along `dim`, and
+/// one of fewer dimensions than `y` along the last ones.
 fn widths(cx: &mut Cx, x: &Tensor, y: &Tensor, dim: usize) -> Result<Sizes, KernelError> {
     let mut sizes: Sizes = smallvec![Expr::ONE; y.rank()];
     match x.rank() {
@@ -126,11 +129,13 @@ fn widths(cx: &mut Cx, x: &Tensor, y: &Tensor, dim: usize) -> Result<Sizes, Kern
     Ok(sizes)
 }
 
-/// `gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]` and its like: for each
-/// dimension in `dim`, or for all, a tensor of the shape of `self`, integers becoming `float32`. Spacing by coordinates may stretch a dimension.
+/// `gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]` and its
+/// like: for each dimension in `dim`, or for all, a tensor of the shape of `self`, integers becoming `float32`.
+/// Spacing by coordinates may stretch a dimension.
 ///
-/// (C1) The dimensions are distinct and in range. (C2) There is no spacing, one, or one a dimension. (C3) `edge_order` is 1 or 2. (C4) Each
-/// dimension has more elements than that. (C5) `self` subtracts: it is neither `uint8` nor `bool`. (C6) Coordinates are vectors as in [`stretched`].
+/// (C1) The dimensions are distinct and in range. (C2) There is no spacing, one, or one a dimension. (C3)
+/// `edge_order` is 1 or 2. (C4) Each dimension has more elements than that. (C5) `self` subtracts: it is neither
+/// `uint8` nor `bool`. (C6) Coordinates are vectors as in [`stretched`].
 fn gradient(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, order) = (args.tensor("self")?, args.int("edge_order")?);
     let dims = directions(cx, args, x)?;
@@ -201,7 +206,8 @@ fn directions(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Vec<usize>, Kernel
     Ok(dims)
 }
 
-/// The size of a dimension whose inner elements have met the inner ones of their coordinates: `size`, unless it is the one that broadcasts.
+/// The size of a dimension whose inner elements have met the inner ones of their coordinates: `size`, unless it is
+/// the one that broadcasts.
 ///
 /// (C6) Coordinates have one dimension, and more elements than `order`; the inner elements broadcast.
 fn stretched(cx: &mut Cx, coordinates: &Tensor, size: Expr, order: i64) -> Result<Expr, KernelError> {

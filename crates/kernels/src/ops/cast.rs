@@ -74,8 +74,8 @@ fn clone(cx: &mut Cx, args: &Args) -> KernelResult {
     one(fresh_like(cx, x, x.dtype, &x.device, args.opt_memory_format("memory_format")?)?)
 }
 
-/// `aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)`: the tensor itself where
-/// it has the format already.
+/// `aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)`: the tensor
+/// itself where it has the format already.
 ///
 /// (C1) The format is not `preserve_format`.
 fn contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -107,8 +107,8 @@ pub(super) fn require_strided(args: &Args) -> Result<(), KernelError> {
     }
 }
 
-/// `aten::to`: the tensor itself where dtype, device and memory format are right already and no copy is asked for, else a copy
-/// as `_to_copy` makes it.
+/// `aten::to`: the tensor itself where dtype, device and memory format are right already and no copy is asked for,
+/// else a copy as `_to_copy` makes it.
 fn to(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     require_strided(args)?;
@@ -235,8 +235,9 @@ fn conj_physical(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.elementwise(&[x], x.dtype, "conj_physical.C2")?)
 }
 
-/// `aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype, ScalarType
-/// cpu_dtype) -> Tensor(a)` casts `float32`, `_autocast_to_full_precision` the 16-bit floats to `float32`, on devices where it is enabled.
+/// `aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype,
+/// ScalarType cpu_dtype) -> Tensor(a)` casts `float32`, `_autocast_to_full_precision` the 16-bit floats to `float32`,
+/// on devices where it is enabled.
 fn autocast(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let on_cpu = &*x.device.kind == "cpu";
@@ -274,7 +275,8 @@ fn strided(x: &Tensor) -> Result<&Tensor, KernelError> {
     }
 }
 
-/// `aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor`: a strided tensor itself, or cast.
+/// `aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor`: a strided tensor
+/// itself, or cast.
 fn to_dense(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = strided(args.tensor("self")?)?;
     match args.opt_dtype("dtype")? {
@@ -286,14 +288,16 @@ fn to_dense(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// `aten::to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor`: the gradient in the dtype of a strided `input`, copied.
+/// `aten::to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor`: the gradient in the dtype
+/// of a strided `input`, copied.
 fn to_dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x) = (strided(args.tensor("grad")?)?, strided(args.tensor("input")?)?);
     let strides = cx.preserved_strides(grad);
     one(cx.strided(grad.sizes.clone(), strides, x.dtype, &grad.device))
 }
 
-/// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls for other layouts.
+/// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls
+/// for other layouts.
 ///
 /// (C1) `self` is not strided.
 fn no_dense(cx: &mut Cx, args: &Args) -> KernelResult {

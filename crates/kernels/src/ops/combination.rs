@@ -20,10 +20,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     matmul_backward => "aten.matmul_backward.default";
 };
 
-/// `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`: vectors of three numbers along `dim`, the other dimensions broadcasting.
+/// `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`: vectors of three numbers along `dim`, the
+/// other dimensions broadcasting.
 ///
-/// (C1) There are as many dimensions. (C2) `dim` is in range. (C3) Both have size 3 along it. (C4) The shapes broadcast. (C5) The dtypes
-/// agree, and multiply.
+/// (C1) There are as many dimensions. (C2) `dim` is in range. (C3) Both have size 3 along it. (C4) The shapes
+/// broadcast. (C5) The dtypes agree, and multiply.
 fn cross(cx: &mut Cx, args: &Args, dim: Expr) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     cx.check(a.rank() == b.rank() && a.rank() > 0, "cross.C1", |_| {
@@ -40,7 +41,8 @@ fn cross(cx: &mut Cx, args: &Args, dim: Expr) -> KernelResult {
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`: as [`cross`], by default along the first dimension of `self` that has size 3.
+/// `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`: as [`cross`], by default along the first dimension of
+/// `self` that has size 3.
 ///
 /// (C1) to (C5) As there. (C6) There is such a dimension.
 fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -59,11 +61,12 @@ fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
     Err(KernelError::invalid("cross.C6", format!("no dimension of {shape} has size 3")))
 }
 
-/// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef` without weights: the covariances of variables, which are
-/// the rows of `self`, over observations, its columns: `[n, n]`, without dimensions for one variable. Integers become `float32`.
+/// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef`
+/// without weights: the covariances of variables, which are the rows of `self`, over observations, its columns:
+/// `[n, n]`, without dimensions for one variable. Integers become `float32`.
 ///
-/// (C1) `self` has at most two dimensions and is not `bool`. (C2) Frequencies are integers, and (C3) weights floats, in at most one
-/// dimension, as many as observations.
+/// (C1) `self` has at most two dimensions and is not `bool`. (C2) Frequencies are integers, and (C3) weights floats,
+/// in at most one dimension, as many as observations.
 fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(x.rank() <= 2 && !x.dtype.is_bool(), "cov.C1", |_| {
@@ -90,9 +93,11 @@ fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), dtype, &x.device))
 }
 
-/// `_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor`: combinations of the slices of `input`, one a row of coefficients.
+/// `_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor`: combinations of the slices of `input`,
+/// one a row of coefficients.
 ///
-/// (C1) Both have dimensions, and elements, but for rows of coefficients. (The kernel takes the dtype and size of these rows on trust.)
+/// (C1) Both have dimensions, and elements, but for rows of coefficients. (The kernel takes the dtype and size of
+/// these rows on trust.)
 fn linear_combination(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, coefficients) = (args.tensor("input")?, args.tensor("coefficients")?);
     for (operand, rows) in [(x, 0), (coefficients, 1)] {
@@ -106,10 +111,12 @@ fn linear_combination(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of the
-/// input, `[.., k]`, of the weight, `[p, k]`, and of the bias, `[p]`, in the dtype of `grad_output`, whose last size is `p`.
+/// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor,
+/// Tensor)`: the gradients of the input, `[.., k]`, of the weight, `[p, k]`, and of the bias, `[p]`, in the dtype of
+/// `grad_output`, whose last size is `p`.
 ///
-/// (C1) The input and the gradient have dimensions. The gradients of the weight and the bias come together, whichever is asked for.
+/// (C1) The input and the gradient have dimensions. The gradients of the weight and the bias come together, whichever
+/// is asked for.
 fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad, mask) = (args.tensor("self")?, args.tensor("grad_output")?, args.flags("output_mask")?);
     cx.check(x.rank() > 0 && grad.rank() > 0, "linear_backward.C1", |_| {
@@ -127,7 +134,8 @@ fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![gradient(0, shapes[0]), gradient(1, shapes[1]), gradient(2, shapes[2])])
 }
 
-/// `matmul_backward(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)`: the gradients of the operands, in their shapes.
+/// `matmul_backward(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)`: the gradients of the
+/// operands, in their shapes.
 ///
 /// (C1) The tensors are not strided ones on the CPU: the operator has a kernel for nested tensors only.
 fn matmul_backward(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -18,7 +18,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 /// Combinations of more elements than this are not followed.
 const MAX_CHOSEN: i64 = 20;
 
-/// `aten::cartesian_prod(Tensor[] tensors) -> Tensor`: all tuples of elements, one a row; of one tensor the tensor itself.
+/// `aten::cartesian_prod(Tensor[] tensors) -> Tensor`: all tuples of elements, one a row; of one tensor the tensor
+/// itself.
 ///
 /// (C1) There are tensors. (C2) Each has 1 dimension. (C3) The dtypes agree.
 fn cartesian_prod(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -42,8 +43,8 @@ fn cartesian_prod(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([rows, columns].as_slice(), first.dtype, &first.device))
 }
 
-/// `aten::combinations(Tensor self, int r, bool with_replacement) -> Tensor`: all combinations of `r` elements, one a row:
-/// `n (n - 1) ... (n - r + 1) / r!` of them, or with replacement `n (n + 1) ... (n + r - 1) / r!`.
+/// `aten::combinations(Tensor self, int r, bool with_replacement) -> Tensor`: all combinations of `r` elements, one a
+/// row: `n (n - 1) ... (n - r + 1) / r!` of them, or with replacement `n (n + 1) ... (n + r - 1) / r!`.
 ///
 /// (C1) There is 1 dimension. (C2) `r >= 0`.
 fn combinations(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -70,8 +71,8 @@ fn combinations(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([rows, columns].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::vander(Tensor x, int? N, bool increasing) -> Tensor`: powers of the elements, one element a row; `N` columns, as many as
-/// elements where absent.
+/// `aten::vander(Tensor x, int? N, bool increasing) -> Tensor`: powers of the elements, one element a row; `N`
+/// columns, as many as elements where absent.
 ///
 /// (C1) There is 1 dimension. (C2) `N >= 0`.
 fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -84,8 +85,8 @@ fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([x.sizes[0], columns].as_slice(), dtype, &x.device))
 }
 
-/// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`, by default the
-/// last size.
+/// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`,
+/// by default the last size.
 ///
 /// (C1) The dtype is of integers, or of 32 bits and more. (C2) `N > 1`.
 fn linalg_vander(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -5,7 +5,6 @@ use crate::error::one;
 use crate::registry::Kernel;
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
-use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
@@ -63,16 +62,10 @@ pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
     Ok(w.rank() - 2)
 }
 
-/// (C9) of [`Conv::sizes`]: integers of less than 64 bits are only unfolded, and complex numbers are computed with part by part, by `composed` operators only.
+/// (C9) of [`Conv::sizes`].
 fn dtypes(cx: &mut Cx, conv: &Conv, x: &Tensor, w: &Tensor, composed: bool) -> Result<(), KernelError> {
     cx.same_dtype(&[x, w], "convolution.C9")?;
-    let unfolds = !conv.transposed && conv.dilation.iter().all(|d| *d == Expr::ONE);
-    let served = match x.dtype {
-        Dtype::Int64 => true,
-        dtype if dtype.is_complex() => composed && Domain::COMPLEX.contains(dtype),
-        dtype => Domain::FLOAT.contains(dtype) || (unfolds && Domain::INT.contains(dtype)),
-    };
-    cx.check(served, "convolution.C9", |_| format!("there is no CPU kernel for {}", x.dtype))
+    conv.require_cpu_dtype(cx, x, composed)
 }
 
 /// The result of a convolution of an input with a batch dimension.
@@ -89,43 +82,21 @@ fn result(
     Ok(cx.strided(sizes, strides, x.dtype, &x.device))
 }
 
-/// (C9) as to the bias: torch's own kernels copy one of another dtype, except the dilated ones and those that are transposed in 3 spatial
-/// dimensions; oneDNN does not.
-fn bias_dtype(
-    cx: &mut Cx,
-    conv: &Conv,
-    x: &Tensor,
-    w: &Tensor,
-    bias: Option<&Tensor>,
-) -> Result<(), KernelError> {
-    let Some(bias) = bias.filter(|b| b.dtype != x.dtype) else { return Ok(()) };
-    let mut plain = |d: &Expr| {
-        let more = cx.sub(*d, 1);
-        cx.is_nothing(more, "convolution.C9")
-    };
-    let copies = if conv.transposed { w.rank() <= 4 } else { conv.dilation.iter().all(&mut plain) };
-    let message = |_: &Cx| format!("the dtypes differ: {} and {}", x.dtype, bias.dtype);
-    cx.check(copies, "convolution.C9", message)?;
-    let one_dnn = conv.by_one_dnn(cx, x, w);
-    let copied = cx.not(one_dnn);
-    cx.require(copied, "convolution.C9", message)
-}
-
-/// `aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed,
-/// SymInt[] output_padding, SymInt groups) -> Tensor`; see [`Conv::sizes`] for the shape and the conditions.
-///
-/// As to (C9), see [`bias_dtype`].
+/// `aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[]
+/// dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor`; see [`Conv::sizes`] for the shape
+/// and the conditions.
 fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
     dtypes(cx, &conv, x, w, false)?;
     let output = result(cx, &conv, x, w, bias.map(|b| &**b))?;
-    bias_dtype(cx, &conv, x, w, bias.map(|b| &**b))?;
+    conv.require_cpu_bias(cx, x, w, bias.map(|b| &**b))?;
     one(output)
 }
 
-/// `aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor` and the
-/// like: the batch dimension may be missing. The padding may be a name: `valid` is 0, `same` what keeps sizes.
+/// `aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2]
+/// dilation=1, SymInt groups=1) -> Tensor` and the like: the batch dimension may be missing. The padding may be a
+/// name: `valid` is 0, `same` what keeps sizes.
 ///
 /// (C1) to (C9) As [`Conv::sizes`]. (C10) `same` needs a stride of 1.
 fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> KernelResult {
@@ -154,7 +125,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     };
     dtypes(cx, &conv, x, w, rank.is_some())?;
     if mode.is_some() || transposed {
-        bias_dtype(cx, &conv, &input, w, bias.map(|b| &**b))?;
+        conv.require_cpu_bias(cx, &input, w, bias.map(|b| &**b))?;
     } else if let Some(bias) = bias {
         cx.same_dtype(&[x, bias], "convolution.C9")?;
     }
@@ -218,8 +189,9 @@ fn same(
     Ok(output)
 }
 
-/// `aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, ..., bool[3] output_mask) -> (Tensor, Tensor,
-/// Tensor)`: the gradients of input, weight and bias, as far as the mask asks for them.
+/// `aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, ..., bool[3]
+/// output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input, weight and bias, as far as the mask asks for
+/// them.
 ///
 /// (C1) to (C9) As [`Conv::sizes`], in floating point. (C10) `grad_output` has the dtype of the result and, unless
 /// there is nothing to convolve, its shape. (C11) Without transposition there
@@ -264,9 +236,11 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor`: `[t, b, c], [k, c, o] → [t + 2 pad - k + 1, b, o]`.
+/// `aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor`:
+/// `[t, b, c], [k, c, o] → [t + 2 pad - k + 1, b, o]`.
 ///
-/// (C1) 3 dimensions each, and a bias of 1. (C2) The channels fit. (C3) The bias fits. (C4) The window fits. (C5) The dtypes agree.
+/// (C1) 3 dimensions each, and a bias of 1. (C2) The channels fit. (C3) The bias fits. (C4) The window fits. (C5) The
+/// dtypes agree.
 fn conv_tbc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.tensor("bias")?);
     cx.rank(x, 3, "conv_tbc.C1", "self")?;
@@ -284,7 +258,8 @@ fn conv_tbc(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([length, x.size(1), w.size(2)].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor, Tensor)`: shaped like input, weight and bias.
+/// `aten::conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor,
+/// Tensor)`: shaped like input, weight and bias.
 fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = crate::Values::new();
     for name in ["input", "weight", "bias"] {
@@ -294,12 +269,14 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// The convolutions that are particular kernels: `aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1,
-/// SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the like. The kernel size is given beside the weight.
+/// The convolutions that are particular kernels: `aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2]
+/// kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the
+/// like. The kernel size is given beside the weight.
 ///
-/// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12) A bias of another dtype goes with kernels that
-/// copy it, which those that are dilated or transposed in 3 spatial dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without
-/// dilation. A missing batch dimension is not modelled.
+/// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12)
+/// A bias of another dtype goes with kernels that copy it, which those that are dilated or transposed in 3 spatial
+/// dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without dilation. A
+/// missing batch dimension is not modelled.
 fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let spatial = spatial(cx, w)?;
@@ -338,8 +315,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
 
 /// The weight as kernels see it that go by `kernel_size`.
 ///
-/// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are read as kernels of that size the weight holds; else
-/// its channels stand. The weight is not empty.
+/// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are
+/// read as kernels of that size the weight holds; else its channels stand. The weight is not empty.
 pub(super) fn kernel_sizes(
     cx: &mut Cx,
     args: &Args,

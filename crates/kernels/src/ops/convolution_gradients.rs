@@ -19,12 +19,15 @@ fn mask(args: &Args, clause: &'static str) -> Result<[bool; 3], KernelError> {
         .map_err(|_| KernelError::invalid(clause, "the mask is to have 3 entries"))
 }
 
-/// `_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) ->
-/// (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)`: shaped like input and weight, and `[channels]` of the gradient given.
+/// `_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size,
+/// SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor
+/// grad_bias)`: shaped like input and weight, and `[channels]` of the gradient given.
 ///
-/// (C1) The mask has 3 entries. For the gradients of input and weight: (C2) the input has 4 dimensions, and the conditions of the convolution hold (see [`Conv::sizes`]), where an
-/// input without channels goes with any weight that is not empty. (C3) The gradient given has the shape of the result, whatever its first size. (C4) The dtypes agree, that of the
-/// weight where the input's gradient is asked for, and are those of real floating point numbers. For the bias: (C5) the gradient given has 4 dimensions.
+/// (C1) The mask has 3 entries. For the gradients of input and weight: (C2) the input has 4 dimensions, and the
+/// conditions of the convolution hold (see [`Conv::sizes`]), where an input without channels goes with any weight
+/// that is not empty. (C3) The gradient given has the shape of the result, whatever its first size. (C4) The dtypes
+/// agree, that of the weight where the input's gradient is asked for, and are those of real floating point numbers.
+/// For the bias: (C5) the gradient given has 4 dimensions.
 fn slow_conv2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("weight")?);
     let [to_input, to_weight, to_bias] = mask(args, "slow_conv2d_backward.C1")?;
@@ -77,11 +80,14 @@ fn gradient_fits(cx: &mut Cx, args: &Args, grad: &Tensor, x: &Tensor, w: &Tensor
     Ok(())
 }
 
-/// `_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed,
-/// SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the second derivatives with respect to `gO`, `self` and `weight`, each a sum of
-/// convolutions: `ggI * weight + self * ggW + ggb`, `gO` with `ggW` the other way round, and `ggI * gO` with batch and channels exchanged and steps and dilation exchanged.
+/// `_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self,
+/// SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups,
+/// bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the second derivatives with respect to `gO`, `self` and
+/// `weight`, each a sum of convolutions: `ggI * weight + self * ggW + ggb`, `gO` with `ggW` the other way round, and
+/// `ggI * gO` with batch and channels exchanged and steps and dilation exchanged.
 ///
-/// (C1) The mask has 3 entries. (C2) Each of the convolutions is possible. (C3) The terms of the first sum have one shape.
+/// (C1) The mask has 3 entries. (C2) Each of the convolutions is possible. (C3) The terms of the first sum have one
+/// shape.
 fn double_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, w, x) = (args.tensor("gO")?, args.tensor("weight")?, args.tensor("self")?);
     let (seen, kernel, offset) = (args.opt_tensor("ggI")?, args.opt_tensor("ggW")?, args.opt_tensor("ggb")?);

@@ -71,7 +71,8 @@ pub(super) fn sized(cx: &mut Cx, args: &Args, default: Dtype) -> KernelResult {
     one(cx.strided(sizes.into(), strides, dtype, &device))
 }
 
-/// `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, …) -> Tensor`: without a dtype, that of the value.
+/// `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, …) -> Tensor`: without a dtype, that of
+/// the value.
 ///
 /// (C1) No size is negative. (C2) A complex value needs a complex dtype.
 fn full(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -114,7 +115,8 @@ fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes.into(), strides.into(), dtype, &device))
 }
 
-/// `aten::empty_permuted(SymInt[] size, int[] physical_layout, *, …) -> Tensor`: dense, dimensions laid out as listed, outermost first.
+/// `aten::empty_permuted(SymInt[] size, int[] physical_layout, *, …) -> Tensor`: dense, dimensions laid out as
+/// listed, outermost first.
 ///
 /// (C1) The layout is a permutation of the dimensions, none counted from the end. (C2) No size is negative.
 fn empty_permuted(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -136,7 +138,8 @@ fn empty_permuted(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes.into(), strides, dtype, &device))
 }
 
-/// `aten::new_empty(Tensor self, SymInt[] size, *, …) -> Tensor` and its kin: contiguous, dtype and device of `self` by default.
+/// `aten::new_empty(Tensor self, SymInt[] size, *, …) -> Tensor` and its kin: contiguous, dtype and device of `self`
+/// by default.
 ///
 /// (C1) No size is negative.
 fn new_sized(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -181,12 +184,12 @@ fn eye(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([n, m].as_slice(), dtype, &device))
 }
 
-/// `aten::tril_indices(int row, int col, int offset=0, *, …) -> Tensor`: `[2, n]` for the `n` elements on and below the diagonal;
-/// `triu_indices` for those on and above it.
+/// `aten::tril_indices(int row, int col, int offset=0, *, …) -> Tensor`: `[2, n]` for the `n` elements on and below
+/// the diagonal; `triu_indices` for those on and above it.
 ///
-/// Row `i` has `min(max(i + 1 + offset, 0), col)` elements on and below the diagonal. With `T(k) = k(k+1)/2` for positive
-/// `k`, else 0, they sum up to `T(row + offset) - T(offset) - T(row + offset - col) + T(offset - col)`.
-/// (C1) `row` and `col` are not negative. (C2) The dtype is of integers, 32 or 64 bits wide.
+/// Row `i` has `min(max(i + 1 + offset, 0), col)` elements on and below the diagonal. With `T(k) = k(k+1)/2` for
+/// positive `k`, else 0, they sum up to `T(row + offset) - T(offset) - T(row + offset - col) + T(offset - col)`. (C1)
+/// `row` and `col` are not negative. (C2) The dtype is of integers, 32 or 64 bits wide.
 fn triangle(cx: &mut Cx, args: &Args, lower: bool) -> KernelResult {
     let (row, col, offset) = (args.int("row")?, args.int("col")?, args.int("offset")?);
     require_natural(cx, &[row, col], "triangle.C1")?;

@@ -1,4 +1,5 @@
-//! Connectionist temporal classification: the loss over all alignments of a sequence of labels with a longer one, and its gradient.
+//! Connectionist temporal classification: the loss over all alignments of a sequence of labels with a longer one, and
+//! its gradient.
 use super::embedding::check_indices;
 use crate::domain::Domain;
 use crate::error::one;
@@ -95,8 +96,9 @@ fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelE
     Ok(longest)
 }
 
-/// `_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)`: the loss of each
-/// sequence `[n]`, and the alignments `[n, t, 2 * s + 1]`, `s` being the greatest length of a target.
+/// `_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+/// zero_infinity=False) -> (Tensor, Tensor)`: the loss of each sequence `[n]`, and the alignments
+/// `[n, t, 2 * s + 1]`, `s` being the greatest length of a target.
 ///
 /// (C1) to (C6) As [`loss`].
 fn with_alignments(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -115,12 +117,13 @@ fn with_alignments(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results.into_iter().map(Value::from).collect())
 }
 
-/// `ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor`: of
-/// `[t, n, c]` `[n]`, of `[t, c]` a number; reduced, a number.
+/// `ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int
+/// reduction=1, bool zero_infinity=False) -> Tensor`: of `[t, n, c]` `[n]`, of `[t, c]` a number; reduced, a number.
 ///
-/// (C1) The input has 3 dimensions, or lacks that of sequences, is not empty, and of `float32` or `float64`. (C2) The blank is a label. (C3) Targets are of `int32` or
-/// `int64`, in 1 or 2 dimensions. (C4) There is a length of input and of target for each sequence. (C5) No length is negative, none of the input above `t`. (C6) In 1
-/// dimension the targets are as long as their lengths together, in 2 they have a row for each sequence that holds the longest.
+/// (C1) The input has 3 dimensions, or lacks that of sequences, is not empty, and of `float32` or `float64`. (C2) The
+/// blank is a label. (C3) Targets are of `int32` or `int64`, in 1 or 2 dimensions. (C4) There is a length of input
+/// and of target for each sequence. (C5) No length is negative, none of the input above `t`. (C6) In 1 dimension the
+/// targets are as long as their lengths together, in 2 they have a row for each sequence that holds the longest.
 fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     let batched = x.rank() != 2;
@@ -136,10 +139,12 @@ fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool
-/// zero_infinity=False) -> Tensor`: shaped like `log_probs`.
+/// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+/// Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor`: shaped like
+/// `log_probs`.
 ///
-/// (C1) to (C6) As [`loss`]. (C7) The gradient, the losses and the alignments have its dtype. (C8) Gradient and losses have 1 dimension, alignments 3.
+/// (C1) to (C6) As [`loss`]. (C7) The gradient, the losses and the alignments have its dtype. (C8) Gradient and
+/// losses have 1 dimension, alignments 3.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     checked(cx, args, x)?;

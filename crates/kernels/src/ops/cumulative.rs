@@ -17,7 +17,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.cumprod_backward.default", cumprod_backward),
 ];
 
-/// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand, integers widened.
+/// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand,
+/// integers widened.
 ///
 /// (C1) `dim` is in range. (C2) The dtype can be added in.
 fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -54,9 +55,9 @@ fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the gradient is given back where
-/// there is at most one element in the input, or one along `dim`. Where the result is not of floats or complex numbers, or the output
-/// alone is of higher ones, the values decide its dtype.
+/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the
+/// gradient is given back where there is at most one element in the input, or one along `dim`. Where the result is
+/// not of floats or complex numbers, or the output alone is of higher ones, the values decide its dtype.
 ///
 /// (C1) `dim` is in range. (C2) The shapes broadcast. (C3) The dtypes promote.
 fn cumprod_backward(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -47,8 +47,8 @@ fn nonzero(cx: &mut Cx, x: &Tensor) -> Tensor {
     cx.strided([count, rank].as_slice().into(), strides, Dtype::Int64, &x.device)
 }
 
-/// `aten::nonzero_numpy(Tensor self) -> Tensor[]`: the positions of nonzero elements, one tensor a dimension; a tensor without
-/// dimensions counts as one with one.
+/// `aten::nonzero_numpy(Tensor self) -> Tensor[]`: the positions of nonzero elements, one tensor a dimension; a
+/// tensor without dimensions counts as one with one.
 fn nonzero_each(cx: &mut Cx, x: &Tensor) -> KernelResult {
     let count = nonzero_count(cx, x);
     let column = cx.contiguous([count].as_slice(), Dtype::Int64, &x.device);
@@ -85,8 +85,8 @@ fn masked_select(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([count].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`: elements where the mask is true replaced by those of the
-/// source in turn.
+/// `aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`: elements where the mask is true
+/// replaced by those of the source in turn.
 ///
 /// (C1), (C2) as above. (C3) The dtypes agree.
 fn masked_scatter(cx: &mut Cx, x: &Tensor, mask: &Tensor, source: &Tensor) -> KernelResult {
@@ -98,7 +98,8 @@ fn masked_scatter(cx: &mut Cx, x: &Tensor, mask: &Tensor, source: &Tensor) -> Ke
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor`: the gradient of the source.
+/// `aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor`: the gradient of the
+/// source.
 ///
 /// (C1), (C2) as above. (C4) No size is negative.
 fn masked_scatter_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -122,8 +123,8 @@ fn distinct_count(cx: &mut Cx, length: Expr) -> Expr {
     if length == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(length)) }
 }
 
-/// `aten::_unique2(Tensor self, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`: the distinct
-/// elements, where each element went, and how many there are of each; `_unique` gives the first two.
+/// `aten::_unique2(Tensor self, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`:
+/// the distinct elements, where each element went, and how many there are of each; `_unique` gives the first two.
 ///
 /// (C3) The dtype is ordered.
 fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
@@ -148,8 +149,8 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     Ok(smallvec![values.into(), inverse.into(), counts.into()])
 }
 
-/// `aten::unique_consecutive(Tensor self, bool return_inverse, bool return_counts, int? dim) -> (Tensor, Tensor, Tensor)`: elements
-/// without immediate repetitions; with a dimension, slices along it.
+/// `aten::unique_consecutive(Tensor self, bool return_inverse, bool return_counts, int? dim) -> (Tensor, Tensor,
+/// Tensor)`: elements without immediate repetitions; with a dimension, slices along it.
 ///
 /// (C1) The dimension exists. (C3) The dtype is ordered.
 fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -177,8 +178,8 @@ fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![values.into(), inverse.into(), counts.into()])
 }
 
-/// `aten::unique_dim(Tensor self, int dim, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`: the
-/// distinct slices along a dimension; positions and counts are given in any case.
+/// `aten::unique_dim(Tensor self, int dim, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor,
+/// Tensor)`: the distinct slices along a dimension; positions and counts are given in any case.
 ///
 /// (C1) The dimension exists. (C2) If there are no elements, only that dimension is empty. (C3) The dtype is ordered.
 fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -252,10 +253,12 @@ fn is_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.eq(bit, 1))])
 }
 
-/// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs, as far as the
-/// greatest one and at least up to `minlength`; of `int64`, with weights of `float64` (`float32` weights keep their dtype).
+/// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs,
+/// as far as the greatest one and at least up to `minlength`; of `int64`, with weights of `float64` (`float32`
+/// weights keep their dtype).
 ///
-/// (C1) There is 1 dimension, of an integer dtype. (C2) Weights have the same shape, if there is something to count. (C3) `minlength >= 0`.
+/// (C1) There is 1 dimension, of an integer dtype. (C2) Weights have the same shape, if there is something to count.
+/// (C3) `minlength >= 0`.
 fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, least) = (args.tensor("self")?, args.int("minlength")?);
     cx.check(x.rank() == 1 && x.dtype.is_integral(), "bincount.C1", |_| {
@@ -286,8 +289,8 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([count].as_slice(), dtype, &x.device))
 }
 
-/// `aten::one_hot(Tensor self, int num_classes) -> Tensor`: a last dimension of zeros with a one at the element's position; -1 stands
-/// for one more than the greatest element.
+/// `aten::one_hot(Tensor self, int num_classes) -> Tensor`: a last dimension of zeros with a one at the element's
+/// position; -1 stands for one more than the greatest element.
 ///
 /// (C1) The dtype is `int64`. (C2) `num_classes` is positive or -1; if it is -1, there are elements.
 fn one_hot(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -34,8 +34,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.fill_diagonal_.default", fill_diagonal),
 ];
 
-/// `aten::diagonal(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the elements at `(i, i + offset)` of two dimensions,
-/// as a last dimension of `max(0, min(d1, d2 - offset))` elements (of `max(0, min(d1 + offset, d2))` below the main diagonal).
+/// `aten::diagonal(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the elements at `(i, i + offset)` of two
+/// dimensions, as a last dimension of `max(0, min(d1, d2 - offset))` elements (of `max(0, min(d1 + offset, d2))`
+/// below the main diagonal).
 ///
 /// (C1) The dimensions exist and differ.
 ///
@@ -83,7 +84,8 @@ fn two_dims(cx: &mut Cx, dim1: Expr, dim2: Expr, rank: usize) -> Result<(usize, 
     Ok((dim1, dim2))
 }
 
-/// `aten::diag(Tensor self, int diagonal) -> Tensor`: the diagonal of a matrix, copied; of a vector the matrix with that diagonal.
+/// `aten::diag(Tensor self, int diagonal) -> Tensor`: the diagonal of a matrix, copied; of a vector the matrix with
+/// that diagonal.
 ///
 /// (C1) There are 1 or 2 dimensions.
 fn diag(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -105,8 +107,8 @@ fn diag(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([length].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::diag_embed(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the last dimension as a diagonal of square matrices in
-/// two new dimensions.
+/// `aten::diag_embed(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the last dimension as a diagonal of
+/// square matrices in two new dimensions.
 ///
 /// (C1) Both are dimensions of the result and differ.
 fn embedded(cx: &mut Cx, x: &Tensor, offset: Expr, dim1: Expr, dim2: Expr) -> KernelResult {
@@ -122,7 +124,8 @@ fn embedded(cx: &mut Cx, x: &Tensor, offset: Expr, dim1: Expr, dim2: Expr) -> Ke
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::tril(Tensor self, SymInt diagonal) -> Tensor` and `aten::triu`: matrices with zeros on one side of a diagonal.
+/// `aten::tril(Tensor self, SymInt diagonal) -> Tensor` and `aten::triu`: matrices with zeros on one side of a
+/// diagonal.
 ///
 /// (C1) There are at least 2 dimensions.
 fn triangle(cx: &mut Cx, args: &Args) -> KernelResult {

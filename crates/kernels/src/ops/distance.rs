@@ -16,8 +16,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._pdist_backward.default", pdist_backward),
 ];
 
-/// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns. (C3) The
-/// leading dimensions broadcast.
+/// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns.
+/// (C3) The leading dimensions broadcast.
 fn batch(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
     for t in [a, b] {
         cx.check(t.rank() >= 2, "cdist.C1", |cx| {
@@ -33,11 +33,12 @@ fn condition_any_empty(cx: &mut Cx, sizes: &[Expr]) -> Expr {
     cx.eq(product, 0)
 }
 
-/// `aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor`: `[.., n, c], [.., m, c] → [.., n, m]`.
+/// `aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor`:
+/// `[.., n, c], [.., m, c] → [.., n, m]`.
 ///
-/// (C1) to (C3) See [`batch`]. (C4) Floating point; where there is something to compute the dtypes agree, and are `float32` or `float64`, or the
-/// distance is taken by a product of matrices: `p == 2`, and the mode says so or `n` or `m` exceeds 25. (C5) `p >= 0`. (C6) The
-/// mode is 0, 1 or 2.
+/// (C1) to (C3) See [`batch`]. (C4) Floating point; where there is something to compute the dtypes agree, and are
+/// `float32` or `float64`, or the distance is taken by a product of matrices: `p == 2`, and the mode says so or `n`
+/// or `m` exceeds 25. (C5) `p >= 0`. (C6) The mode is 0, 1 or 2.
 fn cdist(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
     let (p, mode) = (args.float("p")?, args.opt_int("compute_mode")?);
@@ -53,31 +54,17 @@ fn cdist(cx: &mut Cx, args: &Args) -> KernelResult {
     };
     cx.check((0..=2).contains(&mode), "cdist.C6", |_| format!("mode {mode} is none of 0, 1, 2"))?;
     let (n, m) = (a.size(-2), b.size(-2));
-    let agree = a.dtype == b.dtype;
-    if !agree || !Domain::SINGLE_DOUBLE.contains(a.dtype) {
-        let mut inside: Vec<Expr> = sizes.to_vec();
-        inside.extend([n, m, a.size(-1)]);
-        let mut served = vec![condition_any_empty(cx, &inside)];
-        if agree && Domain::FLOAT.contains(a.dtype) && p == 2.0 && mode != 2 {
-            let (long, wide) = (cx.gt(n, 25), cx.gt(m, 25));
-            served.extend([long, wide]);
-            if mode == 1 {
-                served.push(cx.eq(n, n));
-            }
-        }
-        let served = cx.any(&served);
-        cx.require(served, "cdist.C4", |_| {
-            format!("there is no CPU kernel for {} and {}", a.dtype, b.dtype)
-        })?;
-    }
+    let by_product = p == 2.0 && mode != 2;
+    cx.require_cpu_cdist([a, b], &sizes, by_product.then_some(mode == 1), "cdist.C4")?;
     sizes.extend([n, m]);
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor`: shaped like `x1` expanded to the common
-/// batch, and like `x1` itself where there is nothing to compute.
+/// `aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor`: shaped like
+/// `x1` expanded to the common batch, and like `x1` itself where there is nothing to compute.
 ///
-/// (C1) At least 2 dimensions. (C2) The batches broadcast. (C3) Unless empty, all dtypes are alike and `float32` or `float64`.
+/// (C1) At least 2 dimensions. (C2) The batches broadcast. (C3) Unless empty, all dtypes are alike and `float32` or
+/// `float64`.
 fn cdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, a, b) = (args.tensor("grad_output")?, args.tensor("x1")?, args.tensor("x2")?);
     let cdist = args.tensor("cdist")?;
@@ -115,7 +102,8 @@ fn euclidean(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::pdist(Tensor self, float p=2.) -> Tensor`: `[n, c] → [n(n-1)/2]`, one distance for each pair of rows.
 ///
-/// (C1) 2 dimensions. (C2) `float32` or `float64` (any floating point where there is no pair or no column). (C3) `p >= 0`.
+/// (C1) 2 dimensions. (C2) `float32` or `float64` (any floating point where there is no pair or no column). (C3)
+/// `p >= 0`.
 fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(x.rank() > 0, "pdist.C1", |_| "self has no dimensions".into())?;
@@ -129,11 +117,11 @@ fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(p >= 0.0, "pdist.C3", |_| format!("p is to be at least 0, not {p}"))?;
     cx.check(x.dtype.is_float(), "pdist.C2", |_| format!("floating point is expected, not {}", x.dtype))?;
     let n = x.size(0);
-    if !Domain::SINGLE_DOUBLE.contains(x.dtype) {
+    let trivial = |cx: &mut Cx| {
         let (few, none) = (cx.le(n, 1), cx.eq(x.size(-1), 0));
-        let trivial = cx.any(&[few, none]);
-        cx.require(trivial, "pdist.C2", |_| format!("there is no CPU kernel for {}", x.dtype))?;
-    }
+        cx.any(&[few, none])
+    };
+    cx.require_cpu_kernel_unless(x.dtype, Domain::SINGLE_DOUBLE, trivial, "pdist.C2")?;
     let before = cx.sub(n, 1);
     let twice = cx.mul(n, before);
     let pairs = cx.floor_div(twice, 2);

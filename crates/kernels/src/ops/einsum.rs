@@ -1,7 +1,7 @@
 //! Einstein summation and the contractions that are special cases of it.
 //!
-//! Torch contracts operands pairwise by a batched product of matrices; the order of the result's strides follows from that, so
-//! the contraction is repeated here step by step on sizes and strides.
+//! Torch contracts operands pairwise by a batched product of matrices; the order of the result's strides follows from
+//! that, so the contraction is repeated here step by step on sizes and strides.
 use super::einsum_equation::{Equation, Label};
 use crate::error::one;
 use crate::product::PRODUCTS;
@@ -24,9 +24,9 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 
 /// `aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor`.
 ///
-/// (C1) The equation is well formed and fits the operands' number and ranks. (C2) Sizes under one label agree or broadcast;
-/// under a label repeated within one operand they agree. (C3) The path names `2(n - 1)` operands by turns, each pair distinct and in range.
-/// (C4) Contracted operands have one dtype with a kernel for products.
+/// (C1) The equation is well formed and fits the operands' number and ranks. (C2) Sizes under one label agree or
+/// broadcast; under a label repeated within one operand they agree. (C3) The path names `2(n - 1)` operands by turns,
+/// each pair distinct and in range. (C4) Contracted operands have one dtype with a kernel for products.
 fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = args.tensors("tensors")?;
     let invalid = |message: String| KernelError::invalid("einsum.C1", message);
@@ -144,7 +144,8 @@ fn summed(cx: &mut Cx, tensor: &Tensor, dims: &[usize]) -> Tensor {
     cx.contiguous(sizes, sum_dtype(tensor.dtype), &tensor.device)
 }
 
-/// An operand with one dimension for each position of the equation: a repeated label takes the diagonal, a missing one is a size of 1.
+/// An operand with one dimension for each position of the equation: a repeated label takes the diagonal, a missing
+/// one is a size of 1.
 fn align(
     cx: &mut Cx,
     operand: &Tensor,
@@ -178,7 +179,8 @@ fn align(
     Ok(operand.viewed(sizes, strides))
 }
 
-/// The product of two tensors of one rank, summed over `contracted`, which stay with size 1; other dimensions broadcast.
+/// The product of two tensors of one rank, summed over `contracted`, which stay with size 1; other dimensions
+/// broadcast.
 ///
 /// (C) Without anything to contract the dtypes promote; else they agree and have a kernel for products.
 fn contract_pair(
@@ -229,11 +231,11 @@ fn contract_pair(
     Ok(cx.strided(sizes, strides, a.dtype, &a.device))
 }
 
-/// `aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`: the remaining dimensions of `self`, then those of
-/// `other`.
+/// `aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`: the remaining
+/// dimensions of `self`, then those of `other`.
 ///
-/// (C1) As many dimensions of one as of the other. (C2) The dtypes agree and have a kernel. (C3) The dimensions are in range and distinct. (C4) The contracted
-/// sizes agree, or one of them is 1.
+/// (C1) As many dimensions of one as of the other. (C2) The dtypes agree and have a kernel. (C3) The dimensions are
+/// in range and distinct. (C4) The contracted sizes agree, or one of them is 1.
 fn tensordot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let (left, right) = (args.ints("dims_self")?, args.ints("dims_other")?);
@@ -267,7 +269,8 @@ fn contract(cx: &mut Cx, a: &Tensor, b: &Tensor, pairs: &[(usize, usize)]) -> Ke
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::inner(Tensor self, Tensor other) -> Tensor`: contracts the last dimensions; with a 0-dimensional operand it is a product.
+/// `aten::inner(Tensor self, Tensor other) -> Tensor`: contracts the last dimensions; with a 0-dimensional operand it
+/// is a product.
 ///
 /// (C1) The last sizes agree. (C2) The dtypes agree and have a kernel.
 fn inner(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -280,7 +283,8 @@ fn inner(cx: &mut Cx, args: &Args) -> KernelResult {
     contract(cx, a, b, &[(a.rank() - 1, b.rank() - 1)])
 }
 
-/// `aten::kron(Tensor self, Tensor other) -> Tensor`: sizes multiply, aligned at the last dimension. (C1) The dtypes promote.
+/// `aten::kron(Tensor self, Tensor other) -> Tensor`: sizes multiply, aligned at the last dimension. (C1) The dtypes
+/// promote.
 fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let dtype = ResultType::of([&**a, &**b])
@@ -295,11 +299,12 @@ fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, dtype, &a.device))
 }
 
-/// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., i], [.., j], [o, i, j] → [.., o]`.
+/// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`:
+/// `[.., i], [.., j], [o, i, j] → [.., o]`.
 ///
-/// (C1) The inputs have as many dimensions as each other. (C2) Their leading sizes agree. (C3) The weight has 3 dimensions and fits
-/// the last sizes. (C4) The bias has `o` elements. (C5) The dtypes agree and have a kernel. (C6) `i` and `j` are not 0: the inputs are
-/// flattened to `[-1, i]` and `[-1, j]`, where -1 stands for nothing definite.
+/// (C1) The inputs have as many dimensions as each other. (C2) Their leading sizes agree. (C3) The weight has 3
+/// dimensions and fits the last sizes. (C4) The bias has `o` elements. (C5) The dtypes agree and have a kernel. (C6)
+/// `i` and `j` are not 0: the inputs are flattened to `[-1, i]` and `[-1, j]`, where -1 stands for nothing definite.
 fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("input1")?, args.tensor("input2")?);
     let (w, bias) = (args.tensor("weight")?, args.opt_tensor("bias")?);
@@ -331,11 +336,13 @@ fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor`: the operands, with
-/// dimensions of size 1 put in at `expand`, multiplied and summed over `sumdim`.
+/// `aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int
+/// unroll_dim=1) -> Tensor`: the operands, with dimensions of size 1 put in at `expand`, multiplied and summed over
+/// `sumdim`.
 ///
-/// (C1) Dimensions are in range and distinct, and the operands end up with one rank. (C2) Where anything is computed, sizes agree, or are 1; along
-/// `unroll_dim` no operand that has it is shorter than the last one that has it; the product fits the result. (C3) The dtypes agree and have a kernel.
+/// (C1) Dimensions are in range and distinct, and the operands end up with one rank. (C2) Where anything is computed,
+/// sizes agree, or are 1; along `unroll_dim` no operand that has it is shorter than the last one that has it; the
+/// product fits the result. (C3) The dtypes agree and have a kernel.
 fn trilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.tensor("i1")?, args.tensor("i2")?, args.tensor("i3")?];
     let total = operands[0].rank() + args.ints("expand1")?.len();

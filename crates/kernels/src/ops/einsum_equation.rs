@@ -26,8 +26,8 @@ pub struct Equation {
 }
 
 impl Equation {
-    /// Parses an equation for operands of given ranks. Without `->` the result has `...` and then the letters that occur
-    /// once, in alphabetical order.
+    /// Parses an equation for operands of given ranks. Without `->` the result has `...` and then the letters that
+    /// occur once, in alphabetical order.
     ///
     /// # Errors
     /// What is wrong with the equation, or in what it does not fit the operands.

@@ -17,10 +17,11 @@ pub fn check_indices(cx: &mut Cx, indices: &Tensor, clause: &'static str) -> Res
     })
 }
 
-/// `embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor`:
-/// `[n, d] × [...] → [..., d]`.
+/// `embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
+/// sparse=False) -> Tensor`: `[n, d] × [...] → [..., d]`.
 ///
-/// (C1) The weight has 2 dimensions. (C2) The indices are of `int32` or `int64`. (C3) An empty table has nothing to look up.
+/// (C1) The weight has 2 dimensions. (C2) The indices are of `int32` or `int64`. (C3) An empty table has nothing to
+/// look up.
 fn embedding(cx: &mut Cx, args: &Args) -> KernelResult {
     let (weight, indices) = (args.tensor("weight")?, args.tensor("indices")?);
     cx.check(weight.rank() == 2, "embedding.C1", |_| {

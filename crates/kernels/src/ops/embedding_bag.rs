@@ -44,14 +44,16 @@ fn mode(cx: &mut Cx, args: &Args) -> Result<Mode, KernelError> {
     })
 }
 
-/// `embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor?
-/// per_sample_weights=None, bool include_last_offset=False, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)`: `[n, d]` with indices `[i, ..]` and
-/// offsets `[b]` gives bags `[b, d]`, the bag of each index `[i]` (`[0]` where nothing needs it), the sizes of bags `[b]`, and `[b, d]` positions of
-/// maxima, `[b]` in the other modes. With `include_last_offset` there is one bag less than offsets.
+/// `embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
+/// sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx) -> (Tensor,
+/// Tensor, Tensor, Tensor)`: `[n, d]` with indices `[i, ..]` and offsets `[b]` gives bags `[b, d]`, the bag of each
+/// index `[i]` (`[0]` where nothing needs it), the sizes of bags `[b]`, and `[b, d]` positions of maxima, `[b]` in
+/// the other modes. With `include_last_offset` there is one bag less than offsets.
 ///
-/// (C1) The weight is a matrix of floating point numbers, the indices have 1 or 2 dimensions, the offsets 1. (C2) Indices and offsets are of
-/// `int32` or `int64`; the three results beside the bags have the wider dtype. (C3) With `include_last_offset` there is an offset. (C4) Weights of samples are
-/// for sums only, and are a vector of one for each index. (C5) A padding index that is given names a row of the weight.
+/// (C1) The weight is a matrix of floating point numbers, the indices have 1 or 2 dimensions, the offsets 1. (C2)
+/// Indices and offsets are of `int32` or `int64`; the three results beside the bags have the wider dtype. (C3) With
+/// `include_last_offset` there is an offset. (C4) Weights of samples are for sums only, and are a vector of one for
+/// each index. (C5) A padding index that is given names a row of the weight.
 fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
     let (weight, indices, offsets) =
         (args.tensor("weight")?, args.tensor("indices")?, args.tensor("offsets")?);
@@ -117,8 +119,8 @@ fn sample_weights(cx: &mut Cx, scale: &Tensor, indices: &Tensor, mode: Mode) -> 
     cx.require_eq(scale.size(0), count, "embedding_bag.C4", "there is to be one weight for each index")
 }
 
-/// (C5) of [`embedding_bag`], and whether there is a padding index. The overloads differ in what stands for none: `None`, or a negative
-/// number.
+/// (C5) of [`embedding_bag`], and whether there is a padding index. The overloads differ in what stands for none:
+/// `None`, or a negative number.
 fn padding(cx: &mut Cx, args: &Args, rows: Expr) -> Result<bool, KernelError> {
     if !args.has("padding_idx") {
         return Ok(false);
@@ -136,11 +138,13 @@ fn padding(cx: &mut Cx, args: &Args, rows: Expr) -> Result<bool, KernelError> {
     Ok(cx.literal(index, "embedding_bag.C5")? >= 0)
 }
 
-/// `_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool
-/// scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor` and `_embedding_bag_backward`: `[b, d]` becomes `[num_weights, d]`.
+/// `_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor
+/// maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int
+/// padding_idx=-1) -> Tensor` and `_embedding_bag_backward`: `[b, d]` becomes `[num_weights, d]`.
 ///
-/// (C1) The gradient is a matrix of floating point numbers. (C2) `num_weights >= 0`. (C3) Indices, offsets, origins and sizes of bags are of `int32` or
-/// `int64`. (C4) The mode is one of the three, that of a sum if samples have weights.
+/// (C1) The gradient is a matrix of floating point numbers. (C2) `num_weights >= 0`. (C3) Indices, offsets, origins
+/// and sizes of bags are of `int32` or `int64`. (C4) The mode is one of the three, that of a sum if samples have
+/// weights.
 fn backward(cx: &mut Cx, args: &Args, sparse: bool) -> KernelResult {
     if sparse {
         return Err(KernelError::Unsupported("a sparse gradient of a bag of embeddings".into()));
@@ -166,11 +170,11 @@ fn natural_rows(cx: &mut Cx, rows: Expr, clause: &'static str) -> Result<(), Ker
     cx.require(natural, clause, |cx| format!("the number of rows {} is negative", cx.show(rows)))
 }
 
-/// `_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int
-/// padding_idx=-1) -> Tensor`: one element for each index.
+/// `_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor
+/// offset2bag, int mode, int padding_idx=-1) -> Tensor`: one element for each index.
 ///
-/// (C1) Gradient and weight are matrices of as many columns and of one floating point dtype, the indices a vector. (C2) Indices, offsets and origins are of
-/// `int32` or `int64`. (C3) The mode is that of a sum.
+/// (C1) Gradient and weight are matrices of as many columns and of one floating point dtype, the indices a vector.
+/// (C2) Indices, offsets and origins are of `int32` or `int64`. (C3) The mode is that of a sum.
 fn weights_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, weight, indices) = (args.tensor("grad")?, args.tensor("weight")?, args.tensor("indices")?);
     cx.rank(grad, 2, "embedding_bag_weights.C1", "the gradient")?;
@@ -189,11 +193,11 @@ fn weights_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([indices.size(0)].as_slice(), grad.dtype, &grad.device))
 }
 
-/// `embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor`:
-/// `[.., d]` becomes `[num_weights, d]`.
+/// `embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool
+/// scale_grad_by_freq) -> Tensor`: `[.., d]` becomes `[num_weights, d]`.
 ///
-/// (C1) The gradient has dimensions. (C2) The indices are of `int32` or `int64`. (C3) There is a row of the gradient for each index.
-/// (C4) `num_weights >= 0`.
+/// (C1) The gradient has dimensions. (C2) The indices are of `int32` or `int64`. (C3) There is a row of the gradient
+/// for each index. (C4) `num_weights >= 0`.
 fn dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, indices, rows) = (args.tensor_at(0)?, args.tensor("indices")?, args.int("num_weights")?);
     cx.check(grad.rank() > 0, "embedding_dense_backward.C1", |_| "the gradient has no dimension".into())?;
@@ -207,8 +211,8 @@ fn dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: shaped like `self`.
 ///
-/// (C1) The operand is a matrix. (C2) The indices are of `int32` or `int64`. (C3) Where rows are looked up, there are rows, of floating point
-/// numbers.
+/// (C1) The operand is a matrix. (C2) The indices are of `int32` or `int64`. (C3) Where rows are looked up, there are
+/// rows, of floating point numbers.
 fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, indices) = (args.tensor("self")?, args.tensor("indices")?);
     cx.rank(x, 2, "embedding_renorm.C1", "the operand")?;

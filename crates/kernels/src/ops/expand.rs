@@ -44,7 +44,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("prims.broadcast_in_dim.default", broadcast_in_dim),
 ];
 
-/// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones put in front.
+/// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones
+/// put in front.
 ///
 /// (C1) Each size is the wanted one or 1; -1 keeps it.
 fn expand(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -64,8 +65,8 @@ fn broadcast_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![list(results)])
 }
 
-/// `aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]`: tensor `i` along dimension `i`, repeated along the
-/// others; `xy` swaps the first two dimensions.
+/// `aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]`: tensor `i` along dimension `i`, repeated
+/// along the others; `xy` swaps the first two dimensions.
 ///
 /// (C1) There are tensors. (C2) Each has at most 1 dimension. (C3) The dtypes agree. (C4) The indexing is `ij` or `xy`.
 fn meshgrid(cx: &mut Cx, args: &Args, indexing: &str) -> KernelResult {
@@ -114,8 +115,8 @@ fn repeat(cx: &mut Cx, x: &Tensor, repeats: &[Expr]) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim, *, SymInt? output_size) -> Tensor`: each element of a
-/// dimension `repeats` times; without a dimension, of the flattened tensor.
+/// `aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim, *, SymInt? output_size) -> Tensor`: each
+/// element of a dimension `repeats` times; without a dimension, of the flattened tensor.
 ///
 /// (C1) The dimension exists. (C2) `repeats >= 0`.
 fn repeat_interleave_int(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -138,8 +139,9 @@ fn interleaved_dim(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<(Sizes, usize
     }
 }
 
-/// `aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim, *, SymInt? output_size) -> Tensor`: element `i` of a
-/// dimension `repeats[i]` times; the size is known only to the program unless `output_size` gives it.
+/// `aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim, *, SymInt? output_size) -> Tensor`:
+/// element `i` of a dimension `repeats[i]` times; the size is known only to the program unless `output_size` gives
+/// it.
 ///
 /// (C1) The dimension exists. (C3) `repeats` has at most 1 dimension and as many elements as the dimension, or 1.
 fn repeat_interleave_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -169,7 +171,8 @@ fn repeated_size(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     Ok(size)
 }
 
-/// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]` times.
+/// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]`
+/// times.
 ///
 /// (C4) `repeats` has 1 dimension. (C5) It is of `int32` or `int64`.
 fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -184,8 +187,8 @@ fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([size].as_slice(), repeats.dtype, &repeats.device))
 }
 
-/// `prims::broadcast_in_dim(Tensor a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor`: dimension `i` becomes dimension
-/// `broadcast_dimensions[i]` of the result.
+/// `prims::broadcast_in_dim(Tensor a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor`: dimension `i` becomes
+/// dimension `broadcast_dimensions[i]` of the result.
 ///
 /// (C1) There is one entry a dimension, strictly ascending, within the result. (C2) Each size is the wanted one or 1.
 fn broadcast_in_dim(cx: &mut Cx, args: &Args) -> KernelResult {

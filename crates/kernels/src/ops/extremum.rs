@@ -29,8 +29,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.kthvalue.default", kthvalue),
 ];
 
-/// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the dimensions in
-/// `dim` go.
+/// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the
+/// dimensions in `dim` go.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) None of them is empty. (C3) The dtype is ordered.
 fn extremum(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -1,5 +1,5 @@
-//! Matrix factorisations. `k` stands for the lesser of the rows `m` and columns `n` of a matrix, `*` for batch dimensions; factors are laid
-//! out by columns unless said otherwise.
+//! Matrix factorisations. `k` stands for the lesser of the rows `m` and columns `n` of a matrix, `*` for batch
+//! dimensions; factors are laid out by columns unless said otherwise.
 use crate::domain::Domain;
 use crate::error::one;
 use crate::matrix::{batch, with};
@@ -54,7 +54,8 @@ fn absent(cx: &mut Cx, x: &Tensor) -> Tensor {
     cx.contiguous([Expr::ZERO].as_slice(), x.dtype, &x.device)
 }
 
-/// `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)`: `[*, n, n]`, `[*]`.
+/// `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)`:
+/// `[*, n, n]`, `[*]`.
 ///
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype, or there are no elements.
 fn cholesky_ex(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -78,10 +79,11 @@ fn cholesky_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// The conditions on `A` of LU factorisations, and its rows, columns and the lesser of them.
 ///
-/// (C1) Matrices. (C2) LAPACK computes in the dtype; without elements any dtype goes. (C3) On the CPU rows are interchanged.
+/// (C1) Matrices. (C2) LAPACK computes in the dtype; without elements any dtype goes. (C3) On the CPU rows are
+/// interchanged.
 fn lu_operand(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<[Expr; 3], KernelError> {
     let (m, n) = cx.matrix(x, "lu.C1")?;
-    cx.check(args.flag("pivot")? || &*x.device.kind != "cpu", "lu.C3", |_| {
+    cx.check(args.flag("pivot")? || !cx.cpu_computes(&x.device), "lu.C3", |_| {
         "there is no factorisation without pivoting on the CPU".into()
     })?;
     if !cx.is_empty(x, "lu.C2") {
@@ -90,8 +92,8 @@ fn lu_operand(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<[Expr; 3], KernelE
     Ok([m, n, cx.lesser(m, n)])
 }
 
-/// `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`: `[*, m, m]`, `[*, m, k]`, `[*, k, n]`, laid out by rows;
-/// without pivoting `P` is empty.
+/// `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`: `[*, m, m]`, `[*, m, k]`,
+/// `[*, k, n]`, laid out by rows; without pivoting `P` is empty.
 ///
 /// (C1) to (C3) As in [`lu_operand`].
 fn lu(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -105,8 +107,8 @@ fn lu(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![p, l, u])
 }
 
-/// `linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)`, `_lu_with_info`:
-/// `[*, m, n]`, `[*, k]`, `[*]`, the last two of `int32`.
+/// `linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor
+/// info)`, `_lu_with_info`: `[*, m, n]`, `[*, k]`, `[*]`, the last two of `int32`.
 ///
 /// (C1) to (C3) As in [`lu_operand`].
 fn lu_factor(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -116,8 +118,8 @@ fn lu_factor(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), pivots.into(), codes(cx, x)])
 }
 
-/// `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)`: as
-/// [`lu`]; what is not unpacked is empty.
+/// `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
+/// L, Tensor U)`: as [`lu`]; what is not unpacked is empty.
 ///
 /// (C1) Matrices. (C2) Pivots to be unpacked are of `int32` and of shape `[*, k]`.
 fn lu_unpack(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -140,8 +142,8 @@ fn lu_unpack(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![part(permutation, [m, m]), part(data, [m, k]), part(data, [k, n])])
 }
 
-/// `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)`:
-/// `[*, n, n]`, `[*, n]`, `[*]`, the last two of `int32`.
+/// `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
+/// Tensor info)`: `[*, n, n]`, `[*, n]`, `[*]`, the last two of `int32`.
 ///
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype, or there are no elements.
 fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -152,8 +154,8 @@ fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), pivots.into(), codes(cx, x)])
 }
 
-/// `linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)`: `[*, m, k]`, `[*, k, n]`; in mode `complete` `[*, m, m]`,
-/// `[*, m, n]`; in mode `r` no `Q`.
+/// `linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)`: `[*, m, k]`, `[*, k, n]`; in mode `complete`
+/// `[*, m, m]`, `[*, m, n]`; in mode `r` no `Q`.
 ///
 /// (C1) Matrices. (C2) LAPACK computes in the dtype. (C3) The mode is one of these.
 fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -199,7 +201,8 @@ fn require_reflectors(
 
 /// `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`, `orgqr`: `[*, m, n]` of `[*, m, n]` and `[*, t]`.
 ///
-/// (C1) Matrices with `m >= n >= t`. (C2) `tau` fits. (C3) The dtypes agree. (C4) LAPACK computes in the dtype, or there are no elements.
+/// (C1) Matrices with `m >= n >= t`. (C2) `tau` fits. (C3) The dtypes agree. (C4) LAPACK computes in the dtype, or
+/// there are no elements.
 fn householder_product(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, tau) = (args.tensor_at(0)?, args.tensor_at(1)?);
     let (m, n) = cx.matrix(x, "householder.C1")?;
@@ -218,11 +221,13 @@ fn householder_product(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`: the shape of the matrices `input3`
-/// that are multiplied, from the `left` or else from the right, by what reflectors `self` and their scalars `input2` stand for.
+/// `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`: the shape of
+/// the matrices `input3` that are multiplied, from the `left` or else from the right, by what reflectors `self` and
+/// their scalars `input2` stand for.
 ///
-/// (C1) Matrices, and scalars with a dimension. (C2) `other` has as many rows (columns, if not `left`) as the reflectors, and there are
-/// as many scalars as columns of them, but no more than that. (C3) The batches are the same. (C4) The dtypes agree. (C5) LAPACK computes in the dtype.
+/// (C1) Matrices, and scalars with a dimension. (C2) `other` has as many rows (columns, if not `left`) as the
+/// reflectors, and there are as many scalars as columns of them, but no more than that. (C3) The batches are the
+/// same. (C4) The dtypes agree. (C5) LAPACK computes in the dtype.
 fn ormqr(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, tau, other) = (args.tensor("self")?, args.tensor("input2")?, args.tensor("input3")?);
     let (rows, columns) = cx.matrix(x, "ormqr.C1")?;
@@ -242,8 +247,8 @@ fn ormqr(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.by_columns(other.sizes.clone(), other.dtype, &other.device))
 }
 
-/// The factors of a singular value decomposition: `U: [*, m, k]`, `S: [*, k]`, `Vh: [*, k, n]`; full ones `[*, m, m]` and `[*, n, n]`. The
-/// singular values are real.
+/// The factors of a singular value decomposition: `U: [*, m, k]`, `S: [*, k]`, `Vh: [*, k, n]`; full ones `[*, m, m]`
+/// and `[*, n, n]`. The singular values are real.
 ///
 /// (C1) Matrices. (C2) LAPACK computes in the dtype, or there are no elements.
 fn svd_factors(cx: &mut Cx, x: &Tensor, full: bool) -> Result<[Tensor; 3], KernelError> {
@@ -261,13 +266,13 @@ fn svd_factors(cx: &mut Cx, x: &Tensor, full: bool) -> Result<[Tensor; 3], Kerne
 /// (C3) A `driver` is chosen only where there is a choice, which is not on the CPU.
 fn require_no_driver(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<(), KernelError> {
     let driver = if args.has("driver") { args.opt_str("driver")? } else { None };
-    cx.check(driver.is_none() || &*x.device.kind != "cpu", "svd.C3", |_| {
+    cx.check(driver.is_none() || !cx.cpu_computes(&x.device), "svd.C3", |_| {
         "there is no choice of a driver on the CPU".into()
     })
 }
 
-/// `_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)`,
-/// `linalg_svd`: see [`svd_factors`]; without `compute_uv` only `S`.
+/// `_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
+/// S, Tensor Vh)`, `linalg_svd`: see [`svd_factors`]; without `compute_uv` only `S`.
 ///
 /// (C1) to (C3) As in [`svd_factors`] and [`require_no_driver`].
 fn svd(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -281,8 +286,8 @@ fn svd(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![u.into(), s.into(), vh.into()])
 }
 
-/// `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`: `V: [*, n, k]` is transposed; without
-/// `compute_uv` full matrices of zeros.
+/// `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`: `V: [*, n, k]` is
+/// transposed; without `compute_uv` full matrices of zeros.
 ///
 /// (C1), (C2) As in [`svd_factors`].
 fn svd_transposed(cx: &mut Cx, args: &Args) -> KernelResult {

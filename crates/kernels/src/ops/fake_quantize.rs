@@ -49,8 +49,8 @@ fn range(cx: &mut Cx, args: &Args) -> Result<[Expr; 2], KernelError> {
     Ok([least, most])
 }
 
-/// `fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)` and
-/// without the mask.
+/// `fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int
+/// quant_max) -> (Tensor output, Tensor mask)` and without the mask.
 ///
 /// (C1), (C2) as above. (C3) The zero point lies in the range.
 fn per_tensor(cx: &mut Cx, args: &Args, masked: bool) -> KernelResult {
@@ -61,8 +61,8 @@ fn per_tensor(cx: &mut Cx, args: &Args, masked: bool) -> KernelResult {
     rounded(cx, args.tensor("self")?, masked)
 }
 
-/// `_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max)
-/// -> (Tensor output, Tensor mask)`.
+/// `_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor
+/// fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)`.
 ///
 /// (C1), (C2) as above. (C4) Whether to quantise, the scale and the zero point are one element.
 fn by_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -74,7 +74,8 @@ fn by_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     rounded(cx, args.tensor("self")?, true)
 }
 
-/// `_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor`.
+/// `_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int
+/// quant_max, float grad_factor=1.) -> Tensor`.
 ///
 /// (C1) as above. (C5) Scale and zero point have a first element, which is a number.
 fn learnable_per_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -89,11 +90,12 @@ fn learnable_per_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     rounded(cx, args.tensor("self")?, false)
 }
 
-/// `fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)`,
-/// without the mask, and with parameters that are learned.
+/// `fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min,
+/// int quant_max) -> (Tensor output, Tensor mask)`, without the mask, and with parameters that are learned.
 ///
-/// (C1), (C2) as above. (C6) Scale and zero point are vectors, one element for each index of the axis, which is not counted from the end. (C7) The scale is of `float32`,
-/// the zero point of `int32`, `float32` or a dtype in `more`. (That zero points lie in the range, only their values tell.)
+/// (C1), (C2) as above. (C6) Scale and zero point are vectors, one element for each index of the axis, which is not
+/// counted from the end. (C7) The scale is of `float32`, the zero point of `int32`, `float32` or a dtype in `more`.
+/// (That zero points lie in the range, only their values tell.)
 fn per_channel(cx: &mut Cx, args: &Args, more: Domain, masked: bool) -> KernelResult {
     let (x, scale, zero) = (args.tensor("self")?, args.tensor("scale")?, args.tensor("zero_point")?);
     range(cx, args)?;
@@ -120,7 +122,8 @@ fn per_channel(cx: &mut Cx, args: &Args, more: Domain, masked: bool) -> KernelRe
     rounded(cx, x, masked)
 }
 
-/// `fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor`: the gradient where the mask is true.
+/// `fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor`: the gradient where the
+/// mask is true.
 ///
 /// (C8) The mask is of `bool`, and has as many elements as the gradient. Further conditions are those of a product.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -131,11 +134,13 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.combined(&[grad, mask], "fake_quantize.C8")?)
 }
 
-/// `_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor
-/// zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, ...) -> (Tensor output, Tensor mask, Tensor, Tensor, Tensor, Tensor)`: the operand rounded,
-/// the mask, and the state after it has seen the operand.
+/// `_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor
+/// running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int
+/// quant_max, int ch_axis, ...) -> (Tensor output, Tensor mask, Tensor, Tensor, Tensor, Tensor)`: the operand
+/// rounded, the mask, and the state after it has seen the operand.
 ///
-/// (C9) The axis of channels is below the rank. (Whether to observe and to quantise, and with that what is asked of dtypes and state, only values tell.)
+/// (C9) The axis of channels is below the rank. (Whether to observe and to quantise, and with that what is asked of
+/// dtypes and state, only values tell.)
 fn observed(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, axis) = (args.tensor("self")?, args.int("ch_axis")?);
     let axis = cx.literal(axis, "fake_quantize.C9")?;

@@ -68,7 +68,8 @@ fn dimension(cx: &mut Cx, x: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     cx.dim(dim, x.rank(), "fft.C2")
 }
 
-/// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or padded to `n`.
+/// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or
+/// padded to `n`.
 ///
 /// (C1) The dtype can be transformed. (C2) `dim` is in range. (C3) There is a data point.
 fn fft(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -81,8 +82,8 @@ fn fft(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.fft_c2c(&x, &[dim], "fft.C3")?)
 }
 
-/// `fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ihfft`: of the `n` data points that `dim` is
-/// cut or padded to, `n // 2 + 1` values.
+/// `fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ihfft`: of the `n` data
+/// points that `dim` is cut or padded to, `n // 2 + 1` values.
 ///
 /// (C1) to (C3) as in [`fft`]. (C4) The operand is real.
 fn rfft(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -113,8 +114,8 @@ fn spectrum_of(cx: &mut Cx, n: Expr) -> Expr {
     cx.add(half, 1)
 }
 
-/// `fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_hfft`: `dim` becomes `n`, by default
-/// `2 * (self.size(dim) - 1)`.
+/// `fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_hfft`: `dim` becomes `n`,
+/// by default `2 * (self.size(dim) - 1)`.
 ///
 /// (C1) to (C3) as in [`fft`].
 fn irfft(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -143,8 +144,8 @@ struct Extent {
     points: Vec<Expr>,
 }
 
-/// What `s` and `dim` say: without `dim`, the last dimensions, as many as `s` has, or all; without `s`, or where it is -1, the sizes
-/// that there are.
+/// What `s` and `dim` say: without `dim`, the last dimensions, as many as `s` has, or all; without `s`, or where it
+/// is -1, the sizes that there are.
 ///
 /// (C2) The dimensions are in range and distinct, as many as `s` has. (C3) Each has a data point.
 fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
@@ -201,8 +202,8 @@ fn fftn(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.fft_c2c(&x, &extent.dims, "fft.C3")?)
 }
 
-/// `fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_rfft2`: the last dimension is
-/// left with `n // 2 + 1` values.
+/// `fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_rfft2`: the last
+/// dimension is left with `n // 2 + 1` values.
 fn rfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
@@ -212,8 +213,8 @@ fn rfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.fft_r2c(&x, &extent.dims, true, "fft.C3")?)
 }
 
-/// `fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_ihfft2`: shaped as
-/// [`rfftn`], the last dimension being transformed first.
+/// `fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_ihfft2`: shaped
+/// as [`rfftn`], the last dimension being transformed first.
 fn ihfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
@@ -244,14 +245,15 @@ fn hermitian(cx: &mut Cx, args: &Args) -> Result<(Tensor, Vec<usize>, Expr), Ker
     Ok((cx.fft_resized(&x, &extent.dims, &extent.points), extent.dims, n))
 }
 
-/// `fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_irfft2`: the last dimension
-/// becomes `n`, by default `2 * (size - 1)`.
+/// `fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_irfft2`: the
+/// last dimension becomes `n`, by default `2 * (size - 1)`.
 fn irfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
     one(cx.fft_c2r(&x, &dims, n, "fft.C3")?)
 }
 
-/// `fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_hfft2`: as [`irfftn`].
+/// `fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_hfft2`: as
+/// [`irfftn`].
 fn hfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
     let (last, others) = (&dims[dims.len() - 1..], &dims[..dims.len() - 1]);
@@ -267,8 +269,8 @@ fn check_norm(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     })
 }
 
-/// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they are in range and distinct
-/// even where there is nothing to transform, and count negative ones from the end.
+/// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they
+/// are in range and distinct even where there is nothing to transform, and count negative ones from the end.
 fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<Vec<usize>, KernelError> {
     let mut dims = Vec::new();
     for &dim in args.ints("dim")? {
@@ -317,7 +319,8 @@ fn fftshift(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous_copy(x))
 }
 
-/// `fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, …) -> Tensor`: `[n]`; `fft_rfftfreq` gives `[n // 2 + 1]`.
+/// `fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, …) -> Tensor`: `[n]`; `fft_rfftfreq` gives
+/// `[n // 2 + 1]`.
 ///
 /// (C6) The size is not negative; the dtype is floating point.
 fn frequencies(cx: &mut Cx, args: &Args, half: bool) -> KernelResult {

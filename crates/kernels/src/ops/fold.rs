@@ -8,7 +8,8 @@ use sizewise_expr::Expr;
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = &[("aten.im2col.default", im2col), ("aten.col2im.default", col2im)];
 
-/// The blocks of an image: their size, the distances between their elements and between them, and the padding of the image.
+/// The blocks of an image: their size, the distances between their elements and between them, and the padding of the
+/// image.
 struct Blocks {
     kernel: Sizes,
     dilation: Sizes,
@@ -42,7 +43,8 @@ impl Blocks {
         cx.mul(self.kernel[0], self.kernel[1])
     }
 
-    /// The number of blocks of an image: along each dimension `(d + 2 padding - dilation (kernel - 1) - 1) // stride + 1`.
+    /// The number of blocks of an image: along each dimension `(d + 2 padding - dilation (kernel - 1) - 1) //
+    /// stride + 1`.
     ///
     /// (C3) There is one along each dimension.
     fn count(&self, cx: &mut Cx, image: [Expr; 2]) -> Result<Expr, KernelError> {
@@ -78,8 +80,8 @@ fn image_dims(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// `aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor`: `[n, c, h, w] → [n, c k₀ k₁, l]`
-/// with `l` the number of blocks.
+/// `aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor`:
+/// `[n, c, h, w] → [n, c k₀ k₁, l]` with `l` the number of blocks.
 ///
 /// (C1) to (C4) as above.
 fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -94,11 +96,11 @@ fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor`:
-/// `[n, c k₀ k₁, l] → [n, c, *output_size]`.
+/// `aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]
+/// stride) -> Tensor`: `[n, c k₀ k₁, l] → [n, c, *output_size]`.
 ///
-/// (C1) to (C4) as above. (C5) The output sizes are 2 and positive. (C6) `k₀ k₁` divides the rows. (C7) `l` is the number of
-/// blocks.
+/// (C1) to (C4) as above. (C5) The output sizes are 2 and positive. (C6) `k₀ k₁` divides the rows. (C7) `l` is the
+/// number of blocks.
 fn col2im(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, image) = (args.tensor("self")?, args.ints("output_size")?);
     let blocks = blocks(cx, args)?;

@@ -61,10 +61,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| each(cx, args, "aten.linalg__powsum.default", Some("dtype")) => "aten._foreach_powsum.Scalar";
 };
 
-/// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each time. The last
-/// argument goes by the name `last`, if one is given.
+/// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each
+/// time. The last argument goes by the name `last`, if one is given.
 ///
-/// (C1) The lists are of one length, at least 1. (C2) A tensor of factors has as many elements. Further conditions are those of `target`.
+/// (C1) The lists are of one length, at least 1. (C2) A tensor of factors has as many elements. Further conditions
+/// are those of `target`.
 fn each(cx: &mut Cx, args: &Args, target: &str, last: Option<&'static str>) -> KernelResult {
     let Some((kernel, schema)) = Registry::builtin().get(target).zip(SchemaTable::global().get(target))
     else {

@@ -11,8 +11,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     same_storage => "aten._has_same_storage_numel.default";
 };
 
-/// `_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor`: zeros with the sizes, strides and dtype of `other`. With dimensions of
-/// batches of `self` before them, steps between batches are as large as the storage of `other`, which a view does not tell.
+/// `_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor`: zeros with
+/// the sizes, strides and dtype of `other`. With dimensions of batches of `self` before them, steps between batches
+/// are as large as the storage of `other`, which a view does not tell.
 ///
 /// (C1) The number of batch dimensions is not negative.
 fn zeros(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -27,7 +28,8 @@ fn zeros(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// `_has_same_storage_numel(Tensor self, Tensor other) -> bool`: shapes do not tell how large storage is, so either may be.
+/// `_has_same_storage_numel(Tensor self, Tensor other) -> bool`: shapes do not tell how large storage is, so either
+/// may be.
 fn same_storage(cx: &mut Cx, _: &Args) -> KernelResult {
     let bit = cx.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
     let value = cx.eq(bit, Expr::ONE);

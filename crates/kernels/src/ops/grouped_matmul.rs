@@ -10,12 +10,14 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     grouped_mm => "aten._grouped_mm.default";
 };
 
-/// `_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor`: `[m, k]` and `[g, k, n]` give `[m, n]`, `[g, m, k]` and
-/// `[k, n]` give `[m, n]`, `[m, k]` and `[k, n]` give `[g, m, n]`, `[g, m, k]` and `[g, k, n]` give `[g, m, n]`. Rows are padded to 16 bytes.
+/// `_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) ->
+/// Tensor`: `[m, k]` and `[g, k, n]` give `[m, n]`, `[g, m, k]` and `[k, n]` give `[m, n]`, `[m, k]` and `[k, n]`
+/// give `[g, m, n]`, `[g, m, k]` and `[g, k, n]` give `[g, m, n]`. Rows are padded to 16 bytes.
 ///
-/// (C1) The operands are matrices or batches of them, of one dtype, float32, float16 or bfloat16, in which the result comes. (C2) Offsets are an int32 vector where groups lie
-/// in a matrix, and absent where none does. (C3) There are as many offsets as matrices. (C4) Columns of the first are rows of the second, unless both are matrices. (C5) Rows or
-/// columns are dense and begin at multiples of 16 bytes. (C6) There is no bias.
+/// (C1) The operands are matrices or batches of them, of one dtype, float32, float16 or bfloat16, in which the result
+/// comes. (C2) Offsets are an int32 vector where groups lie in a matrix, and absent where none does. (C3) There are
+/// as many offsets as matrices. (C4) Columns of the first are rows of the second, unless both are matrices. (C5) Rows
+/// or columns are dense and begin at multiples of 16 bytes. (C6) There is no bias.
 fn grouped_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let known = matches!(a.dtype, Dtype::Float32 | Dtype::Float16 | Dtype::Bfloat16) && a.dtype == b.dtype;

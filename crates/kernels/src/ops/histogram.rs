@@ -72,8 +72,8 @@ fn between(cx: &mut Cx, x: &Tensor, edges: &Tensor) -> Result<Expr, KernelError>
     Ok(cx.sub(edges.size(0), 1))
 }
 
-/// `histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor
-/// bin_edges)`, `histogram.bins_tensor`: `[bins]` and `[bins + 1]`.
+/// `histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
+/// (Tensor hist, Tensor bin_edges)`, `histogram.bins_tensor`: `[bins]` and `[bins + 1]`.
 ///
 /// (C1) to (C6) As above; `self` is `float32` or `float64` (C3).
 fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -94,9 +94,11 @@ fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
 /// A histogram over more dimensions than this is not followed: no tensor that could be allocated has as many.
 const MOST_DIMENSIONS: i64 = 64;
 
-/// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for all, numbers, or edges.
+/// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for
+/// all, numbers, or edges.
 ///
-/// (C3) `self` is `float32` or `float64`. (C7) It has two dimensions at least, (C8) and as many elements in the last one as `bins` has. (C6) as above.
+/// (C3) `self` is `float32` or `float64`. (C7) It has two dimensions at least, (C8) and as many elements in the last
+/// one as `bins` has. (C6) as above.
 fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, "histogram.C7", |_| format!("points form two dimensions, not {}", x.rank()))?;
@@ -168,14 +170,15 @@ fn counted(cx: &mut Cx, args: &Args, x: &Tensor, bins: &[Expr]) -> Result<Tensor
     Ok(cx.contiguous(bins, x.dtype, &x.device))
 }
 
-/// `_histogramdd_from_bin_cts(Tensor self, int[] bins, *, …) -> Tensor`, `_histogramdd_from_bin_tensors`: see [`counted`].
+/// `_histogramdd_from_bin_cts(Tensor self, int[] bins, *, …) -> Tensor`, `_histogramdd_from_bin_tensors`: see
+/// [`counted`].
 fn from_bins(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, bins_of(cx, args)?);
     one(counted(cx, args, x, &bins)?)
 }
 
-/// `histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)`
-/// and its like: see [`counted`]; edges that are given are given back.
+/// `histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor
+/// hist, Tensor[] bin_edges)` and its like: see [`counted`]; edges that are given are given back.
 fn histogramdd(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, bins_of(cx, args)?);
     let counts = counted(cx, args, x, &bins)?;

@@ -34,8 +34,8 @@ type Positions = Vec<Option<Sizes>>;
 
 /// The indices with each mask replaced by the positions of its true elements, one index a dimension of the mask.
 ///
-/// (C1) There is an index. (C2) Each is of `int64` or `int32`, or a mask. (C3) A mask has the sizes of the dimensions that it stands
-/// for. (C4) There are no more indices than dimensions.
+/// (C1) There is an index. (C2) Each is of `int64` or `int32`, or a mask. (C3) A mask has the sizes of the dimensions
+/// that it stands for. (C4) There are no more indices than dimensions.
 fn positions(
     cx: &mut Cx,
     x: &Tensor,
@@ -82,8 +82,8 @@ pub(super) fn nonzero_count(cx: &mut Cx, x: &Tensor) -> Expr {
     if numel == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(numel)) }
 }
 
-/// The shape that indexing gives: the shape in which the positions broadcast takes the place of the indexed dimensions where they
-/// stand side by side, else it comes first.
+/// The shape that indexing gives: the shape in which the positions broadcast takes the place of the indexed
+/// dimensions where they stand side by side, else it comes first.
 ///
 /// (C5) The positions broadcast.
 struct Indexed {
@@ -113,8 +113,8 @@ fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, K
     Ok(result)
 }
 
-/// `aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`: the elements at positions; see above for the conditions. The result
-/// is laid out as an element-wise operator would on the indexed tensor.
+/// `aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`: the elements at positions; see above for the
+/// conditions. The result is laid out as an element-wise operator would on the indexed tensor.
 fn indexed(
     cx: &mut Cx,
     x: &Tensor,
@@ -128,8 +128,8 @@ fn indexed(
     Ok(cx.strided(sizes, strides, x.dtype, &x.device))
 }
 
-/// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the elements at positions
-/// replaced.
+/// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the
+/// elements at positions replaced.
 ///
 /// (C1) to (C5) as above. (C6) The values broadcast to what the positions select. (C7) The dtypes agree.
 fn index_put(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
@@ -160,8 +160,8 @@ fn put(cx: &mut Cx, x: &Tensor, values: &Tensor, given: &[Expr], selected: &[Exp
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
-/// `aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor`: the elements at positions where the
-/// mask is true, else `fill`.
+/// `aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor`: the elements at
+/// positions where the mask is true, else `fill`.
 ///
 /// (C1) to (C5) as above, without masks among the indices. (C8) The mask broadcasts with the result.
 fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -171,8 +171,8 @@ fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`: a copy of `self` with
-/// the values added at positions where the mask is true.
+/// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`:
+/// a copy of `self` with the values added at positions where the mask is true.
 ///
 /// (C1) to (C7) as above. (C8) The mask broadcasts with the values.
 fn masked_index_put(cx: &mut Cx, args: &Args) -> KernelResult {

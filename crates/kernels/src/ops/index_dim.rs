@@ -71,8 +71,8 @@ fn index_select(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// (C4) There is one slice of the source a position: its size along the dimension is their number, its other sizes those of the
-/// tensor; a source without dimensions goes with one position.
+/// (C4) There is one slice of the source a position: its size along the dimension is their number, its other sizes
+/// those of the tensor; a source without dimensions goes with one position.
 fn source_fits(
     cx: &mut Cx,
     sizes: &[Expr],
@@ -95,7 +95,8 @@ fn source_fits(
     Ok(())
 }
 
-/// `aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) -> Tensor`: slices added at positions.
+/// `aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) -> Tensor`: slices added at
+/// positions.
 ///
 /// (C1), (C2), (C4) as above. (C5) The dtypes agree.
 fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -108,8 +109,8 @@ fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
     copy(cx, x)
 }
 
-/// `aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor`: the gradient's slices added at
-/// positions of zeros.
+/// `aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor`: the gradient's
+/// slices added at positions of zeros.
 ///
 /// (C1), (C2), (C4) as above. (C7) No size is negative.
 fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -149,10 +150,11 @@ fn slices_exist(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> Result<(), 
     cx.require(sound, "index_dim.C12", |_| format!("dimension {dim} is empty"))
 }
 
-/// `aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`: slices at positions filled.
+/// `aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`: slices at positions
+/// filled.
 ///
-/// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions. (C8) The index is of `int64`. (C11) Only complex tensors are
-/// filled with complex numbers.
+/// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions. (C8) The index is of `int64`. (C11) Only
+/// complex tensors are filled with complex numbers.
 fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     long_index(cx, index)?;
@@ -168,7 +170,8 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     copy(cx, x)
 }
 
-/// `aten::take(Tensor self, Tensor index) -> Tensor`: the elements at positions of the flattened tensor, shaped like the index.
+/// `aten::take(Tensor self, Tensor index) -> Tensor`: the elements at positions of the flattened tensor, shaped like
+/// the index.
 ///
 /// (C8) The index is of `int64`. (C9) The tensor has elements if the index has.
 fn take(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -192,8 +195,8 @@ fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
     })
 }
 
-/// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions of the flattened
-/// tensor.
+/// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions
+/// of the flattened tensor.
 ///
 /// (C8), (C9) as above. (C5) The dtypes agree. (C10) There is one element a position.
 fn put(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -51,8 +51,9 @@ fn common_dtype(tensors: &[Arc<Tensor>], clause: &'static str) -> Result<Dtype, 
 
 /// `aten::cat(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a dimension.
 ///
-/// (C1) There are tensors, and each has a dimension. (C2) They have as many dimensions as each other, but for empty 1-dimensional
-/// ones, which are left out. (C3) The dimension exists. (C4) All other sizes agree. (C5) The dtypes promote.
+/// (C1) There are tensors, and each has a dimension. (C2) They have as many dimensions as each other, but for empty
+/// 1-dimensional ones, which are left out. (C3) The dimension exists. (C4) All other sizes agree. (C5) The dtypes
+/// promote.
 fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let rank = tensors.iter().map(|t| t.rank()).find(|&rank| rank != 1).unwrap_or(1);
@@ -61,8 +62,8 @@ fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
     one(joined(cx, &tensors, dim)?)
 }
 
-/// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last format, they
-/// keep it; else the result is contiguous.
+/// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last
+/// format, they keep it; else the result is contiguous.
 pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let sizes = joined_sizes(cx, tensors, dim)?;
     let dtype = common_dtype(tensors, "cat.C5")?;
@@ -119,8 +120,8 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
     Ok(sizes)
 }
 
-/// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the result always
-/// contiguous and of the first tensor's dtype.
+/// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the
+/// result always contiguous and of the first tensor's dtype.
 fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let dim = cx.literal(args.int("dim")?, "cat.C3")?;
@@ -173,7 +174,8 @@ fn raised(cx: &mut Cx, args: &Args, rank: usize) -> Result<Vec<Arc<Tensor>>, Ker
     Ok(tensors.iter().map(|t| Arc::new(at_least(cx, t, rank))).collect())
 }
 
-/// `aten::column_stack(Tensor[] tensors) -> Tensor`: tensors of at most 1 dimension as columns, joined along dimension 1.
+/// `aten::column_stack(Tensor[] tensors) -> Tensor`: tensors of at most 1 dimension as columns, joined along
+/// dimension 1.
 fn column_stack(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut tensors = args.tensors("tensors")?;
     for tensor in tensors.iter_mut().filter(|t| t.rank() <= 1) {
@@ -204,11 +206,11 @@ fn block_diag(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([rows, columns].as_slice(), dtype, &first.device))
 }
 
-/// `aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor`: each tensor split into `num_chunks` along a dimension,
-/// padded, its chunks flattened from there on and joined with those of the others.
+/// `aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor`: each tensor split into `num_chunks` along
+/// a dimension, padded, its chunks flattened from there on and joined with those of the others.
 ///
-/// (C1) There are tensors, none of them empty. (C2) `num_chunks > 0`. (C3) The dimension exists in all; counted from the end only
-/// where they have as many as each other. (C4) The sizes before it agree. (C5) The dtypes agree.
+/// (C1) There are tensors, none of them empty. (C2) `num_chunks > 0`. (C3) The dimension exists in all; counted from
+/// the end only where they have as many as each other. (C4) The sizes before it agree. (C5) The dtypes agree.
 fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     cx.check(!tensors.is_empty(), "chunk_cat.C1", |_| "tensors are expected".to_string())?;
@@ -250,11 +252,11 @@ fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, first.dtype, &first.device))
 }
 
-/// `aten::pad_sequence(Tensor[] sequences, bool batch_first, float padding_value, str padding_side) -> Tensor`: sequences padded to
-/// the longest one and stacked.
+/// `aten::pad_sequence(Tensor[] sequences, bool batch_first, float padding_value, str padding_side) -> Tensor`:
+/// sequences padded to the longest one and stacked.
 ///
-/// (C1) There are sequences, each with a dimension. (C2) Their sizes behind the first broadcast to those of the first sequence.
-/// (C3) The side is `left` or `right`.
+/// (C1) There are sequences, each with a dimension. (C2) Their sizes behind the first broadcast to those of the first
+/// sequence. (C3) The side is `left` or `right`.
 fn pad_sequence(cx: &mut Cx, args: &Args) -> KernelResult {
     let sequences = args.tensors("sequences")?;
     let dimensioned = !sequences.is_empty() && sequences.iter().all(|t| t.rank() > 0);

@@ -39,9 +39,11 @@ fn key_split(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, key.dtype, &key.device))
 }
 
-/// `_philox_key_fold_in(Tensor key, int data) -> Tensor`: `[*, 2]`; what is folded in may be a tensor without dimensions.
+/// `_philox_key_fold_in(Tensor key, int data) -> Tensor`: `[*, 2]`; what is folded in may be a tensor without
+/// dimensions.
 ///
-/// (C1), (C2) As above. (C4) A tensor that is folded in is of `int64` and has no dimensions; what others do is not known.
+/// (C1), (C2) As above. (C4) A tensor that is folded in is of `int64` and has no dimensions; what others do is not
+/// known.
 fn key_fold_in(cx: &mut Cx, args: &Args) -> KernelResult {
     let key = args.tensor("key")?;
     require_key(cx, key)?;
@@ -55,11 +57,11 @@ fn key_fold_in(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous_copy(key))
 }
 
-/// `_philox_uniform(Tensor self, Tensor key, float low=0., float high=1.) -> Tensor` and its like: `self` filled anew, by one key or by one a
-/// row of the leading dimensions.
+/// `_philox_uniform(Tensor self, Tensor key, float low=0., float high=1.) -> Tensor` and its like: `self` filled
+/// anew, by one key or by one a row of the leading dimensions.
 ///
-/// (C1), (C2) As above. (C5) `self` is of the numbers drawn. (C6) Several keys have one dimension more than `self`, and their batch, aligned
-/// at the first dimension, broadcasts to it.
+/// (C1), (C2) As above. (C5) `self` is of the numbers drawn. (C6) Several keys have one dimension more than `self`,
+/// and their batch, aligned at the first dimension, broadcasts to it.
 fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
     let (x, key) = (args.tensor("self")?, args.tensor("key")?);
     cx.require_kind(x, domain, "philox.C5")?;
@@ -75,11 +77,12 @@ fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
-/// `_sobol_engine_draw(Tensor quasi, int n, Tensor sobolstate, int dimension, int num_generated, ScalarType? dtype) -> (Tensor, Tensor)`: `n`
-/// points, `[n, dimension]` of `dtype` (by default `float32`), and the state after them, like `quasi`.
+/// `_sobol_engine_draw(Tensor quasi, int n, Tensor sobolstate, int dimension, int num_generated, ScalarType?
+/// dtype) -> (Tensor, Tensor)`: `n` points, `[n, dimension]` of `dtype` (by default `float32`), and the state after
+/// them, like `quasi`.
 ///
-/// (C1) `quasi` and `sobolstate` are of `int64`. (C2) `quasi` is a vector of `dimension` elements. (C3) `n` is not negative.
-/// (C4) The state has 30 numbers or more for each dimension.
+/// (C1) `quasi` and `sobolstate` are of `int64`. (C2) `quasi` is a vector of `dimension` elements. (C3) `n` is not
+/// negative. (C4) The state has 30 numbers or more for each dimension.
 fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
     let (quasi, state) = (args.tensor("quasi")?, args.tensor("sobolstate")?);
     let (n, dimension) = (args.int("n")?, args.int("dimension")?);

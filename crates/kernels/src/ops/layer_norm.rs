@@ -66,8 +66,9 @@ fn statistic(cx: &mut Cx, x: &Tensor, axis: usize, dtype: Dtype) -> Tensor {
     cx.contiguous(sizes, dtype, &x.device)
 }
 
-/// `aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor`, shaped
-/// like the input; `native_layer_norm` gives mean and inverse deviation too.
+/// `aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float
+/// eps=1e-05, bool cudnn_enable=True) -> Tensor`, shaped like the input; `native_layer_norm` gives mean and inverse
+/// deviation too.
 ///
 /// (C1) to (C3) See [`normalized`]. (C4) The dtypes go together and have a kernel.
 fn layer_norm(cx: &mut Cx, args: &Args, native: bool) -> KernelResult {
@@ -83,12 +84,13 @@ fn layer_norm(cx: &mut Cx, args: &Args, native: bool) -> KernelResult {
     Ok([result, statistic.clone(), statistic].into_iter().map(Value::from).collect())
 }
 
-/// `aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor?
-/// bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input, weight and bias as far as the mask asks for them.
+/// `aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor
+/// rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input,
+/// weight and bias as far as the mask asks for them.
 ///
-/// (C1) to (C3) See [`normalized`]. (C4) The dtypes go together and have a kernel. (C5) The gradient has the input's shape and dtype, or broadcasts to it.
-/// (C6) Mean and deviation have an element for each of the leading dimensions, or broadcast to that. (C7) A gradient that is asked for is of a
-/// parameter that is there.
+/// (C1) to (C3) See [`normalized`]. (C4) The dtypes go together and have a kernel. (C5) The gradient has the input's
+/// shape and dtype, or broadcasts to it. (C6) Mean and deviation have an element for each of the leading dimensions,
+/// or broadcast to that. (C7) A gradient that is asked for is of a parameter that is there.
 fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, shape) = (args.tensor("grad_out")?, args.tensor("input")?, args.ints("normalized_shape")?);
     let parameters = [args.opt_tensor("weight")?.map(|t| &**t), args.opt_tensor("bias")?.map(|t| &**t)];
@@ -123,7 +125,8 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor`: shaped like the input.
+/// `aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor`: shaped
+/// like the input.
 ///
 /// (C1) to (C3) See [`normalized`]. (C4) The input is floating point or complex.
 fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -134,9 +137,11 @@ fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
-/// `aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)`: the result, and the inverse root mean square.
+/// `aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)`: the
+/// result, and the inverse root mean square.
 ///
-/// (C1) The input has as many dimensions as the normalised shape. (C2) The weight broadcasts to the input. (C3) The input is floating point or complex.
+/// (C1) The input has as many dimensions as the normalised shape. (C2) The weight broadcasts to the input. (C3) The
+/// input is floating point or complex.
 fn fused_rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, shape) = (args.tensor("input")?, args.ints("normalized_shape")?);
     cx.check(x.rank() >= shape.len(), "fused_rms_norm.C1", |_| "the input has too few dimensions".into())?;
@@ -152,8 +157,8 @@ fn fused_rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([result, statistic].into_iter().map(Value::from).collect())
 }
 
-/// The conditions of group normalisation on sizes: (C1) Groups are positive. (C2) Channels are positive and divisible by the groups. (C3) Weight and bias are
-/// vectors with an element for each channel.
+/// The conditions of group normalisation on sizes: (C1) Groups are positive. (C2) Channels are positive and divisible
+/// by the groups. (C3) Weight and bias are vectors with an element for each channel.
 fn groups(
     cx: &mut Cx,
     channels: Expr,
@@ -172,11 +177,11 @@ fn groups(
     Ok(())
 }
 
-/// `aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor`: shaped like the
-/// input.
+/// `aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
+/// cudnn_enabled=True) -> Tensor`: shaped like the input.
 ///
-/// (C1) to (C3) See [`groups`]. (C4) The input has at least 2 dimensions. (C5) The dtypes go together and have a kernel. (C6) The dimensions after
-/// the channels are not empty.
+/// (C1) to (C3) See [`groups`]. (C4) The input has at least 2 dimensions. (C5) The dtypes go together and have a
+/// kernel. (C6) The dimensions after the channels are not empty.
 fn group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     cx.check(x.rank() >= 2, "group_norm.C4", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -189,10 +194,11 @@ fn group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.image(x, x.sizes.clone(), x.dtype))
 }
 
-/// `aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor,
-/// Tensor)`: the result, and the mean and the inverse deviation `[N, group]`.
+/// `aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
+/// float eps) -> (Tensor, Tensor, Tensor)`: the result, and the mean and the inverse deviation `[N, group]`.
 ///
-/// (C1) to (C3) See [`groups`]. (C4) The input has `N * C * HxW` elements. (C5) The dtypes go together and have a kernel. (C6) `HxW` is positive.
+/// (C1) to (C3) See [`groups`]. (C4) The input has `N * C * HxW` elements. (C5) The dtypes go together and have a
+/// kernel. (C6) `HxW` is positive.
 fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     let (n, c, space, group) = (args.int("N")?, args.int("C")?, args.int("HxW")?, args.int("group")?);
@@ -213,11 +219,12 @@ fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([result, statistic.clone(), statistic].into_iter().map(Value::from).collect())
 }
 
-/// `aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3]
-/// output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input, weight and bias as far as the mask asks for them.
+/// `aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt
+/// N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input,
+/// weight and bias as far as the mask asks for them.
 ///
-/// (C1) to (C3) See [`groups`]. (C4) Gradient and input have one shape of `N * C * HxW` elements. (C5) Mean and deviation are `[N, group]`. (C6) The dtypes
-/// go together.
+/// (C1) to (C3) See [`groups`]. (C4) Gradient and input have one shape of `N * C * HxW` elements. (C5) Mean and
+/// deviation are `[N, group]`. (C6) The dtypes go together.
 fn group_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
     let (n, c, space, group) = (args.int("N")?, args.int("C")?, args.int("HxW")?, args.int("group")?);
@@ -244,10 +251,11 @@ fn group_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor`: shaped like `v`; `_weight_norm_interface` gives the norms too, shaped like `g`.
+/// `aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor`: shaped like `v`; `_weight_norm_interface` gives the
+/// norms too, shaped like `g`.
 ///
-/// (C1) `dim` is in range, for the interface the first or the last, not counted from the end. (C2) `g` broadcasts to `v`. (C3) Along the first or last dimension the dtypes agree and have a
-/// kernel; else they are floating point.
+/// (C1) `dim` is in range, for the interface the first or the last, not counted from the end. (C2) `g` broadcasts to
+/// `v`. (C3) Along the first or last dimension the dtypes agree and have a kernel; else they are floating point.
 fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     let (v, g) = (args.tensor("v")?, args.tensor("g")?);
     let given = cx.literal(args.int("dim")?, "weight_norm.C1")?;
@@ -273,10 +281,11 @@ fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     Ok([result, norms].into_iter().map(Value::from).collect())
 }
 
-/// `aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)`: shaped like `saved_v` and
-/// `saved_g`.
+/// `aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int
+/// dim) -> (Tensor, Tensor)`: shaped like `saved_v` and `saved_g`.
 ///
-/// (C1) `dim` is the first or the last. (C2) The dtypes agree, norms of 16-bit floats being `float32`. (C3) They have a kernel.
+/// (C1) `dim` is the first or the last. (C2) The dtypes agree, norms of 16-bit floats being `float32`. (C3) They have
+/// a kernel.
 fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, v, g) = (args.tensor("grad_w")?, args.tensor("saved_v")?, args.tensor("saved_g")?);
     let norms = args.tensor("saved_norms")?;
@@ -297,11 +306,12 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)`: the
-/// gradients of `v`, in which all operands meet, and of `g`, in which the norms meet one sum for each element along `dim`.
+/// `aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int
+/// dim) -> (Tensor, Tensor)`: the gradients of `v`, in which all operands meet, and of `g`, in which the norms meet
+/// one sum for each element along `dim`.
 ///
-/// (C1) `dim` is the first or the last, and not empty. (C4) All operands are contiguous. (C5) They broadcast, and their dtypes promote.
-/// (C6) The product of `grad_w` and `v` has as many elements along `dim` as `v`.
+/// (C1) `dim` is the first or the last, and not empty. (C4) All operands are contiguous. (C5) They broadcast, and
+/// their dtypes promote. (C6) The product of `grad_w` and `v` has as many elements along `dim` as `v`.
 fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, v, g) = (args.tensor("grad_w")?, args.tensor("saved_v")?, args.tensor("saved_g")?);
     let norms = args.tensor("saved_norms")?;
@@ -331,9 +341,11 @@ fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult
     Ok(results)
 }
 
-/// `aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor`: the norm over all dimensions but one, the others staying with size 1; over all for `dim == -1`.
+/// `aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor`: the norm over all dimensions but one, the
+/// others staying with size 1; over all for `dim == -1`.
 ///
-/// (C1) `dim` is in range. (C2) The dimension that stays is not empty, unless it is inside. (C3) Floating point or complex.
+/// (C1) `dim` is in range. (C2) The dimension that stays is not empty, unless it is inside. (C3) Floating point or
+/// complex.
 fn norm_except_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let v = args.tensor("v")?;
     cx.require_kind(v, Domain::FLOAT_COMPLEX, "norm_except_dim.C3")?;

@@ -21,7 +21,8 @@ fn coordinates(x: &Tensor) -> Tensor {
     Tensor { layout: Layout::SparseCoo, ..x.with_dtype(x.dtype) }
 }
 
-/// `to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor`: the same tensor by coordinates.
+/// `to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor`: the same
+/// tensor by coordinates.
 ///
 /// (C1) By coordinates there are neither blocks nor dense dimensions.
 fn to_sparse(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -64,7 +64,8 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
 
 /// `mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`, and `smooth_l1_loss`: the elements broadcast.
 ///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool`. (C3) The reduction is known.
+/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool`. (C3) The reduction
+/// is known.
 fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let elements = cx.combined(&[args.tensor("self")?, args.tensor("target")?], "mse_loss.C1")?;
     cx.require_dtype(elements.dtype, Domain::REAL, &elements.device, "mse_loss.C2")?;
@@ -85,8 +86,8 @@ fn l1_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor`: in the dtype of `self`.
 ///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one of real floating point that casts to that of `self`. (C3) `delta` is
-/// positive.
+/// (C1) The shapes broadcast. (C2) The dtypes promote to one of real floating point that casts to that of `self`.
+/// (C3) `delta` is positive.
 fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let computed = cx.common_dtype(&[x, target], "huber_loss.C2")?;
@@ -142,11 +143,11 @@ fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reduced(cx, elements, reduce)?)
 }
 
-/// `soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: computed over a copy of `self`; any reduction but
-/// none leaves a scalar.
+/// `soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: computed over a copy of `self`; any
+/// reduction but none leaves a scalar.
 ///
-/// (C1) The target broadcasts to the shape of `self`, and their common dtype casts to its dtype. (C2) That is floating point or
-/// complex.
+/// (C1) The target broadcasts to the shape of `self`, and their common dtype casts to its dtype. (C2) That is
+/// floating point or complex.
 fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     cx.require_in_place(x, &[target], "soft_margin_loss.C1")?;
@@ -174,7 +175,8 @@ fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`
 ///
-/// (C1) The inputs subtract. (C2) The target broadcasts with the difference and is not `bool`. (C3) The result is ordered.
+/// (C1) The inputs subtract. (C2) The target broadcasts with the difference and is not `bool`. (C3) The result is
+/// ordered.
 fn margin_ranking_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let target = args.tensor("target")?;
     let difference =
@@ -209,10 +211,11 @@ pub(super) fn require_broadcast_squeezed(
     cx.broadcast([a.as_slice(), b.as_slice()], clause).map(drop)
 }
 
-/// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as `self`.
+/// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as
+/// `self`.
 ///
-/// (C1) The shapes of `self` and `target`, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of real floating
-/// point. (C3) The weight broadcasts to `self` and casts to its dtype.
+/// (C1) The shapes of `self` and `target`, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of
+/// real floating point. (C3) The weight broadcasts to `self` and casts to its dtype.
 fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     require_broadcast_squeezed(cx, &x.sizes, &target.sizes, "binary_cross_entropy.C1")?;
@@ -229,11 +232,11 @@ fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reduced(cx, elements, reduce)?)
 }
 
-/// `binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)
-/// -> Tensor`: shaped as `target`.
+/// `binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
+/// reduction=1) -> Tensor`: shaped as `target`.
 ///
-/// (C1) `self` is of real floating point. (C2) `target` is not `bool`, and `self` and `weight` broadcast to it and cast to its
-/// dtype. (C3) `pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`.
+/// (C1) `self` is of real floating point. (C2) `target` is not `bool`, and `self` and `weight` broadcast to it and
+/// cast to its dtype. (C3) `pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`.
 fn binary_cross_entropy_with_logits(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy_with_logits.C1")?;

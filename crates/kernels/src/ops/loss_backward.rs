@@ -16,8 +16,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.binary_cross_entropy_backward.default", binary_cross_entropy_backward),
 ];
 
-/// The gradient as an element-wise operator writes it over zeros shaped as `self`: in the shape that all operands meet in, laid
-/// out as `self` where it has that shape.
+/// The gradient as an element-wise operator writes it over zeros shaped as `self`: in the shape that all operands
+/// meet in, laid out as `self` where it has that shape.
 fn over_zeros(
     cx: &mut Cx,
     x: &Tensor,
@@ -31,10 +31,11 @@ fn over_zeros(
     Ok(gradient)
 }
 
-/// `mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`, and that of `smooth_l1_loss`: in the
-/// dtype of `self`.
+/// `mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`, and that of
+/// `smooth_l1_loss`: in the dtype of `self`.
 ///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool` and casts to that of `self`.
+/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool` and casts to that of
+/// `self`.
 fn iterated_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
     let computed = cx.common_dtype(&[x, target, grad], "mse_loss_backward.C2")?;
@@ -59,10 +60,11 @@ fn huber_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(gradient)
 }
 
-/// `soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`: in the dtype of `self`.
+/// `soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`: in the dtype
+/// of `self`.
 ///
-/// (C1) `self` and `target` broadcast; `target` is not `bool`. (C2) `grad_output` broadcasts to that. (C3) The common dtypes
-/// cast to that of `self`.
+/// (C1) `self` and `target` broadcast; `target` is not `bool`. (C2) `grad_output` broadcasts to that. (C3) The common
+/// dtypes cast to that of `self`.
 fn soft_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
     cx.check(!target.dtype.is_bool(), "soft_margin_loss_backward.C1", |_| {
@@ -79,11 +81,11 @@ fn soft_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(gradient)
 }
 
-/// `binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`:
-/// shaped as `self`.
+/// `binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int
+/// reduction=1) -> Tensor`: shaped as `self`.
 ///
-/// (C1) The shapes of all three, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of real floating point.
-/// (C3) The weight broadcasts to `self` and casts to its dtype.
+/// (C1) The shapes of all three, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of real
+/// floating point. (C3) The weight broadcasts to `self` and casts to its dtype.
 fn binary_cross_entropy_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
     for (a, b) in [(x, target), (x, grad), (target, grad)] {

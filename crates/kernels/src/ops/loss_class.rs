@@ -77,11 +77,11 @@ fn with_total(cx: &mut Cx, sizes: Sizes, x: &Tensor) -> KernelResult {
     Ok(smallvec![losses.into(), total.into()])
 }
 
-/// `nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor
-/// total_weight)`: `[n]` of a batch without reduction, else scalars.
+/// `nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
+/// output, Tensor total_weight)`: `[n]` of a batch without reduction, else scalars.
 ///
-/// (C1) `self` is `[n, c]` or `[c]`, the target has at most one dimension. (C2) A batch has as many targets. (C3) The weight is
-/// `[c]` in the dtype of `self`. (C4) `self` is of real floating point, the target `int64` or `uint8`.
+/// (C1) `self` is `[n, c]` or `[c]`, the target has at most one dimension. (C2) A batch has as many targets. (C3) The
+/// weight is `[c]` in the dtype of `self`. (C4) `self` is of real floating point, the target `int64` or `uint8`.
 fn nll_loss_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     check_nll(cx, x, target)?;
@@ -102,12 +102,12 @@ fn check_nll2d(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelErr
     cx.require_same_shape(&expected, &target.sizes, "nll_loss2d.C2")
 }
 
-/// `nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor
-/// total_weight)`: `[n, h, w]` without reduction, else scalars.
+/// `nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
+/// output, Tensor total_weight)`: `[n, h, w]` without reduction, else scalars.
 ///
-/// (C1) `self` has 4 dimensions, the target 3. (C2) They are `[n, c, h, w]` and `[n, h, w]`. (C3) The weight is `[c]` in the
-/// dtype of `self`. (C4) `self` is of real floating point, the target `int64`, or `uint8` where a
-/// reduction follows.
+/// (C1) `self` has 4 dimensions, the target 3. (C2) They are `[n, c, h, w]` and `[n, h, w]`. (C3) The weight is `[c]`
+/// in the dtype of `self`. (C4) `self` is of real floating point, the target `int64`, or `uint8` where a reduction
+/// follows.
 fn nll_loss2d_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     check_nll2d(cx, x, target)?;
@@ -136,11 +136,11 @@ fn require_single(
     cx.require_eq(numel, Expr::ONE, clause, "one element is expected")
 }
 
-/// `nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor
-/// total_weight) -> Tensor`: shaped as `self`.
+/// `nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
+/// ignore_index, Tensor total_weight) -> Tensor`: shaped as `self`.
 ///
-/// (C1) to (C4) as in [`nll_loss_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction
-/// both are, in the dtype of `self`.
+/// (C1) to (C4) as in [`nll_loss_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss; it
+/// is, and with a reduction both are, in the dtype of `self`.
 fn nll_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target, grad) = (args.tensor("self")?, args.tensor("target")?, args.tensor("grad_output")?);
     check_nll(cx, x, target)?;
@@ -161,11 +161,11 @@ fn nll_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor
-/// total_weight) -> Tensor`: shaped as `self`.
+/// `nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
+/// ignore_index, Tensor total_weight) -> Tensor`: shaped as `self`.
 ///
-/// (C1) to (C4) as in [`nll_loss2d_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction
-/// both are, in the dtype of `self`.
+/// (C1) to (C4) as in [`nll_loss2d_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss;
+/// it is, and with a reduction both are, in the dtype of `self`.
 fn nll_loss2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target, grad) = (args.tensor("self")?, args.tensor("target")?, args.tensor("grad_output")?);
     check_nll2d(cx, x, target)?;
@@ -190,8 +190,8 @@ fn nll_loss2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// The negative log likelihood of `[n, c, …]` or `[c]`: shaped as the target without reduction, else a scalar.
 ///
-/// (C1) There is a dimension of classes. (C2) The target is `[n, …]`, or of `[c]` a scalar. (C3) The weight is `[c]` in the dtype
-/// of the operand. (C4) The operand is of real floating point, the target `int64` or `uint8`.
+/// (C1) There is a dimension of classes. (C2) The target is `[n, …]`, or of `[c]` a scalar. (C3) The weight is `[c]`
+/// in the dtype of the operand. (C4) The operand is of real floating point, the target `int64` or `uint8`.
 fn likelihood(
     cx: &mut Cx,
     x: &Tensor,
@@ -227,20 +227,21 @@ fn likelihood(
     Ok(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor`: see
-/// [`likelihood`].
+/// `nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) ->
+/// Tensor`: see [`likelihood`].
 fn nll_loss_nd(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let reduce = reduction(cx, args)?;
     one(likelihood(cx, x, target, args.opt_tensor("weight")?.map(|w| &**w), reduce)?)
 }
 
-/// `cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float
-/// label_smoothing=0.) -> Tensor`: of class numbers see [`likelihood`]; of probabilities (a target shaped as `self`) the sum over
-/// classes without reduction.
+/// `cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100,
+/// float label_smoothing=0.) -> Tensor`: of class numbers see [`likelihood`]; of probabilities (a target shaped as
+/// `self`) the sum over classes without reduction.
 ///
-/// (C1) There is a dimension of classes; `self` is of real floating point. (C2) Probabilities are floating point, and no class is
-/// ignored. (C3) The weight is `[c]`. (C4) With probabilities or smoothing the reduction is known; smoothing is at most 1.
+/// (C1) There is a dimension of classes; `self` is of real floating point. (C2) Probabilities are floating point, and
+/// no class is ignored. (C3) The weight is `[c]`. (C4) With probabilities or smoothing the reduction is known;
+/// smoothing is at most 1.
 fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let weight = args.opt_tensor("weight")?.map(|w| &**w);

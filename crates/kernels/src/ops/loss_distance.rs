@@ -37,11 +37,11 @@ fn float_sum(dtype: Dtype) -> Dtype {
     promote::to_float(dtype)
 }
 
-/// `cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`: one loss a
-/// sample.
+/// `cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`:
+/// one loss a sample.
 ///
-/// (C1) The target is a vector and the inputs are matrices, or a scalar and vectors. (C2) The inputs broadcast, the result with
-/// the target. (C3) The dtypes promote to one that is ordered.
+/// (C1) The target is a vector and the inputs are matrices, or a scalar and vectors. (C2) The inputs broadcast, the
+/// result with the target. (C3) The dtypes promote to one that is ordered.
 fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b, target) = (args.tensor("input1")?, args.tensor("input2")?, args.tensor("target")?);
     let rank = target.rank();
@@ -60,8 +60,8 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// The distance along the last dimension of the common shape, which goes unless `keepdim`.
 ///
-/// (C1) The operands subtract. (C2) For a minimum or maximum the last dimension is not empty. (C3) The dtype is floating point or
-/// complex once `eps` is added.
+/// (C1) The operands subtract. (C2) For a minimum or maximum the last dimension is not empty. (C3) The dtype is
+/// floating point or complex once `eps` is added.
 fn pairwise_distance(
     cx: &mut Cx,
     args: &Args,
@@ -83,8 +83,8 @@ fn pairwise_distance(
     Ok(cx.reduced(&difference, &over, promote::to_real(difference.dtype)))
 }
 
-/// `triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=…, bool swap=False,
-/// int reduction=1) -> Tensor`: one loss a sample.
+/// `triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=…,
+/// bool swap=False, int reduction=1) -> Tensor`: one loss a sample.
 ///
 /// (C1) All have as many dimensions. (C2) The distances from the anchor exist and broadcast.
 fn triplet_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {

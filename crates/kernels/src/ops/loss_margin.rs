@@ -70,11 +70,11 @@ fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     Ok(samples)
 }
 
-/// `multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor`:
-/// `[n]` of a target with a dimension and without reduction, else a scalar.
+/// `multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+/// reduction=1) -> Tensor`: `[n]` of a target with a dimension and without reduction, else a scalar.
 ///
-/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target has `n` entries, (C3) the weight `c` in the dtype of
-/// `self`. (C4) `p` is 1 or 2. (C5) `self` is `float32` or `float64`, the target `int64`.
+/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target has `n` entries, (C3) the weight `c` in the
+/// dtype of `self`. (C4) `p` is 1 or 2. (C5) `self` is `float32` or `float64`, the target `int64`.
 fn multi_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let samples = check_multi_margin(cx, args)?;
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
@@ -83,8 +83,8 @@ fn multi_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int
-/// reduction=1) -> Tensor`: shaped as `self`.
+/// `multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor?
+/// weight=None, int reduction=1) -> Tensor`: shaped as `self`.
 ///
 /// (C1) to (C5) as in [`multi_margin_loss`]. (C6) `grad_output` is in the dtype of `self`.
 fn multi_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -120,11 +120,11 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
     Ok(samples)
 }
 
-/// `multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)`: `[n]` of a
-/// matrix without reduction, else a scalar; `is_target` is shaped as the target.
+/// `multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)`:
+/// `[n]` of a matrix without reduction, else a scalar; `is_target` is shaped as the target.
 ///
-/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target is shaped as `self`. (C3) Where there are samples, `self` is
-/// `float32` or `float64`; the target is `int64`.
+/// (C1) `self` is `[n, c]`, `[c]` or a scalar, `c > 0`. (C2) The target is shaped as `self`. (C3) Where there are
+/// samples, `self` is `float32` or `float64`; the target is `int64`.
 fn multilabel_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let samples = check_multilabel(cx, x, target)?;
@@ -135,8 +135,8 @@ fn multilabel_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![losses.into(), marks.into()])
 }
 
-/// `multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor`:
-/// shaped as `self`.
+/// `multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor
+/// is_target) -> Tensor`: shaped as `self`.
 ///
 /// (C1) to (C3) as in [`multilabel_margin_loss`]. (C4) `is_target` is shaped as the target, `grad_output` as the losses
 /// of a matrix without reduction; it and `grad_output` are in the dtype

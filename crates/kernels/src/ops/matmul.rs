@@ -49,8 +49,8 @@ fn matrices(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 2], KernelErro
 
 /// `aten::mm(Tensor self, Tensor mat2) -> Tensor`: `[n, k] × [k, p] → [n, p]`.
 ///
-/// (C1) Both operands have 2 dimensions. (C2) `self.size(1) == mat2.size(0)`. (C3) The dtypes agree and have a kernel. With `out_dtype`
-/// there is no CPU kernel that would check dtypes.
+/// (C1) Both operands have 2 dimensions. (C2) `self.size(1) == mat2.size(0)`. (C3) The dtypes agree and have a
+/// kernel. With `out_dtype` there is no CPU kernel that would check dtypes.
 fn mm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let sizes = matrices(cx, a, b)?;
@@ -61,7 +61,8 @@ fn mm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(a.dtype), &a.device))
 }
 
-/// `[b, n, k] × [b, k, p] → [b, n, p]`. (C1) Both have 3 dimensions. (C2) Batch sizes agree. (C3) Contracted sizes agree.
+/// `[b, n, k] × [b, k, p] → [b, n, p]`. (C1) Both have 3 dimensions. (C2) Batch sizes agree. (C3) Contracted sizes
+/// agree.
 fn batches(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 3], KernelError> {
     cx.rank(a, 3, "bmm.C1", "the first batch")?;
     cx.rank(b, 3, "bmm.C1", "the second batch")?;
@@ -72,8 +73,8 @@ fn batches(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 3], KernelError
 
 /// `aten::bmm(Tensor self, Tensor mat2) -> Tensor`: `[b, n, k] × [b, k, p] → [b, n, p]`.
 ///
-/// (C1) Both have 3 dimensions. (C2) The batch sizes agree. (C3) The contracted sizes agree. (C4) The dtypes agree and have a kernel, unless
-/// there is nothing to multiply.
+/// (C1) Both have 3 dimensions. (C2) The batch sizes agree. (C3) The contracted sizes agree. (C4) The dtypes agree
+/// and have a kernel, unless there is nothing to multiply.
 fn bmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let sizes = batches(cx, a, b)?;
@@ -142,11 +143,11 @@ fn matmul(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., k] × [p, k] → [.., p]`, a weight of 1 dimension
-/// leaving none.
+/// `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., k] × [p, k] → [.., p]`, a weight
+/// of 1 dimension leaving none.
 ///
-/// (C1) The input has dimensions, the weight 1 or 2. (C2) The contracted sizes agree. (C3) The bias broadcasts to the result.
-/// (C4) The dtypes agree and have a kernel.
+/// (C1) The input has dimensions, the weight 1 or 2. (C2) The contracted sizes agree. (C3) The bias broadcasts to the
+/// result. (C4) The dtypes agree and have a kernel.
 fn linear(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     cx.check(x.rank() > 0 && (w.rank() == 1 || w.rank() == 2), "linear.C1", |_| {
@@ -175,7 +176,8 @@ fn linear(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k, p] → [n, p]`.
+/// `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
+/// `[n, k] × [k, p] → [n, p]`.
 ///
 /// (C1), (C2) As for `mm`. (C3) `self` broadcasts to the result. (C4) The dtypes agree and have a kernel.
 fn addmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
@@ -189,11 +191,11 @@ fn addmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(a.dtype), &a.device))
 }
 
-/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k] → [n]`; a
-/// `self` without dimensions to which no rows are added keeps its shape.
+/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
+/// `[n, k] × [k] → [n]`; a `self` without dimensions to which no rows are added keeps its shape.
 ///
-/// (C1) A matrix and a vector. (C2) The contracted sizes agree. (C3) `self` has at most 1 dimension, of size `n` or 1. (C4) The
-/// dtypes agree and have a kernel.
+/// (C1) A matrix and a vector. (C2) The contracted sizes agree. (C3) `self` has at most 1 dimension, of size `n`
+/// or 1. (C4) The dtypes agree and have a kernel.
 fn addmv(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("mat")?, args.tensor("vec")?);
     cx.rank(a, 2, "addmv.C1", "mat")?;
@@ -225,8 +227,8 @@ fn baddbmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(b.dtype), &a.device))
 }
 
-/// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the products summed over the batch,
-/// `[b, n, k] × [b, k, p] → [n, p]`.
+/// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the
+/// products summed over the batch, `[b, n, k] × [b, k, p] → [n, p]`.
 ///
 /// (C1) to (C3) As for `bmm`. (C4) `self` broadcasts to the result. (C5) The dtypes agree and have a kernel.
 fn addbmm(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -255,7 +257,8 @@ fn outer(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([a.size(0), b.size(0)].as_slice(), dtype, &a.device))
 }
 
-/// `aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n] × [p] → [n, p]`.
+/// `aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
+/// `[n] × [p] → [n, p]`.
 ///
 /// (C1) Two vectors. (C2) `self` broadcasts to the result. (C3) The dtypes promote.
 fn addr(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -268,11 +271,11 @@ fn addr(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), dtype, &a.device))
 }
 
-/// `aten::linalg_multi_dot(Tensor[] tensors) -> Tensor`: the product of a chain of matrices, the first and the last of which may be
-/// vectors where `vectors` says so.
+/// `aten::linalg_multi_dot(Tensor[] tensors) -> Tensor`: the product of a chain of matrices, the first and the last
+/// of which may be vectors where `vectors` says so.
 ///
-/// (C1) At least 2 tensors (or 1 matrix where vectors are not allowed). (C2) The ranks. (C3) The dtypes agree and have a kernel. (C4) Neighbours'
-/// sizes agree.
+/// (C1) At least 2 tensors (or 1 matrix where vectors are not allowed). (C2) The ranks. (C3) The dtypes agree and
+/// have a kernel. (C4) Neighbours' sizes agree.
 fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResult {
     cx.check(tensors.len() >= if vectors { 2 } else { 1 }, "multi_dot.C1", |_| {
         format!("{} tensors are too few", tensors.len())
@@ -306,7 +309,8 @@ fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResul
 
 /// `aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor`: the shapes broadcast, and `dim` is summed over.
 ///
-/// (C1) Floating point or complex. (C2) The dtypes agree. (C3) The shapes broadcast (two vectors: they are equal). (C4) `dim` is in range.
+/// (C1) Floating point or complex. (C2) The dtypes agree. (C3) The shapes broadcast (two vectors: they are equal).
+/// (C4) `dim` is in range.
 fn vecdot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x")?, args.tensor("y")?);
     cx.check(a.dtype.is_float() || a.dtype.is_complex(), "vecdot.C1", |_| {
@@ -336,9 +340,11 @@ fn int_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), Dtype::Int32, &a.device))
 }
 
-/// `aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, ..., ScalarType? out_dtype=None) -> Tensor`.
+/// `aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, ..., ScalarType? out_dtype=None) ->
+/// Tensor`.
 ///
-/// (C1), (C2) As for `mm`. (C3) Both are 8-bit floats. (C4) Scales of one element each in `float32`; other scalings are not modelled.
+/// (C1), (C2) As for `mm`. (C3) Both are 8-bit floats. (C4) Scales of one element each in `float32`; other scalings
+/// are not modelled.
 fn scaled_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let sizes = matrices(cx, a, b)?;

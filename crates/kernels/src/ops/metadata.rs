@@ -131,9 +131,9 @@ fn is_same_size(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.all(&same))])
 }
 
-/// `aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format) -> SymBool`: whether the strides are those of a fresh tensor in the
-/// format, dimensions of size 1 aside. Empty tensors count as contiguous, but not as channels-last. A tensor whose rank a
-/// channels-last format is not for is not in it.
+/// `aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format) -> SymBool`: whether the strides are those of a
+/// fresh tensor in the format, dimensions of size 1 aside. Empty tensors count as contiguous, but not as
+/// channels-last. A tensor whose rank a channels-last format is not for is not in it.
 fn is_laid_out(cx: &mut Cx, x: &Tensor, format: MemoryFormat) -> Expr {
     cx.env.need_strides();
     let rank = x.rank();

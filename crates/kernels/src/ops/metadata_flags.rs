@@ -61,11 +61,14 @@ fn never(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `cudnn_is_acceptable(Tensor self) -> bool`: on the CPU it is not.
 fn cudnn_is_acceptable(cx: &mut Cx, args: &Args) -> KernelResult {
+    if !cx.on_cpu() {
+        return Err(KernelError::Unsupported("whether cuDNN takes a tensor depends on the build".into()));
+    }
     never(cx, args)
 }
 
-/// `is_set_to(Tensor self, Tensor tensor) -> bool`: whether two tensors are one view of one memory. They are not where they differ in anything; whether equal descriptions
-/// share memory is not told.
+/// `is_set_to(Tensor self, Tensor tensor) -> bool`: whether two tensors are one view of one memory. They are not
+/// where they differ in anything; whether equal descriptions share memory is not told.
 fn is_set_to(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("tensor")?);
     cx.env.need_strides();
@@ -82,7 +85,8 @@ fn is_set_to(cx: &mut Cx, args: &Args) -> KernelResult {
     truth(cx, false)
 }
 
-/// `_debug_has_internal_overlap(Tensor self) -> int`: 0 for a tensor without gaps, 1 where a stride of 0 repeats elements, 2 where it is not looked at closer.
+/// `_debug_has_internal_overlap(Tensor self) -> int`: 0 for a tensor without gaps, 1 where a stride of 0 repeats
+/// elements, 2 where it is not looked at closer.
 fn internal_overlap(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let repeats = |cx: &mut Cx, (size, stride): (Expr, Expr)| {
@@ -110,8 +114,8 @@ fn saturate(cx: &mut Cx, args: &Args) -> KernelResult {
     one((**x).clone())
 }
 
-/// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`: all dimensions but the given one, or but the last where
-/// that does not exist.
+/// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`:
+/// all dimensions but the given one, or but the last where that does not exist.
 ///
 /// (C1) The tensor has dimensions. (C2) The level is one of 64.
 fn add_batch_dim(cx: &mut Cx, args: &Args) -> KernelResult {

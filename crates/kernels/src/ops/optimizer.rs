@@ -25,11 +25,13 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
     Value::Tensors(tensors.iter().map(copy).collect())
 }
 
-/// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out, Tensor[] grads_out, ...)` and the like: the lists of parameters,
-/// gradients and states, after the step; as many of them as the schema returns.
+/// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out,
+/// Tensor[] grads_out, ...)` and the like: the lists of parameters, gradients and states, after the step; as many of
+/// them as the schema returns.
 ///
-/// (C1) Gradients, and states that are used, are as many as parameters. (C2) Parameters are floating point. (C3) Gradients and states have the parameter's dtype. (C4) Numbers of
-/// steps and a rate that is a tensor are one element. (The kernel takes their shapes on trust.)
+/// (C1) Gradients, and states that are used, are as many as parameters. (C2) Parameters are floating point. (C3)
+/// Gradients and states have the parameter's dtype. (C4) Numbers of steps and a rate that is a tensor are one
+/// element. (The kernel takes their shapes on trust.)
 fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     let lists: Vec<&[Option<Arc<Tensor>>]> = args
         .values()
@@ -83,8 +85,8 @@ fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
     cx.check(t.dtype == Dtype::Float32, "amp.C1", |_| format!("{what} is to be float32, not {}", t.dtype))
 }
 
-/// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[] self_out, Tensor found_inf_out)`: the tensors times the scale,
-/// and whether one has infinite elements.
+/// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[]
+/// self_out, Tensor found_inf_out)`: the tensors times the scale, and whether one has infinite elements.
 ///
 /// (C1) Both numbers are one element of `float32`. (C2) The tensors are floating point.
 fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -99,10 +101,12 @@ fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([copies(cx, tensors), found.into()].into_iter().collect())
 }
 
-/// `_amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor
-/// growth_tracker_out)`: the scale and the number of steps since it changed.
+/// `_amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float
+/// scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)`: the scale and the number of
+/// steps since it changed.
 ///
-/// (C1) The scale and whether something was infinite are one element of `float32`. (C3) The number of steps is one element of `int32`.
+/// (C1) The scale and whether something was infinite are one element of `float32`. (C3) The number of steps is one
+/// element of `int32`.
 fn update_scale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (scale, tracker) = (args.tensor("self")?, args.tensor("growth_tracker")?);
     single(cx, scale, "the scale")?;

@@ -11,9 +11,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     rms_norm_backward => "aten._fused_rms_norm_backward.default";
 };
 
-/// (C1) No argument is a dense tensor on the CPU.
-fn elsewhere(_: &mut Cx, args: &Args) -> KernelResult {
-    let on_cpu = |value: &Value| matches!(value, Value::Tensor(t) if &*t.device.kind == "cpu");
+/// (C1) The CPU computes on no argument.
+fn elsewhere(cx: &mut Cx, args: &Args) -> KernelResult {
+    let on_cpu = |value: &Value| matches!(value, Value::Tensor(t) if cx.cpu_computes(&t.device));
     if args.values().iter().any(on_cpu) {
         let message = format!("`{}` has no kernel for the CPU", args.schema.name);
         return Err(KernelError::invalid("other_devices.C1", message));
@@ -21,8 +21,9 @@ fn elsewhere(_: &mut Cx, args: &Args) -> KernelResult {
     Err(KernelError::Unsupported(format!("`{}` on another device", args.schema.name)))
 }
 
-/// `miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon)
-/// -> (Tensor, Tensor, Tensor)`: shaped like the input, and in training two statistics shaped like the running ones, or like the weight; else empty.
+/// `miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+/// training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)`: shaped like the input,
+/// and in training two statistics shaped like the running ones, or like the weight; else empty.
 fn miopen_batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, weight) = (args.tensor("input")?, args.tensor("weight")?);
     let format = cx.suggested_format(x);
@@ -38,8 +39,9 @@ fn miopen_batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)`: the gradients of input
-/// and weight, the latter summed over the dimensions before those that are normalised.
+/// `_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight,
+/// bool[2] output_mask) -> (Tensor, Tensor)`: the gradients of input and weight, the latter summed over the
+/// dimensions before those that are normalised.
 ///
 /// (C2) Gradient, input and inverse deviation broadcast.
 fn rms_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -45,9 +45,9 @@ enum Mode {
 
 /// `aten::pad(Tensor self, SymInt[] pad, str mode, float? value) -> Tensor`
 ///
-/// (C1) There are two entries a padded dimension. (C2) No more dimensions are padded than there are. (C3) Only constant padding
-/// takes a value. (C4) The mode is known; other modes than the constant pad the last 1, 2 or 3
-/// of one or two dimensions more.
+/// (C1) There are two entries a padded dimension. (C2) No more dimensions are padded than there are. (C3) Only
+/// constant padding takes a value. (C4) The mode is known; other modes than the constant pad the last 1, 2 or 3 of
+/// one or two dimensions more.
 fn pad(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: &str, value: Option<Expr>) -> KernelResult {
     if mode == "constant" {
         return constant(cx, x, pad);
@@ -84,8 +84,8 @@ fn around(pad: &[Expr], at: usize, rank: usize) -> Option<(Expr, Expr)> {
     Some((*pad.get(from_end)?, *pad.get(from_end + 1)?))
 }
 
-/// `aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value) -> Tensor`: sizes grow by the padding; where it is negative,
-/// elements are cut off first.
+/// `aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value) -> Tensor`: sizes grow by the padding; where it is
+/// negative, elements are cut off first.
 ///
 /// (C1), (C2) as in [`pad`]. (C5) No more elements are cut off than there are.
 fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
@@ -109,7 +109,8 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     let format = cx.suggested_format(x);
     let mut strides = cx.format_strides(&sizes, format);
     let grows = cx.any(&added);
-    // What is only cut is a copy of the part that is left, in the order of its dimensions: the same for a contiguous tensor.
+    // What is only cut is a copy of the part that is left, in the order of its dimensions: the same for a contiguous
+    // tensor.
     let contiguous = format == MemoryFormat::Contiguous && x.strides == cx.contiguous_strides(&x.sizes);
     if !contiguous && !cx.layout_choice(grows) {
         let part = x.viewed(sizes.clone(), x.strides.clone());
@@ -120,8 +121,8 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
 
 /// `aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor`
 ///
-/// (C2) There are one or two dimensions more than padded ones; a last entry without a pair is not looked at. (C6) No padding exceeds the size. (C7) No size of the result is
-/// negative.
+/// (C2) There are one or two dimensions more than padded ones; a last entry without a pair is not looked at. (C6) No
+/// padding exceeds the size. (C7) No size of the result is negative.
 fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     let (dims, rank) = (pad.len() / 2, x.rank());
     let pad = &pad[..2 * dims];
@@ -145,8 +146,8 @@ fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the last dimensions
-/// padded with elements of the tensor.
+/// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the
+/// last dimensions padded with elements of the tensor.
 ///
 /// (C1) There are two entries a padded dimension. (C2) There are one or two dimensions more.
 fn mirrored(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
@@ -164,8 +165,8 @@ fn padding_fits(cx: &mut Cx, x: &Tensor, pad: &[Expr], dims: usize) -> Result<()
     })
 }
 
-/// (C8) No size but that of a batch is 0. (C9) Reflection needs more elements than it adds. (C10) No size of the result is 0 or
-/// less. (C13) The dtype is not `bool`.
+/// (C8) No size but that of a batch is 0. (C9) Reflection needs more elements than it adds. (C10) No size of the
+/// result is 0 or less. (C13) The dtype is not `bool`.
 fn padded(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> KernelResult {
     cx.check(!x.dtype.is_bool(), "pad.C13", |_| "the operator does not pad tensors of bool".into())?;
     let sizes = padded_sizes(cx, x, pad, mode)?;
@@ -206,9 +207,8 @@ fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), Kerne
 /// `aten::reflection_pad{1,2,3}d_backward(Tensor grad_output, Tensor self, SymInt[] padding) -> Tensor` and
 /// `aten::replication_pad{1,2,3}d_backward`: shaped like `self`.
 ///
-/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C12) The dtypes agree where there are
-/// elements. (C9) of reflection holds where the
-/// kernel checks it: along 1 dimension.
+/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C12) The dtypes agree where
+/// there are elements. (C9) of reflection holds where the kernel checks it: along 1 dimension.
 fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (grad, x, pad) = (args.tensor("grad_output")?, args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;

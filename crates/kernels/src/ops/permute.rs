@@ -186,8 +186,8 @@ fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static str) -> KernelResu
     one(swapped(x, x.rank() - 2, x.rank() - 1))
 }
 
-/// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come to stand at
-/// `destination`, the others keep their order.
+/// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come
+/// to stand at `destination`, the others keep their order.
 ///
 /// (C1) Both lists are of one length. (C2) Each names distinct dimensions.
 fn movedim(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -33,8 +33,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 /// Integers and floating point, real.
 const REAL: Domain = Domain::REAL;
 
-/// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool
-/// ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
+/// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
+/// dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
 ///
 /// (C1) to (C5) See [`Windows`]. (C6) The dtype has a kernel.
 fn max_pool(cx: &mut Cx, args: &Args, rank: usize, indices: bool) -> KernelResult {
@@ -66,19 +66,22 @@ fn pooled(cx: &mut Cx, x: &Tensor, sizes: Sizes, rank: usize, contiguous: bool) 
     }
 }
 
-/// `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int?
-/// divisor_override=None) -> Tensor` and the like: the mean of each window.
+/// `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
+/// count_include_pad=True, int? divisor_override=None) -> Tensor` and the like: the mean of each window.
 ///
-/// (C1) to (C5) See [`Windows`]. (C6) The dtype has a kernel: `int64` and floating point, in 3 spatial dimensions not of 16 bits. (C7) The divisor is not
-/// 0. (C8) In 3 spatial dimensions the kernel does not exceed the input.
+/// (C1) to (C5) See [`Windows`]. (C6) The dtype has a kernel: `int64` and floating point, in 3 spatial dimensions not
+/// of 16 bits. (C7) The divisor is not 0. (C8) In 3 spatial dimensions the kernel does not exceed the input.
 fn avg_pool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let sizes = averaged(cx, args, x, rank)?;
-    let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
-    cx.check(kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
-        format!("there is no CPU kernel for {}", x.dtype)
-    })?;
+    require_averaged(cx, x, rank)?;
     one(if rank == 3 { cx.contiguous(sizes, x.dtype, &x.device) } else { pooled(cx, x, sizes, rank, false) })
+}
+
+/// (C6) of [`avg_pool`].
+fn require_averaged(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError> {
+    let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
+    cx.require_cpu_kernel(x.dtype, kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6")
 }
 
 /// The shape of the means, with (C1) to (C5), (C7) and (C8) of [`avg_pool`].
@@ -103,7 +106,8 @@ fn averaged(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, 
     Ok(sizes)
 }
 
-/// Requires of a gradient or of indices the shape of the result, in 3 spatial dimensions the batch apart, which no kernel checks.
+/// Requires of a gradient or of indices the shape of the result, in 3 spatial dimensions the batch apart, which no
+/// kernel checks.
 fn require_result(
     cx: &mut Cx,
     given: &Tensor,
@@ -119,11 +123,12 @@ fn require_result(
     Ok(())
 }
 
-/// `aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2]
-/// dilation, bool ceil_mode, Tensor indices) -> Tensor`: shaped like `self`.
+/// `aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
+/// padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor`: shaped like `self`.
 ///
-/// (C1) to (C6) As [`max_pool`]; in 3 spatial dimensions padding may be negative and the windows are those of the gradient. (C7) The gradient
-/// has the result's shape (in 3 spatial dimensions the batch apart) and dtype. (C8) So have the indices, which are `int64`.
+/// (C1) to (C6) As [`max_pool`]; in 3 spatial dimensions padding may be negative and the windows are those of the
+/// gradient. (C7) The gradient has the result's shape (in 3 spatial dimensions the batch apart) and dtype. (C8) So
+/// have the indices, which are `int64`.
 fn max_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     let windows = Windows::read(args, rank)?;
@@ -136,7 +141,8 @@ fn max_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     one(pooled(cx, x, x.sizes.clone(), rank, false))
 }
 
-/// The shape of the result whose windows the gradient says: channels of the input, windows of the gradient, none of them empty.
+/// The shape of the result whose windows the gradient says: channels of the input, windows of the gradient, none of
+/// them empty.
 fn given_windows(cx: &mut Cx, windows: &Windows, grad: &Tensor, x: &Tensor) -> Result<Sizes, KernelError> {
     windows.positive(cx)?;
     require_image(cx, x, 3, "pool.C4")?;
@@ -155,8 +161,8 @@ fn given_windows(cx: &mut Cx, windows: &Windows, grad: &Tensor, x: &Tensor) -> R
     Ok(sizes)
 }
 
-/// `aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool
-/// count_include_pad, int? divisor_override) -> Tensor`: shaped like `self`.
+/// `aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding,
+/// bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`: shaped like `self`.
 ///
 /// (C1) to (C8) As [`avg_pool`]. (C9) The gradient has the result's shape, the batch apart, and dtype.
 fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
@@ -164,19 +170,17 @@ fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let sizes = averaged(cx, args, x, rank)?;
     require_result(cx, grad, &sizes, rank, "avg_pool_backward.C9")?;
     cx.same_dtype(&[x, grad], "avg_pool_backward.C9")?;
-    let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
-    cx.check(kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6", |_| {
-        format!("there is no CPU kernel for {}", x.dtype)
-    })?;
+    require_averaged(cx, x, rank)?;
     let sizes = x.sizes.clone();
     one(if rank == 3 { cx.contiguous(sizes, x.dtype, &x.device) } else { cx.image(x, sizes, x.dtype) })
 }
 
-/// `aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)` and the
-/// like: as many windows as `output_size` says, at random places.
+/// `aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) ->
+/// (Tensor, Tensor)` and the like: as many windows as `output_size` says, at random places.
 ///
-/// (C1) Both lists have an entry for each spatial dimension. (C2) The input is an image, only its batch empty. (C3) The kernel is positive and
-/// `output + kernel - 1 <= n`, in 3 spatial dimensions `< n`. (C4) The samples are `[>= batch, c, spatial]` of the input's dtype. (C5) The dtype has a kernel.
+/// (C1) Both lists have an entry for each spatial dimension. (C2) The input is an image, only its batch empty. (C3)
+/// The kernel is positive and `output + kernel - 1 <= n`, in 3 spatial dimensions `< n`. (C4) The samples are
+/// `[>= batch, c, spatial]` of the input's dtype. (C5) The dtype has a kernel.
 fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (x, samples) = (args.tensor("self")?, args.tensor("random_samples")?);
     let (kernel, output) = (args.ints("kernel_size")?, args.ints("output_size")?);
@@ -217,11 +221,11 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     Ok(results([values, positions]))
 }
 
-/// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor`: shaped like
-/// `self`.
+/// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size,
+/// Tensor indices) -> Tensor`: shaped like `self`.
 ///
-/// (C1) The input is an image. (C2) The gradient, and in 2 spatial dimensions the indices, have the result's sizes. (C3) The dtypes agree and are floating point; the
-/// indices are `int64`.
+/// (C1) The input is an image. (C2) The gradient, and in 2 spatial dimensions the indices, have the result's sizes.
+/// (C3) The dtypes agree and are floating point; the indices are `int64`.
 fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     let output = args.ints("output_size")?;
@@ -249,10 +253,12 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,) c, output_size]`.
+/// `aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor` and the like:
+/// `[(n,) c, ..] → [(n,) c, output_size]`.
 ///
-/// (C1) The indices are `int64`. (C2) They have the shape of `self`. (C3) `self` is an image, only its batch empty. (C4) `output_size` has an entry for each
-/// spatial dimension, and so have, in 3 of them, stride, which is positive, and padding. (C5) The dtype has a kernel.
+/// (C1) The indices are `int64`. (C2) They have the shape of `self`. (C3) `self` is an image, only its batch empty.
+/// (C4) `output_size` has an entry for each spatial dimension, and so have, in 3 of them, stride, which is positive,
+/// and padding. (C5) The dtype has a kernel.
 fn unpool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (x, indices, output) = (args.tensor("self")?, args.tensor("indices")?, args.ints("output_size")?);
     cx.check(indices.dtype == Dtype::Int64, "max_unpool.C1", |_| {

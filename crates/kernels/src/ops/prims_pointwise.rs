@@ -1,5 +1,5 @@
-//! Element-wise operators of `prims`: no broadcasting and no type promotion, except that tensors without dimensions and numbers go
-//! with every shape.
+//! Element-wise operators of `prims`: no broadcasting and no type promotion, except that tensors without dimensions
+//! and numbers go with every shape.
 use crate::domain::Domain;
 use crate::elementwise::{Operand, Out, tensors};
 use crate::error::one;
@@ -114,7 +114,8 @@ fn require_shape(cx: &mut Cx, other: &Tensor, lead: &Tensor) -> Result<(), Kerne
 
 /// `prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor`.
 ///
-/// (C1) The condition is of `bool` or `uint8`. (C2) Shapes and dtypes as for other operators, the condition's dtype aside.
+/// (C1) The condition is of `bool` or `uint8`. (C2) Shapes and dtypes as for other operators, the condition's dtype
+/// aside.
 fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
     let condition = args.tensor("pred")?;
     cx.check(matches!(condition.dtype, Dtype::Bool | Dtype::Uint8), "prims.where.C1", |_| {
@@ -176,7 +177,8 @@ fn copy_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides.into(), x.dtype, &x.device))
 }
 
-/// `prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor` and its kin: the dimensions are left out.
+/// `prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor` and its kin: the dimensions are
+/// left out.
 ///
 /// (C1) Each dimension exists and is named once; none is counted from the end.
 fn reduce(cx: &mut Cx, args: &Args, out: Out) -> KernelResult {

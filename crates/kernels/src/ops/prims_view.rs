@@ -34,7 +34,8 @@ fn plain_dim(
 
 /// `prims::collapse(Tensor a, int start, int end) -> Tensor`: the dimensions from one to the other become one.
 ///
-/// (C1) The dimensions exist. (C2) The first does not come after the second. (C3) For `collapse_view`: the strides allow it.
+/// (C1) The dimensions exist. (C2) The first does not come after the second. (C3) For `collapse_view`: the strides
+/// allow it.
 fn collapsed(cx: &mut Cx, args: &Args) -> Result<Sizes, KernelError> {
     let x = args.tensor("a")?;
     let start = plain_dim(cx, args, "start", x.rank(), "collapse.C1")?;
@@ -49,7 +50,8 @@ fn collapsed(cx: &mut Cx, args: &Args) -> Result<Sizes, KernelError> {
     Ok(sizes)
 }
 
-/// `prims::split_dim(Tensor a, int dim, SymInt outer_length) -> Tensor`: one dimension becomes two, the first of the given size.
+/// `prims::split_dim(Tensor a, int dim, SymInt outer_length) -> Tensor`: one dimension becomes two, the first of the
+/// given size.
 ///
 /// (C1) The dimension exists. (C2) The size divides that of the dimension.
 fn split_dim(cx: &mut Cx, args: &Args) -> KernelResult {

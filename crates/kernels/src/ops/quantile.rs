@@ -11,11 +11,12 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     quantile => "aten.quantile.default", "aten.quantile.scalar", "aten.nanquantile.default", "aten.nanquantile.scalar";
 };
 
-/// `quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor`, `nanquantile`, and with a
-/// number for `q`: `dim`, or every dimension, goes; of a vector of orders there comes a first dimension, which is the innermost in memory.
+/// `quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor`,
+/// `nanquantile`, and with a number for `q`: `dim`, or every dimension, goes; of a vector of orders there comes a
+/// first dimension, which is the innermost in memory.
 ///
-/// (C1) `self` is `float32` or `float64` and has elements. (C2) The orders have at most one dimension and the dtype of `self`; a number
-/// lies between 0 and 1. (C3) The interpolation is one of five. (C4) `dim` is in range.
+/// (C1) `self` is `float32` or `float64` and has elements. (C2) The orders have at most one dimension and the dtype
+/// of `self`; a number lies between 0 and 1. (C3) The interpolation is one of five. (C4) `dim` is in range.
 fn quantile(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, method) = (args.tensor("self")?, args.str("interpolation")?);
     cx.require_kind(x, Domain::SINGLE_DOUBLE, "quantile.C1")?;

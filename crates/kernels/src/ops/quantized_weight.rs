@@ -16,8 +16,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     int4_product_with_zeros => "aten._weight_int4pack_mm_with_scales_and_zeros.default";
 };
 
-/// `_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features, int out_features) -> Tensor`: all numbers one after the other in
-/// `float32`, as on processors that have no library for a layout of their own.
+/// `_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features,
+/// int out_features) -> Tensor`: all numbers one after the other in `float32`, as on processors that have no library
+/// for a layout of their own.
 ///
 /// (C1) The weight is of `uint8`. (C2) Blocks are a positive multiple of 32, and divide the features.
 fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -57,8 +58,8 @@ fn product(cx: &mut Cx, x: &Tensor, columns: Expr) -> KernelResult {
 
 /// `_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor`: `[m, k]` and `[n, k]` give `[m, n]`.
 ///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of int8 with as many columns. (C3) The scales are a vector of the operand's dtype with one
-/// for each row of the weight.
+/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of int8 with as many columns.
+/// (C3) The scales are a vector of the operand's dtype with one for each row of the weight.
 fn int8_product(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("scales")?);
     matrix(cx, x, FLOATS, "int8pack.C1")?;
@@ -71,7 +72,8 @@ fn int8_product(cx: &mut Cx, args: &Args) -> KernelResult {
     product(cx, x, w.size(0))
 }
 
-/// `_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor`: `[n, k / 2]` of uint8 gives the tiles of GPUs, `[n / 8, k / (16 * t), 32, t / 2]` of int32.
+/// `_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor`: `[n, k / 2]` of uint8 gives the tiles of
+/// GPUs, `[n / 8, k / (16 * t), 32, t / 2]` of int32.
 ///
 /// (C1) The weight is a matrix of uint8. (C2) There are tiles.
 fn pack_int4(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -84,7 +86,8 @@ fn pack_int4(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes.as_slice(), Dtype::Int32, &w.device))
 }
 
-/// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives `[n, k / 2]` of uint8.
+/// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives
+/// `[n, k / 2]` of uint8.
 ///
 /// (C1) The weight is a matrix of int32. (C3) Its rows are a multiple of 16. (C4) Its columns are even.
 fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -99,7 +102,8 @@ fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([w.size(0), half].as_slice(), Dtype::Uint8, &w.device))
 }
 
-/// `_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and the tiles of GPUs, `[n / 8, ...]`, give `[m, n]`.
+/// `_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and the
+/// tiles of GPUs, `[n / 8, ...]`, give `[m, n]`.
 ///
 /// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The tiles have four dimensions and are of int32.
 fn int4_product(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -112,10 +116,12 @@ fn int4_product(cx: &mut Cx, args: &Args) -> KernelResult {
     product(cx, x, columns)
 }
 
-/// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and `[n, k / 2]` give `[m, n]`.
+/// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]`
+/// and `[n, k / 2]` give `[m, n]`.
 ///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of uint8. (C3) It has half as many columns. (C4) Groups are of 32, 64, 128 or 256.
-/// (C5) Scales and zeros are of the operand's dtype, `[groups, n, 2]`.
+/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of uint8. (C3) It has half as
+/// many columns. (C4) Groups are of 32, 64, 128 or 256. (C5) Scales and zeros are of the operand's dtype,
+/// `[groups, n, 2]`.
 fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("qScaleAndZeros")?);
     matrix(cx, x, FLOATS, "int4pack_mm.C1")?;
@@ -135,7 +141,8 @@ fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     product(cx, x, w.size(0))
 }
 
-/// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor qZeros) -> Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
+/// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor
+/// qZeros) -> Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
 ///
 /// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of int32.
 fn int4_product_with_zeros(cx: &mut Cx, args: &Args) -> KernelResult {

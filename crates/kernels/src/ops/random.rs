@@ -116,9 +116,9 @@ fn randint(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::randint_like(Tensor self, SymInt high, *, …) -> Tensor`.
 ///
-/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C3) With a generator it is no tensor: torch reads it even where it traces
-/// with tensors that have no elements, and refuses. (C2) The dtype is not complex nor `bool`, unless 0 and 1
-/// are the numbers drawn.
+/// (C1) `low < high`; a limit given as a tensor has no dimensions. (C3) With a generator it is no tensor: torch reads
+/// it even where it traces with tensors that have no elements, and refuses. (C2) The dtype is not complex nor `bool`,
+/// unless 0 and 1 are the numbers drawn.
 fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let result = like_tensor(cx, args, x)?;
@@ -150,7 +150,8 @@ fn randperm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([n].as_slice(), dtype, &device))
 }
 
-/// `aten::uniform(Tensor self, float from=0., float to=1., *, …) -> Tensor` and others that draw all elements anew: like `self`.
+/// `aten::uniform(Tensor self, float from=0., float to=1., *, …) -> Tensor` and others that draw all elements anew:
+/// like `self`.
 ///
 /// (C1) As [`drawn`]. (C2) The parameters are those of a distribution.
 fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
@@ -185,8 +186,8 @@ fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 
 /// `aten::bernoulli(Tensor self, *, …) -> Tensor`: like `self`.
 ///
-/// (C1) Probabilities taken from `self` are floats. (C2) A probability given lies in `[0, 1]`. (C3) A tensor of probabilities
-/// broadcasts to the shape of `self`, unless that is empty, and is of floats.
+/// (C1) Probabilities taken from `self` are floats. (C2) A probability given lies in `[0, 1]`. (C3) A tensor of
+/// probabilities broadcasts to the shape of `self`, unless that is empty, and is of floats.
 fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if !args.has("p") {
@@ -205,7 +206,8 @@ fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, …) -> Tensor`: the operands broadcast.
 ///
-/// (C1) The shapes broadcast. (C2) `mean` is of floats or complex numbers, `std` of floats; a number for `std` is not negative.
+/// (C1) The shapes broadcast. (C2) `mean` is of floats or complex numbers, `std` of floats; a number for `std` is not
+/// negative.
 fn normal(cx: &mut Cx, args: &Args) -> KernelResult {
     let (mean, std) = (args.tensor("mean").ok(), args.tensor("std").ok());
     if let Some(std) = std {
@@ -219,11 +221,11 @@ fn normal(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.elementwise(&operands, dtype, "normal.C1")?)
 }
 
-/// `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, …) -> Tensor`: `[n, k] -> [n, num_samples]`, or
-/// `[k] -> [num_samples]`, of `int64`.
+/// `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, …) -> Tensor`:
+/// `[n, k] -> [n, num_samples]`, or `[k] -> [num_samples]`, of `int64`.
 ///
-/// (C1) `self` is of floats and has 1 or 2 dimensions. (C2) At least one sample is drawn. (C3) Without replacement at most `k` are,
-/// and `k` is below 2^24.
+/// (C1) `self` is of floats and has 1 or 2 dimensions. (C2) At least one sample is drawn. (C3) Without replacement at
+/// most `k` are, and `k` is below 2^24.
 fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, count) = (args.tensor("self")?, args.int("num_samples")?);
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "multinomial.C1")?;
@@ -241,10 +243,11 @@ fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))
 }
 
-/// `aten::dropout(Tensor input, float p, bool train) -> Tensor` and its kin: like `input`, which it is when nothing is dropped.
+/// `aten::dropout(Tensor input, float p, bool train) -> Tensor` and its kin: like `input`, which it is when nothing
+/// is dropped.
 ///
-/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats, unless all is dropped. (C3) Whole features are dropped of tensors with at least 2
-/// dimensions.
+/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats, unless all is dropped. (C3) Whole features are
+/// dropped of tensors with at least 2 dimensions.
 fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     require_parameter(cx, args, "p", |v| (0.0..=1.0).contains(&v))?;
@@ -264,10 +267,11 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.elementwise(&[x], x.dtype, "dropout.C2")?)
 }
 
-/// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of `bool`; that of a tensor
-/// without elements is one like it.
+/// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of
+/// `bool`; that of a tensor without elements is one like it.
 ///
-/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats. (C3) Whether there are elements decides the mask's dtype.
+/// (C1) `p` lies in `[0, 1]`. (C2) What is scaled is of floats. (C3) Whether there are elements decides the mask's
+/// dtype.
 fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
     let train = args.opt_flag("train")?.unwrap_or(true);
@@ -283,7 +287,8 @@ fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![result.into(), mask.into()])
 }
 
-/// `aten::poisson(Tensor self, Generator? generator=None) -> Tensor` and its like: numbers drawn with the parameters `self`, in its shape.
+/// `aten::poisson(Tensor self, Generator? generator=None) -> Tensor` and its like: numbers drawn with the parameters
+/// `self`, in its shape.
 ///
 /// (C1) The parameters are floats; whether the CPU draws in 16 bits is not known.
 fn sampled(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -299,8 +304,8 @@ fn require_sampled_in(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     cx.require_kind(x, Domain::SINGLE_DOUBLE, "random.C1")
 }
 
-/// `aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor`: numbers drawn with both parameters, in the shape they share;
-/// parameters of different shapes are not followed.
+/// `aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor`: numbers drawn with both
+/// parameters, in the shape they share; parameters of different shapes are not followed.
 ///
 /// (C1) As [`sampled`]. (C4) The dtypes agree.
 fn binomial(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -47,10 +47,11 @@ fn flipped(cx: &mut Cx, x: &Tensor) -> Tensor {
     cx.strided(x.sizes.clone(), strides, x.dtype, &x.device)
 }
 
-/// `aten::roll(Tensor self, SymInt[1] shifts, int[1] dims) -> Tensor`: elements moved around along dimensions; without dimensions,
-/// along the flattened tensor.
+/// `aten::roll(Tensor self, SymInt[1] shifts, int[1] dims) -> Tensor`: elements moved around along dimensions;
+/// without dimensions, along the flattened tensor.
 ///
-/// (C1) There are shifts. (C2) There is one dimension a shift, or one shift and no dimension. (C3) The dimensions exist.
+/// (C1) There are shifts. (C2) There is one dimension a shift, or one shift and no dimension. (C3) The dimensions
+/// exist.
 fn roll(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, shifts, dims) = (args.tensor("self")?, args.ints("shifts")?, args.ints("dims")?);
     let aligned = shifts.len() == dims.len() || (dims.is_empty() && shifts.len() == 1);
@@ -133,7 +134,8 @@ fn pixel_shuffle(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`: `[.., c, h r, w r] → [.., c r², h, w]`.
 ///
-/// (C1), (C2) as in [`pixel_factor`]. (C4) `r` divides height and width. (C5) An empty tensor comes back unchanged.
+/// (C1), (C2) as in [`pixel_factor`]. (C4) `r` divides height and width. (C5) On the CPU an empty tensor comes back
+/// unchanged.
 fn pixel_unshuffle(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, r) = (args.tensor("self")?, args.int("downscale_factor")?);
     pixel_factor(cx, x, r)?;
@@ -143,10 +145,7 @@ fn pixel_unshuffle(cx: &mut Cx, args: &Args) -> KernelResult {
     sizes[at] = cx.mul(sizes[at], square);
     sizes[at + 1] = divided(cx, sizes[at + 1], r, "pixel_shuffle.C4")?;
     sizes[at + 2] = divided(cx, sizes[at + 2], r, "pixel_shuffle.C4")?;
-    // The CPU kernel returns an empty tensor as it is.
-    let numel = cx.numel(x);
-    let empty = cx.eq(numel, 0);
-    if cx.branch_or(empty, false, "pixel_unshuffle.C5") {
+    if cx.returns_empty_as_it_is(x, "pixel_unshuffle.C5") {
         let strides = cx.preserved_strides(x);
         return one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device));
     }

@@ -1,5 +1,6 @@
 //! Recurrent networks: layers of cells stepping through a sequence, in one direction or in both.
 use super::recurrent_cell::{Cell, Parameters, linear, stack};
+use crate::policy::one_dnn_lstm;
 use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
@@ -39,9 +40,10 @@ fn unbound(x: &Tensor) -> Tensor {
 impl Layers {
     /// Reads and checks the numbers of layers, weights and states.
     ///
-    /// (C1) States have dimensions, those of long short-term memory are two with 3 dimensions. (C2) The weights are a whole number of groups: two, two more with
-    /// biases, one more with a projection, which is there when the two states differ in width. (C3) There is one state and one group for each layer and
-    /// direction, and a layer. (C4) A dropout that applies is a probability.
+    /// (C1) States have dimensions, those of long short-term memory are two with 3 dimensions. (C2) The weights are a
+    /// whole number of groups: two, two more with biases, one more with a projection, which is there when the two
+    /// states differ in width. (C3) There is one state and one group for each layer and direction, and a layer. (C4)
+    /// A dropout that applies is a probability.
     fn read(cx: &mut Cx, args: &Args, cell: Cell) -> Result<Layers, KernelError> {
         let hidden: Vec<Arc<Tensor>> = match args.value("hx")? {
             Value::Tensors(_) => args.tensors("hx")?,
@@ -100,8 +102,8 @@ impl Layers {
         }
     }
 
-    /// The output of all layers, the last dimension holding the directions, and each part of the final states, stacked. A layer takes its
-    /// input whole; `run` says what it makes of it and of the state.
+    /// The output of all layers, the last dimension holding the directions, and each part of the final states,
+    /// stacked. A layer takes its input whole; `run` says what it makes of it and of the state.
     fn run(
         &self,
         cx: &mut Cx,
@@ -171,12 +173,13 @@ fn results(cx: &mut Cx, args: &Args, output: Tensor, finals: Vec<Tensor>) -> Ker
     Ok(std::iter::once(output).chain(finals).map(Value::from).collect())
 }
 
-/// `gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) ->
-/// (Tensor, Tensor)` and the like: `[t, n, input]` and `[layers * directions, n, hidden]` give `[t, n, directions * hidden]` and the final
-/// state, shaped like `hx`; with `batch_first`, input and output are `[n, t, ..]`.
+/// `gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train,
+/// bool bidirectional, bool batch_first) -> (Tensor, Tensor)` and the like: `[t, n, input]` and
+/// `[layers * directions, n, hidden]` give `[t, n, directions * hidden]` and the final state, shaped like `hx`; with
+/// `batch_first`, input and output are `[n, t, ..]`.
 ///
-/// (C1) to (C4) As [`Layers::read`] has them. (C5) The sequence is not empty. (C6) All steps give the same shape. Further conditions are those of the
-/// operators that a step is made of (see [`Cell::advance`]).
+/// (C1) to (C4) As [`Layers::read`] has them. (C5) The sequence is not empty. (C6) All steps give the same shape.
+/// Further conditions are those of the operators that a step is made of (see [`Cell::advance`]).
 fn sequence(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let layers = Layers::read(cx, args, cell)?;
     let input = sequence_first(cx, args, args.tensor("input")?)?;
@@ -206,84 +209,23 @@ fn sequence(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     results(cx, args, output, finals)
 }
 
-/// `lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-/// -> (Tensor, Tensor, Tensor)`: as [`sequence`] with two states, unless oneDNN computes (see [`by_one_dnn`]), which takes shapes on
-/// trust: it asks less of weights and states.
+/// `lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool
+/// train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)`: as [`sequence`] with two states, unless
+/// oneDNN computes (see [`one_dnn_lstm`]), which takes shapes on trust: it asks less of weights and states.
 fn lstm(cx: &mut Cx, args: &Args) -> KernelResult {
-    if by_one_dnn(cx, args)? { one_dnn(cx, args) } else { sequence(cx, args, Cell::Lstm) }
-}
-
-/// Whether oneDNN computes: in `float32`, from an input with elements, without projection.
-fn by_one_dnn(cx: &mut Cx, args: &Args) -> Result<bool, KernelError> {
-    let (x, states) = (args.tensor("input")?, args.tensors("hx")?);
-    let [hidden, memory] = states.as_slice() else { return Ok(false) };
-    if x.dtype != Dtype::Float32 || &*x.device.kind != "cpu" || hidden.rank() < 3 || memory.rank() < 3 {
-        return Ok(false);
+    match one_dnn_lstm(cx, args)? {
+        Some((output, finals)) => results(cx, args, output, finals),
+        None => sequence(cx, args, Cell::Lstm),
     }
-    let numel = cx.numel(x);
-    let (filled, plain) = (cx.ne(numel, 0), cx.eq(hidden.sizes[2], memory.sizes[2]));
-    let both = cx.all(&[filled, plain]);
-    cx.branch(both, "lstm.path")
 }
 
-/// `[t, n, input]` by oneDNN: the output's width is that of the first state, the final states are shaped like the first of those given.
+/// `gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float
+/// dropout, bool train, bool bidirectional) -> (Tensor, Tensor)` and the like: sequences of different lengths, packed
+/// step by step: `[total, input]` gives `[total, directions * hidden]`.
 ///
-/// (C1) Input and states have 3 dimensions. (C2) The weights are a whole number of groups, one for each layer and direction or more; there is a layer.
-/// (C3) There is a state for each layer and direction. (C4) No weight is empty, nor is the first state: their elements are read. (C5) Biases broadcast with each
-/// other.
-fn one_dnn(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (x, states, weights) = (args.tensor("input")?, args.tensors("hx")?, args.tensors("params")?);
-    cx.rank(x, 3, "lstm.C1", "the input")?;
-    for state in &states {
-        cx.rank(state, 3, "lstm.C1", "the hidden state")?;
-    }
-    let biased = args.flag("has_biases")?;
-    let size = if biased { 4 } else { 2 };
-    let layers = cx.literal(args.int("num_layers")?, "lstm.C2")?;
-    let directions = if args.flag("bidirectional")? { 2 } else { 1 };
-    let needed = layers.saturating_mul(directions);
-    let groups = weights.len() / size;
-    let whole = weights.len().is_multiple_of(size);
-    cx.check(layers > 0 && whole && groups as i64 >= needed, "lstm.C2", |_| {
-        format!("{} parameters are not {size} for each of {needed} layers and directions", weights.len())
-    })?;
-    let count = cx.int(needed);
-    for state in &states {
-        let enough = cx.ge(state.size(0), count);
-        cx.require(enough, "lstm.C3", |cx| {
-            format!("{needed} hidden states are needed, there are {}", cx.show(state.size(0)))
-        })?;
-    }
-    let used: Vec<&Tensor> = weights.iter().take(needed as usize * size).map(|w| &**w).collect();
-    for tensor in used.iter().copied().chain([&*states[0]]) {
-        let numel = cx.numel(tensor);
-        let filled = cx.ne(numel, 0);
-        cx.require(filled, "lstm.C4", |cx| {
-            format!("a tensor of shape {} is empty", cx.show_all(&tensor.sizes))
-        })?;
-    }
-    if biased {
-        for group in used.chunks(size) {
-            cx.broadcast([group[2].sizes.as_slice(), &group[3].sizes], "lstm.C5")?;
-        }
-    }
-    let input = sequence_first(cx, args, x)?;
-    let directions = cx.int(directions);
-    let width = cx.mul(states[0].size(2), directions);
-    let output = cx.contiguous([input.size(0), input.size(1), width].as_slice(), x.dtype, &x.device);
-    let finals = states.iter().map(|state| {
-        let sizes = [count, state.size(1), state.size(2)];
-        cx.contiguous(sizes.as_slice(), state.dtype, &state.device)
-    });
-    let finals = finals.collect();
-    results(cx, args, output, finals)
-}
-
-/// `gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) ->
-/// (Tensor, Tensor)` and the like: sequences of different lengths, packed step by step: `[total, input]` gives `[total, directions * hidden]`.
-///
-/// (C1) to (C4) As [`Layers::read`] has them. (C7) The sizes of batches are a vector of `int64`, not empty; that they are natural numbers in falling
-/// order that add up to `total`, only running tells. Further conditions are those of the operators that a step is made of.
+/// (C1) to (C4) As [`Layers::read`] has them. (C7) The sizes of batches are a vector of `int64`, not empty; that they
+/// are natural numbers in falling order that add up to `total`, only running tells. Further conditions are those of
+/// the operators that a step is made of.
 fn packed(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let (data, batches) = (args.tensor("data")?, args.tensor("batch_sizes")?);
     cx.check(batches.rank() == 1 && batches.dtype == Dtype::Int64, "recurrent.C7", |_| {

@@ -50,7 +50,8 @@ impl Cell {
         }
     }
 
-    /// The state after a step, given the input's part of the gates: shapes are what the operators that the step is made of make them.
+    /// The state after a step, given the input's part of the gates: shapes are what the operators that the step is
+    /// made of make them.
     ///
     /// # Errors
     /// Those of the operators.
@@ -138,11 +139,12 @@ pub fn stack(cx: &mut Cx, tensors: Vec<Tensor>) -> Result<Tensor, KernelError> {
     cx.invoke_one("aten.stack.default", [list(tensors), Value::Int(Expr::ZERO)])
 }
 
-/// `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor` and the like:
-/// `[n, input]` and `[n, hidden]` give `[n, hidden]`.
+/// `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor` and
+/// the like: `[n, input]` and `[n, hidden]` give `[n, hidden]`.
 ///
-/// (C2) Input and hidden states are matrices of as many rows. (C3) The input has as many columns as its weight, hidden states as theirs. (C4) The weights have
-/// a row for each gate and hidden column. Further conditions are those of the operators that a step is made of (see [`Cell::advance`]).
+/// (C2) Input and hidden states are matrices of as many rows. (C3) The input has as many columns as its weight,
+/// hidden states as theirs. (C4) The weights have a row for each gate and hidden column. Further conditions are those
+/// of the operators that a step is made of (see [`Cell::advance`]).
 fn step(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let x = args.tensor("input")?;
     let state: Vec<Tensor> = if cell == Cell::Lstm {

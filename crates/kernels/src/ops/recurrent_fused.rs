@@ -18,8 +18,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 /// What both fused cells ask.
 ///
-/// (C1) The gates of input and hidden state are matrices of one shape. (C2) Biases are vectors of the gates' width, both or none. (C3) The state is a matrix with an element
-/// for each row and `gates` columns of the gates.
+/// (C1) The gates of input and hidden state are matrices of one shape. (C2) Biases are vectors of the gates' width,
+/// both or none. (C3) The state is a matrix with an element for each row and `gates` columns of the gates.
 fn gates(cx: &mut Cx, args: &Args, state: &Tensor, gates: i64) -> Result<(), KernelError> {
     let (input, hidden) = (args.tensor("input_gates")?, args.tensor("hidden_gates")?);
     cx.rank(input, 2, "fused_cell.C1", "the input's gates")?;
@@ -38,8 +38,9 @@ fn gates(cx: &mut Cx, args: &Args, state: &Tensor, gates: i64) -> Result<(), Ker
     cx.require_eq(held, expected, "fused_cell.C3", "the state does not fit the gates")
 }
 
-/// `_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor)`: `[n, 3 * h]` twice and
-/// `[n, h]` give `[n, h]` and `[n, 5 * h]`, kept for the gradient.
+/// `_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor?
+/// hidden_bias=None) -> (Tensor, Tensor)`: `[n, 3 * h]` twice and `[n, h]` give `[n, h]` and `[n, 5 * h]`, kept for
+/// the gradient.
 fn gru_cell(cx: &mut Cx, args: &Args) -> KernelResult {
     let state = args.tensor("hx")?;
     gates(cx, args, state, 3)?;
@@ -51,8 +52,9 @@ fn gru_cell(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results.into_iter().map(Value::from).collect())
 }
 
-/// `_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)`: `[n, 4 * h]`
-/// twice and `[n, h]` give `[n, h]` twice and `[n, 4 * h]`, kept for the gradient.
+/// `_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor?
+/// hidden_bias=None) -> (Tensor, Tensor, Tensor)`: `[n, 4 * h]` twice and `[n, h]` give `[n, h]` twice and
+/// `[n, 4 * h]`, kept for the gradient.
 fn lstm_cell(cx: &mut Cx, args: &Args) -> KernelResult {
     let (state, input) = (args.tensor("cx")?, args.tensor("input_gates")?);
     gates(cx, args, state, 4)?;
@@ -61,8 +63,9 @@ fn lstm_cell(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([state.clone(), state, kept].into_iter().map(Value::from).collect())
 }
 
-/// `_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor,
-/// Tensor, Tensor, Tensor)`: the gradients of both gates, of the state and of the biases.
+/// `_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx,
+/// Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)`: the gradients of both
+/// gates, of the state and of the biases.
 ///
 /// (C4) The gates are three. Further conditions are those of the sums and products that it is made of.
 fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -117,12 +120,14 @@ fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `mkldnn_rnn_layer(Tensor input, Tensor weight0, ..., Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool
-/// has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)`: `[t, n, hidden_size]`, states shaped like those given, and memory of
-/// oneDNN's own.
+/// `mkldnn_rnn_layer(Tensor input, Tensor weight0, ..., Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int
+/// mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) ->
+/// (Tensor, Tensor, Tensor, Tensor)`: `[t, n, hidden_size]`, states shaped like those given, and memory of oneDNN's
+/// own.
 ///
-/// (C1) The input has 3 dimensions and is of `float32`, and so are weights and states. (C2) The mode is that of long short-term memory, 2. (C3) Weights and states have
-/// elements. (C4) Biases broadcast with each other. (Else oneDNN takes shapes on trust.)
+/// (C1) The input has 3 dimensions and is of `float32`, and so are weights and states. (C2) The mode is that of long
+/// short-term memory, 2. (C3) Weights and states have elements. (C4) Biases broadcast with each other. (Else oneDNN
+/// takes shapes on trust.)
 fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, hidden) = (args.tensor("input")?, args.int("hidden_size")?);
     let states = [args.tensor("hx_")?, args.tensor("cx_")?];
@@ -155,8 +160,9 @@ fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)`: the gradients of the input, of
-/// both weights, of the biases, `[4 * hidden_size]` where there are none, and of both states.
+/// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor,
+/// Tensor, Tensor, Tensor, Tensor)`: the gradients of the input, of both weights, of the biases, `[4 * hidden_size]`
+/// where there are none, and of both states.
 ///
 /// (C1) Input, weights and states are of `float32`. (C2) The mode is that of long short-term memory, 2.
 fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -180,9 +186,11 @@ fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool
-/// batch_first, float dropout, bool train, bool bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)` and `miopen_rnn`, which has
-/// no projection and makes the buffer: the output, the last states, what is kept for the gradient (empty) and the buffer.
+/// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int
+/// mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, bool
+/// bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)` and
+/// `miopen_rnn`, which has no projection and makes the buffer: the output, the last states, what is kept for the
+/// gradient (empty) and the buffer.
 ///
 /// (C1) The input is a sequence of batches, or a packed one.
 fn network(cx: &mut Cx, args: &Args, cudnn: bool) -> KernelResult {

@@ -54,8 +54,8 @@ fn sum_dtype(args: &Args, x: &Tensor) -> Result<Dtype, KernelError> {
     })
 }
 
-/// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the dimensions in
-/// `dim` go.
+/// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the
+/// dimensions in `dim` go.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) The dtype can be added in.
 fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -78,7 +78,8 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reduced(x, &reduction, dtype))
 }
 
-/// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim` go.
+/// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim`
+/// go.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
 fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -101,8 +102,8 @@ fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reduced(x, &reduction, promote::to_float(dtype)))
 }
 
-/// `any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, and `all`: the dimensions in `dim` go; an empty list
-/// is no dimension. The result is `bool`, of `uint8` operands `uint8`.
+/// `any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, and `all`: the dimensions in `dim` go; an empty
+/// list is no dimension. The result is `bool`, of `uint8` operands `uint8`.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) The dtype has truth values.
 fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -132,7 +133,8 @@ fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
 
-/// `logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the dimensions in `dim` go; integers become `float32`.
+/// `logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the dimensions in `dim` go; integers become
+/// `float32`.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) The dtype can be exponentiated.
 fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -142,8 +144,8 @@ fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reduced(x, &reduction, promote::to_float(x.dtype)))
 }
 
-/// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and `std`: the
-/// dimensions in `dim` go; of complex operands the result is real.
+/// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and
+/// `std`: the dimensions in `dim` go; of complex operands the result is real.
 ///
 /// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
 fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -190,9 +192,11 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(size, dtype, &x.device))
 }
 
-/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim` go; `uint64`.
+/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim`
+/// go; `uint64`.
 ///
-/// (C1) The dimensions are distinct and in range. (C2) None of them is empty, and where the tensor is, some are named. (C3) The mode is 0.
+/// (C1) The dimensions are distinct and in range. (C2) None of them is empty, and where the tensor is, some are
+/// named. (C3) The mode is 0.
 fn hash_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mode) = (args.tensor("self")?, args.int("mode")?);
     let reduction = cx.reduction(args, x, "hash_tensor.C1")?;

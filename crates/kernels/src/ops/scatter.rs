@@ -51,8 +51,8 @@ fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
     if backed { cx.branch_or(empty, false, "scatter.C3") } else { cx.surely(empty) }
 }
 
-/// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or `int32`, (C3) it has as
-/// many dimensions as the tensor, and (C4) is no larger, but along the dimension.
+/// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or
+/// `int32`, (C3) it has as many dimensions as the tensor, and (C4) is no larger, but along the dimension.
 fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
     if is_empty(cx, index) {
@@ -79,8 +79,8 @@ fn covers(cx: &mut Cx, size: Expr, index: Expr) -> Result<(), KernelError> {
     })
 }
 
-/// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along a dimension, shaped
-/// like the index.
+/// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along
+/// a dimension, shaped like the index.
 ///
 /// (C1) to (C4) as in [`index_fits`].
 fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -89,8 +89,8 @@ fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(index.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient scattered to the shape
-/// of `self`.
+/// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient
+/// scattered to the shape of `self`.
 ///
 /// Without sparse gradients, (C1) to (C5) as of `scatter_add`.
 fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -102,11 +102,11 @@ fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), grad.dtype, &grad.device))
 }
 
-/// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements at positions along
-/// a dimension replaced or combined.
+/// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements
+/// at positions along a dimension replaced or combined.
 ///
-/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many dimensions and
-/// no fewer elements along each than the index.
+/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
+/// dimensions and no fewer elements along each than the index.
 fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     let src = match src {
@@ -143,11 +143,11 @@ fn scatter_fits(
     Ok(())
 }
 
-/// `aten::take_along_dim(Tensor self, Tensor indices, int? dim) -> Tensor`: as `gather`, both broadcast along the other dimensions;
-/// without a dimension, of the flattened tensors.
+/// `aten::take_along_dim(Tensor self, Tensor indices, int? dim) -> Tensor`: as `gather`, both broadcast along the
+/// other dimensions; without a dimension, of the flattened tensors.
 ///
-/// (C2) The indices are of `int64`. (C3) Both have as many dimensions. (C1) The dimension exists. (C7) They broadcast along the
-/// others.
+/// (C2) The indices are of `int64`. (C3) Both have as many dimensions. (C1) The dimension exists. (C7) They broadcast
+/// along the others.
 fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("indices")?);
     cx.check(index.dtype == Dtype::Int64, "scatter.C2", |_| {
@@ -168,11 +168,11 @@ fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor`: the gradient at
-/// the positions of the values that a reduction such as `max` selected, of `sizes`.
+/// `aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) ->
+/// Tensor`: the gradient at the positions of the values that a reduction such as `max` selected, of `sizes`.
 ///
-/// (C1) to (C5) As of `scatter`, the gradient and the positions having the dimension that is reduced with size 1 if not `keepdim`.
-/// (C8) No size is negative.
+/// (C1) to (C5) As of `scatter`, the gradient and the positions having the dimension that is reduced with size 1 if
+/// not `keepdim`. (C8) No size is negative.
 fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, indices, sizes) = (args.tensor("grad")?, args.tensor("indices")?, args.ints("sizes")?);
     for &size in sizes {
@@ -197,8 +197,8 @@ fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(result)
 }
 
-/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at the positions of running
-/// extrema; an input without elements is given back.
+/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at
+/// the positions of running extrema; an input without elements is given back.
 ///
 /// (C1) to (C5) As of `scatter`.
 fn cummaxmin_backward(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -31,7 +31,8 @@ fn position_dtype(args: &Args) -> Result<Dtype, KernelError> {
     Ok(if args.flag("out_int32")? { Dtype::Int32 } else { Dtype::Int64 })
 }
 
-/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like `self`.
+/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like
+/// `self`.
 ///
 /// (C1) The boundaries have 1 dimension.
 fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
@@ -51,12 +52,13 @@ fn ordered(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     cx.check(!x.dtype.is_complex(), "search.C6", |_| format!("{} numbers have no order", x.dtype))
 }
 
-/// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor? sorter) -> Tensor`:
-/// shaped like `self`.
+/// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor?
+/// sorter) -> Tensor`: shaped like `self`.
 ///
-/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without dimensions
-/// needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4) A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not
-/// contradict `right`.
+/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without
+/// dimensions needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4)
+/// A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not contradict
+/// `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
     ordered(cx, sequence)?;
@@ -91,8 +93,8 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     one(cx.contiguous(values, position_dtype(args)?, &sequence.device))
 }
 
-/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor` and its like: shaped like
-/// the elements, `bool`.
+/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor`
+/// and its like: shaped like the elements, `bool`.
 ///
 /// (C6) The elements and what they are sought in are ordered, and no `bool`.
 fn isin(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -17,11 +17,13 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     padded_to_jagged => "aten._padded_dense_to_jagged_forward.default";
 };
 
-/// `segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar?
-/// initial=None) -> Tensor`: `[.., n, ..]` and lengths `[.., s]` give `[.., s, ..]`; of offsets there is one more than segments.
+/// `segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int
+/// axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor`: `[.., n, ..]` and lengths `[.., s]` give
+/// `[.., s, ..]`; of offsets there is one more than segments.
 ///
-/// (C1) The axis exists, the data is floating point and the reduction one of five. (C2) There are lengths or offsets, of `int32` or `int64`, and the axis is their
-/// last dimension. (C3) Lengths that are checked are not empty; there is an offset. (Segments in other rows than the data's are not told by torch.)
+/// (C1) The axis exists, the data is floating point and the reduction one of five. (C2) There are lengths or offsets,
+/// of `int32` or `int64`, and the axis is their last dimension. (C3) Lengths that are checked are not empty; there is
+/// an offset. (Segments in other rows than the data's are not told by torch.)
 fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     let data = args.tensor("data")?;
     cx.check(data.rank() > 0, "segment_reduce.C1", |_| "the data has no dimension".into())?;
@@ -61,7 +63,8 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, data.dtype, &data.device))
 }
 
-/// `_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, ...) -> Tensor`: shaped like the data.
+/// `_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, ...) -> Tensor`: shaped like the
+/// data.
 ///
 /// (C1) The data has the axis. (C2) The three are of one floating point dtype.
 fn segment_reduce_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -80,10 +83,11 @@ fn counts(cx: &mut Cx, t: &Tensor, clause: &'static str) -> Result<(), KernelErr
     })
 }
 
-/// `_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)`: `[t, n, ..]` becomes `[total, ..]` and the size of the batch at each
-/// step up to the longest length.
+/// `_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)`: `[t, n, ..]` becomes
+/// `[total, ..]` and the size of the batch at each step up to the longest length.
 ///
-/// (C1) The input has at least 2 dimensions and is not empty. (C2) The lengths are a vector of `int64`, one for each sequence.
+/// (C1) The input has at least 2 dimensions and is not empty. (C2) The lengths are a vector of `int64`, one for each
+/// sequence.
 fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, lengths) = (args.tensor("input")?, args.tensor("lengths")?);
     cx.check(x.rank() >= 2, "pack_padded.C1", |_| format!("{} dimensions are too few", x.rank()))?;
@@ -103,10 +107,11 @@ fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([data, batches].into_iter().map(Value::from).collect())
 }
 
-/// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor`: of shape `input_size`.
+/// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) ->
+/// Tensor`: of shape `input_size`.
 ///
-/// (C1) The sizes of batches are a vector of `int64`. (C2) The input had no negative size, and with `batch_first` 2 dimensions. (C3) Where there are batches, rows of
-/// the gradient broadcast to those of the input.
+/// (C1) The sizes of batches are a vector of `int64`. (C2) The input had no negative size, and with `batch_first` 2
+/// dimensions. (C3) Where there are batches, rows of the gradient broadcast to those of the input.
 fn pack_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad")?, args.ints("input_size")?);
     let (batches, batch_first) = (args.tensor("batch_sizes")?, args.flag("batch_first")?);
@@ -136,10 +141,12 @@ fn pack_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes.into(), strides, grad.dtype, &grad.device))
 }
 
-/// `_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)`: `[total, ..]` becomes `[t,
-/// n, ..]`, with `batch_first` `[n, t, ..]`, and the lengths `[n]`, `n` being the first size of a batch.
+/// `_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int
+/// total_length) -> (Tensor, Tensor)`: `[total, ..]` becomes `[t, n, ..]`, with `batch_first` `[n, t, ..]`, and the
+/// lengths `[n]`, `n` being the first size of a batch.
 ///
-/// (C1) The sizes of batches are a vector of `int64`, not empty. (C2) The data has dimensions. (C3) A positive total length is not below the number of steps.
+/// (C1) The sizes of batches are a vector of `int64`, not empty. (C2) The data has dimensions. (C3) A positive total
+/// length is not below the number of steps.
 fn pad(cx: &mut Cx, args: &Args) -> KernelResult {
     let (data, batches, total) =
         (args.tensor("data")?, args.tensor("batch_sizes")?, args.int("total_length")?);
@@ -170,9 +177,11 @@ fn pad(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([padded, lengths].into_iter().map(Value::from).collect())
 }
 
-/// `_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)`: the rows that the mask keeps, and for each row where it went.
+/// `_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)`: the rows
+/// that the mask keeps, and for each row where it went.
 ///
-/// (C1) The weight is a matrix. (C2) The mask has an element for each row. (C3) The dtype of positions is `int32` or `int64`.
+/// (C1) The weight is a matrix. (C2) The mask has an element for each row. (C3) The dtype of positions is `int32` or
+/// `int64`.
 fn rowwise_prune(cx: &mut Cx, args: &Args) -> KernelResult {
     let (weight, mask) = (args.tensor("weight")?, args.tensor("mask")?);
     cx.rank(weight, 2, "rowwise_prune.C1", "the weight")?;
@@ -200,8 +209,8 @@ fn offsets(args: &Args) -> Result<Tensor, KernelError> {
     }
 }
 
-/// `_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor`: `[total, ..]` becomes `[n, max_length,
-/// ..]`, `n` being one less than the offsets.
+/// `_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float
+/// padding_value=0.0) -> Tensor`: `[total, ..]` becomes `[n, max_length, ..]`, `n` being one less than the offsets.
 ///
 /// (C1) There is one vector of offsets, not empty, and one length. (C2) The values have dimensions.
 fn jagged_to_padded(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -224,10 +233,11 @@ fn jagged_to_padded(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, values.dtype, &values.device))
 }
 
-/// `_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor`: `[n, length, ..]` becomes `[total, ..]`.
+/// `_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor`:
+/// `[n, length, ..]` becomes `[total, ..]`.
 ///
-/// (C1) There is one vector of offsets. (C2) The operand has at least 2 dimensions. (C3) A total that is given is not negative.
-/// (C4) There is a row for each two neighbouring offsets.
+/// (C1) There is one vector of offsets. (C2) The operand has at least 2 dimensions. (C3) A total that is given is not
+/// negative. (C4) There is a row for each two neighbouring offsets.
 fn padded_to_jagged(cx: &mut Cx, args: &Args) -> KernelResult {
     let dense = args.tensor("dense")?;
     let offsets = offsets(args)?;

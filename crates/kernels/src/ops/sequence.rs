@@ -101,9 +101,11 @@ fn range(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([length].as_slice(), dtype, &device))
 }
 
-/// `prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor`.
+/// `prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) ->
+/// Tensor`.
 ///
-/// (C1) The dtype is of integers. (C2) The step is not 0. (C3) The length is not negative. (C4) No gradient is asked for.
+/// (C1) The dtype is of integers. (C2) The step is not 0. (C3) The length is not negative. (C4) No gradient is asked
+/// for.
 fn iota(cx: &mut Cx, args: &Args) -> KernelResult {
     let (length, step) = (args.int("length")?, args.int("step")?);
     let dtype = dtype_or(args, Dtype::Int64)?;
@@ -117,7 +119,8 @@ fn iota(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([length].as_slice(), dtype, &device))
 }
 
-/// `aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, …) -> Tensor`, and `logspace`: `[steps]`.
+/// `aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, …) -> Tensor`, and `logspace`:
+/// `[steps]`.
 ///
 /// (C1) Ends given as tensors have no dimensions. (C2) `steps` is not negative. (C3) Complex ends need a complex dtype.
 fn linspace(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -52,7 +52,8 @@ pub(super) fn real_dim(
     cx.dim(dim, x.rank(), clause)
 }
 
-/// The bounds and the step of a slice: `start`, `end` and `step`, the first two being 0 and the greatest integer where absent.
+/// The bounds and the step of a slice: `start`, `end` and `step`, the first two being 0 and the greatest integer
+/// where absent.
 ///
 /// (C2) The step is positive.
 ///
@@ -70,8 +71,8 @@ pub(super) fn slice_arguments(cx: &mut Cx, args: &Args) -> Result<(Expr, Expr, E
     Ok((start, end, step))
 }
 
-/// `aten::slice.Tensor(Tensor self, int dim, SymInt? start, SymInt? end, SymInt step) -> Tensor`: every `step`-th element from
-/// `start` up to `end`, as in Python.
+/// `aten::slice.Tensor(Tensor self, int dim, SymInt? start, SymInt? end, SymInt step) -> Tensor`: every `step`-th
+/// element from `start` up to `end`, as in Python.
 ///
 /// (C1) The dimension exists. (C2) The step is positive.
 fn slice(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -131,8 +132,8 @@ pub(super) fn selected(cx: &mut Cx, x: &Tensor, dim: usize, index: Expr) -> Tens
 
 /// `aten::narrow(Tensor self, int dim, SymInt start, SymInt length) -> Tensor`: `length` elements from `start` on.
 ///
-/// (C1) The dimension exists. (C2) `length >= 0`. (C3) `-size <= start <= size`. (C4) `start + length <= size`, a negative `start`
-/// counting from the end.
+/// (C1) The dimension exists. (C2) `length >= 0`. (C3) `-size <= start <= size`. (C4) `start + length <= size`, a
+/// negative `start` counting from the end.
 fn narrow(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = real_dim(cx, x, args.int("dim")?, "narrow.C1")?;
@@ -174,7 +175,8 @@ fn part(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> Tenso
     result
 }
 
-/// `aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor`: as `narrow` with the value of `start`.
+/// `aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor`: as `narrow` with the value of
+/// `start`.
 ///
 /// (C5) `start` is an integer without dimensions.
 fn narrow_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -203,8 +205,8 @@ fn unbind(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![list(results)])
 }
 
-/// `aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor`: windows of `size` elements at distances of `step` along
-/// a dimension; `(d - size) // step + 1` of them, their elements as a last dimension.
+/// `aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor`: windows of `size` elements at distances
+/// of `step` along a dimension; `(d - size) // step + 1` of them, their elements as a last dimension.
 ///
 /// (C1) The dimension exists. (C2) `0 <= size <= d`, where a 0-dimensional tensor has `d = 1`. (C3) `step > 0`.
 fn unfold(cx: &mut Cx, args: &Args) -> KernelResult {

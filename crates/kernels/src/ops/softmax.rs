@@ -20,9 +20,11 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten._masked_softmax_backward.default", masked_softmax_backward),
 ];
 
-/// `softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`, and `log_softmax`: shaped as the operand, contiguous.
+/// `softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`, and `log_softmax`: shaped as the operand,
+/// contiguous.
 ///
-/// (C1) `dim` is in range. (C2) The dtype, if given, or else the operand's is of real floating point, unless there are no elements.
+/// (C1) `dim` is in range. (C2) The dtype, if given, or else the operand's is of real floating point, unless there
+/// are no elements.
 fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
@@ -31,37 +33,44 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
-/// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand, contiguous.
+/// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand,
+/// contiguous.
 ///
-/// (C1) `dim` is in range. (C2) The dtype is of real floating point, unless there are no elements. (C3) `half_to_float` is off: there is no CPU kernel for it.
+/// (C1) `dim` is in range. (C2) The dtype is of real floating point, unless there are no elements. (C3) `half_to_float`
+/// is off: there is no CPU kernel for it. Elsewhere it takes `float16` to `float32`.
 fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
     cx.require_kind_where_filled(x, Domain::FLOAT, &x.sizes, "softmax.C2")?;
     let converts = args.flag("half_to_float")?;
-    cx.check(!converts, "softmax.C3", |_| {
-        format!("half_to_float is set for a {} operand on the CPU", x.dtype)
+    let dtype = if converts { Dtype::Float32 } else { x.dtype };
+    cx.check(!converts || cx.softmax_converts(x.dtype, dtype), "softmax.C3", |cx| {
+        let place = if cx.on_cpu() { " on the CPU" } else { "" };
+        format!("half_to_float is set for a {} operand{place}", x.dtype)
     })?;
-    one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
+    one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
-/// `_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as both.
+/// `_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
+/// both.
 ///
-/// (C1) `dim` is in range. (C2) The shapes agree. (C3) All three dtypes are one, of real floating point.
+/// (C1) `dim` is in range. (C2) The shapes agree. (C3) All three dtypes are one, of real floating
+/// point; only elsewhere than on the CPU `float32` goes with an input of `float16`.
 fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
     cx.dim(args.int("dim")?, grad.rank(), "softmax_backward.C1")?;
     cx.require_same_shape(&grad.sizes, &output.sizes, "softmax_backward.C2")?;
     cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "softmax_backward.C3")?;
     let input = args.opt_dtype("input_dtype")?.unwrap_or(grad.dtype);
-    cx.check(grad.dtype == output.dtype && grad.dtype == input, "softmax_backward.C3", |_| {
+    let fits = grad.dtype == input || cx.softmax_converts(input, grad.dtype);
+    cx.check(grad.dtype == output.dtype && fits, "softmax_backward.C3", |_| {
         format!("the dtypes differ: {}, {} and {input}", grad.dtype, output.dtype)
     })?;
-    one(cx.contiguous(grad.sizes.clone(), grad.dtype, &grad.device))
+    one(cx.contiguous(grad.sizes.clone(), input, &grad.device))
 }
 
-/// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
-/// `grad_output`. The CPU kernel does not look at the shape of `output`.
+/// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped
+/// as `grad_output`. The CPU kernel does not look at the shape of `output`.
 ///
 /// (C1) `dim` is in range. (C2) Unless `output` has no elements, both dtypes are one, of real floating point.
 fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -79,9 +88,9 @@ fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor`: shaped as the operand.
 ///
-/// (C1) The mask is `bool`, its type 0, 1 or 2. (C2) Of four dimensions and a matrix as mask: the mask is `[L, L]` (type 0) or
-/// `[B, L]` (type 1), where the operand is `[B, …, L, …]`; else the shapes agree. (C3) `dim` is in range. (C4) The dtype
-/// is of real floating point.
+/// (C1) The mask is `bool`, its type 0, 1 or 2. (C2) Of four dimensions and a matrix as mask: the mask is `[L, L]`
+/// (type 0) or `[B, L]` (type 1), where the operand is `[B, …, L, …]`; else the shapes agree. (C3) `dim` is in range.
+/// (C4) The dtype is of real floating point.
 fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
     cx.require_dtype(mask.dtype, Domain::BOOL, &mask.device, "masked_softmax.C1")?;
@@ -105,10 +114,11 @@ fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
-/// `_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor`: shaped as the gradient, a
-/// scalar becoming a vector.
+/// `_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor`: shaped as the
+/// gradient, a scalar becoming a vector.
 ///
-/// (C1) The mask is `bool` and shaped as the gradient. (C2) `dim` is in range. (C3) Gradient and output have one dtype, of real floating point.
+/// (C1) The mask is `bool` and shaped as the gradient. (C2) `dim` is in range. (C3) Gradient and output have one
+/// dtype, of real floating point.
 fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, mask) = (args.tensor("grad_output")?, args.tensor("mask")?);
     cx.check(mask.dtype == Dtype::Bool, "masked_softmax_backward.C1", |_| {

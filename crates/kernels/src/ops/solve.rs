@@ -1,4 +1,5 @@
-//! Systems of linear equations and inverses. Solutions are laid out by columns unless said otherwise; `*` stands for batch dimensions.
+//! Systems of linear equations and inverses. Solutions are laid out by columns unless said otherwise; `*` stands for
+//! batch dimensions.
 use super::factor::{codes, first};
 use crate::domain::Domain;
 use crate::error::one;
@@ -33,9 +34,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 /// The conditions and the shape of the solution of `AX = B` (of `XA = B`, if not `left`).
 ///
-/// (C1) `A` is of floats or complex numbers, (C2) `B` of the same dtype. (C3) `A` holds square matrices. (C4) `B` is a vector, a batch of
-/// vectors (of the shape of `A` but the last dimension; then only `left`), or matrices that fit. (C5) Batches broadcast. (C6) LAPACK
-/// computes in the dtype, or there are no matrices to factor.
+/// (C1) `A` is of floats or complex numbers, (C2) `B` of the same dtype. (C3) `A` holds square matrices. (C4) `B` is
+/// a vector, a batch of vectors (of the shape of `A` but the last dimension; then only `left`), or matrices that fit.
+/// (C5) Batches broadcast. (C6) LAPACK computes in the dtype, or there are no matrices to factor.
 fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes, KernelError> {
     cx.require_kind(a, Domain::FLOAT_COMPLEX, "solve.C1")?;
     cx.same_dtype(&[a, b], "solve.C2")?;
@@ -53,8 +54,8 @@ fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes,
     Ok(sizes)
 }
 
-/// Whether `B` is taken as one vector a matrix of `A` rather than as matrices: it has a single dimension, or the shape of `A` but for the
-/// last dimension.
+/// Whether `B` is taken as one vector a matrix of `A` rather than as matrices: it has a single dimension, or the
+/// shape of `A` but for the last dimension.
 fn are_vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<bool, KernelError> {
     if b.rank() == 1 || b.rank() + 1 != a.rank() {
         return Ok(b.rank() == 1);
@@ -64,8 +65,9 @@ fn are_vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<bool, KernelError>
     cx.branch(alike, "solve.C4")
 }
 
-/// `_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor
-/// info)`: the shape of `B`, batches broadcast; `[*, n, n]`; `[*, n]` and `[*]` of `int32`. If not `left`, the result is laid out by rows.
+/// `_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
+/// Tensor pivots, Tensor info)`: the shape of `B`, batches broadcast; `[*, n, n]`; `[*, n]` and `[*]` of `int32`. If
+/// not `left`, the result is laid out by rows.
 ///
 /// (C1) to (C6) As in [`solve_sizes`].
 fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -80,8 +82,8 @@ fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![result.into(), lu.into(), pivots.into(), codes(cx, a)])
 }
 
-/// `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor`: the shape of `B`,
-/// batches broadcast, in the dtype of `self`.
+/// `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) ->
+/// Tensor`: the shape of `B`, batches broadcast, in the dtype of `self`.
 ///
 /// (C1) Square matrices, and a right-hand side that fits. (C2) LAPACK computes in the dtype.
 fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -91,8 +93,8 @@ fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.by_columns(sizes, a.dtype, &a.device))
 }
 
-/// `triangular_solve(Tensor self, Tensor A, bool upper=True, …) -> (Tensor solution, Tensor cloned_coefficient)`: the right-hand side
-/// `self` and `A`, batches broadcast.
+/// `triangular_solve(Tensor self, Tensor A, bool upper=True, …) -> (Tensor solution, Tensor cloned_coefficient)`: the
+/// right-hand side `self` and `A`, batches broadcast.
 ///
 /// (C1) Square matrices, and a right-hand side that fits. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
 fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -105,8 +107,8 @@ fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![solution.into(), cx.by_columns(coefficients, a.dtype, &a.device).into()])
 }
 
-/// `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`: the right-hand side `self`, its batch broadcast with that of
-/// the factors.
+/// `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`: the right-hand side `self`, its batch
+/// broadcast with that of the factors.
 ///
 /// (C1) Square matrices, and a right-hand side that fits. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
 fn cholesky_solve(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -117,7 +119,8 @@ fn cholesky_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.by_columns(sizes, b.dtype, &b.device))
 }
 
-/// `_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor`: `cholesky_solve` after its shapes were checked.
+/// `_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor`: `cholesky_solve` after its shapes were
+/// checked.
 ///
 /// (C1) Matrices. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
 fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -129,11 +132,11 @@ fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.by_columns(b.sizes.clone(), b.dtype, &b.device))
 }
 
-/// `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`, `lu_solve`: the shape of `B`,
-/// batches broadcast; by rows, if not `left`.
+/// `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`,
+/// `lu_solve`: the shape of `B`, batches broadcast; by rows, if not `left`.
 ///
-/// (C1) LAPACK computes in the dtype, or there are no elements. (C2) `LU` and `B` share it, pivots are of `int32`. (C3) Square matrices, and a right-hand side
-/// that fits. (C4) One pivot a row of each matrix.
+/// (C1) LAPACK computes in the dtype, or there are no elements. (C2) `LU` and `B` share it, pivots are of `int32`.
+/// (C3) Square matrices, and a right-hand side that fits. (C4) One pivot a row of each matrix.
 fn lu_solve(cx: &mut Cx, args: &Args, names: [&str; 3], left: bool) -> KernelResult {
     let [lu, pivots, b] = [args.tensor(names[0])?, args.tensor(names[1])?, args.tensor(names[2])?];
     cx.require_lapack_or_empty(lu, "lu_solve.C1")?;
@@ -149,10 +152,11 @@ fn lu_solve(cx: &mut Cx, args: &Args, names: [&str; 3], left: bool) -> KernelRes
     })
 }
 
-/// `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`: the shape of `B`, batches broadcast.
+/// `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`: the shape of `B`,
+/// batches broadcast.
 ///
-/// (C1) Square matrices, and a right-hand side that fits. (C2) One pivot a row of each matrix, of integers. (C3) The dtypes agree.
-/// (C4) LAPACK computes in the dtype, or there are no elements.
+/// (C1) Square matrices, and a right-hand side that fits. (C2) One pivot a row of each matrix, of integers. (C3) The
+/// dtypes agree. (C4) LAPACK computes in the dtype, or there are no elements.
 fn ldl_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (ld, pivots, b) = (args.tensor("LD")?, args.tensor("pivots")?, args.tensor("B")?);
     let sizes = cx.solution_sizes(ld, &b.sizes, true, "ldl_solve.C1")?;
@@ -173,7 +177,8 @@ pub(super) fn invertible(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     cx.require_kind(x, Domain::LAPACK, "inv.C2")
 }
 
-/// `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`: `[*, n, n]`, `[*]` of `int32`.
+/// `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`: `[*, n, n]`, `[*]` of
+/// `int32`.
 ///
 /// (C1), (C2) As in [`invertible`].
 fn inv_ex(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -184,8 +189,8 @@ fn inv_ex(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`: the dimensions from `ind` on, then those before it.
 ///
-/// (C1) `ind` is positive and at most the number of dimensions. (C2) There are as many elements in the dimensions before it as in those
-/// from it on. (C3) LAPACK computes in the dtype.
+/// (C1) `ind` is positive and at most the number of dimensions. (C2) There are as many elements in the dimensions
+/// before it as in those from it on. (C3) LAPACK computes in the dtype.
 fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, at) = (args.tensor("self")?, args.int("ind")?);
     let at = cx.literal(at, "tensorinv.C1")?;
@@ -205,11 +210,12 @@ fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.reshaped(&inverse, with(back, front)))
 }
 
-/// `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`: the dimensions of `self` after those of `other`, once
-/// `dims` are moved to the end.
+/// `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`: the dimensions of `self` after those
+/// of `other`, once `dims` are moved to the end.
 ///
-/// (C1) `dims` are distinct dimensions of `self`, which has no fewer dimensions than `other`. (C2) The result has as many elements as `other`,
-/// (C3) and `self` the square of that. (C4) The dtypes agree. (C5) LAPACK computes in the dtype.
+/// (C1) `dims` are distinct dimensions of `self`, which has no fewer dimensions than `other`. (C2) The result has as
+/// many elements as `other`, (C3) and `self` the square of that. (C4) The dtypes agree. (C5) LAPACK computes in the
+/// dtype.
 fn tensorsolve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let mut moved = Vec::new();

@@ -28,7 +28,8 @@ fn sorted(cx: &mut Cx, x: &Arc<Tensor>, dim: Expr) -> Result<Tensor, KernelError
     Ok(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
-/// `sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)`: both shaped as the operand.
+/// `sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)`: both shaped as the
+/// operand.
 fn sort(cx: &mut Cx, args: &Args) -> KernelResult {
     let values = sorted(cx, args.tensor("self")?, args.int("dim")?)?;
     let indices = values.with_dtype(Dtype::Int64);
@@ -48,7 +49,8 @@ fn msort(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `topk(Tensor self, SymInt k, int dim=-1, …) -> (Tensor values, Tensor indices)`: the size of `dim` becomes `k`.
 ///
-/// (C1) `dim` is in range. (C2) `0 <= k <= self.size(dim)`, a scalar having one element. (C3) The dtype is ordered and not `bool`.
+/// (C1) `dim` is in range. (C2) `0 <= k <= self.size(dim)`, a scalar having one element. (C3) The dtype is ordered
+/// and not `bool`.
 fn topk(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, k) = (args.tensor("self")?, args.int("k")?);
     let dim = cx.dim(args.int("dim")?, x.rank(), "topk.C1")?;

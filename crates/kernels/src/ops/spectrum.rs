@@ -36,7 +36,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     cond => "aten.linalg_cond.default", "aten.linalg_cond.p_str";
 };
 
-/// `linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)`: `[*, n]` and, by columns, `[*, n, n]`, both complex.
+/// `linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)`: `[*, n]` and, by columns, `[*, n, n]`,
+/// both complex.
 ///
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype.
 fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -48,8 +49,9 @@ fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![values.into(), cx.by_columns(x.sizes.clone(), dtype, &x.device).into()])
 }
 
-/// `_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)`, `linalg_eigh`: of Hermitian
-/// matrices, `[*, n]`, real, and, by columns, `[*, n, n]`; without `compute_v` no vectors.
+/// `_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)`,
+/// `linalg_eigh`: of Hermitian matrices, `[*, n]`, real, and, by columns, `[*, n, n]`; without `compute_v` no
+/// vectors.
 ///
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype. (C3) `UPLO` is `U` or `L`, whatever the case.
 fn eigh(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -90,7 +92,8 @@ fn det(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![each(cx, x, x.dtype).into(), lu, pivots])
 }
 
-/// `_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)`: `[*]`, real `[*]`, and the [`factors`].
+/// `_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)`: `[*]`, real `[*]`, and
+/// the [`factors`].
 ///
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype.
 fn slogdet(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -122,7 +125,8 @@ fn matrix_exp(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous_copy(x))
 }
 
-/// `matrix_exp_backward(Tensor self, Tensor grad) -> Tensor`: the upper right quarter of the exponential of matrices of twice the size.
+/// `matrix_exp_backward(Tensor self, Tensor grad) -> Tensor`: the upper right quarter of the exponential of matrices
+/// of twice the size.
 ///
 /// (C1) Square matrices. (C2) `grad` broadcasts to them and (C3) is of floats or complex numbers.
 fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -139,7 +143,8 @@ fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `linalg_matrix_power(Tensor self, int n) -> Tensor`: `[*, m, m]`; the inverse (`n = -1`) is laid out by columns.
 ///
-/// (C1) Square matrices. (C2) For a negative `n` LAPACK computes in the dtype; for one above 1 there are products in it.
+/// (C1) Square matrices. (C2) For a negative `n` LAPACK computes in the dtype; for one above 1 there are products in
+/// it.
 fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, n) = (args.tensor("self")?, args.int("n")?);
     let n = cx.literal(n, "matrix_power.C2")?;
@@ -156,11 +161,12 @@ fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// The shape that the batch and tolerances meet in, for matrices whose singular values, or `hermitian` eigenvalues, are compared with them;
-/// that of the batch for matrices without elements.
+/// The shape that the batch and tolerances meet in, for matrices whose singular values, or `hermitian` eigenvalues,
+/// are compared with them; that of the batch for matrices without elements.
 ///
-/// (C1) Matrices. (C2) Tolerances are real. (C3) LAPACK computes in the dtype; without elements it matters only where a relative tolerance
-/// is made up. If there are elements, (C4) the matrices are square if `hermitian`, and (C5) tolerances broadcast with the batch.
+/// (C1) Matrices. (C2) Tolerances are real. (C3) LAPACK computes in the dtype; without elements it matters only where
+/// a relative tolerance is made up. If there are elements, (C4) the matrices are square if `hermitian`, and (C5)
+/// tolerances broadcast with the batch.
 fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> {
     cx.matrix(x, "tolerance.C1")?;
     let mut tolerances = Vec::new();
@@ -196,8 +202,9 @@ fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> 
     Ok(sizes)
 }
 
-/// `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its
-/// like: `[*]` of `int64`, tolerances broadcast; matrices without elements have rank 0 whatever the tolerance.
+/// `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
+/// hermitian=False) -> Tensor` and its like: `[*]` of `int64`, tolerances broadcast; matrices without elements have
+/// rank 0 whatever the tolerance.
 ///
 /// (C1) to (C5) As in [`compared`].
 fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -206,8 +213,8 @@ fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))
 }
 
-/// `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor` and its like,
-/// `pinverse`: `[*, n, m]` of `[*, m, n]`, tolerances broadcast.
+/// `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) ->
+/// Tensor` and its like, `pinverse`: `[*, n, m]` of `[*, m, n]`, tolerances broadcast.
 ///
 /// (C1) to (C5) As in [`compared`]; the dtype matters even without elements.
 fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -220,8 +227,9 @@ fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `linalg_cond(Tensor self, Scalar? p=None) -> Tensor`: `[*]`, real.
 ///
-/// (C1) Matrices. (C2) `p` is 1, 2, infinity, one of their negatives, `fro` or `nuc`. (C3) But for 2 and -2 the matrices are
-/// square, and (C4) LAPACK computes in the dtype. Matrices without elements need to be square for a named `p` only.
+/// (C1) Matrices. (C2) `p` is 1, 2, infinity, one of their negatives, `fro` or `nuc`. (C3) But for 2 and -2 the
+/// matrices are square, and (C4) LAPACK computes in the dtype. Matrices without elements need to be square for a
+/// named `p` only.
 fn cond(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.matrix(x, "cond.C1")?;

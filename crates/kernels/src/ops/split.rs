@@ -59,8 +59,8 @@ pub(super) fn consecutive(cx: &mut Cx, x: &Tensor, dim: usize, sizes: &[Expr]) -
     parts
 }
 
-/// The sizes of parts of `step` elements, the last one having what is left: `n = max(1, ceil(size / step))` of them, for which
-/// `(n - 1) * step < size <= n * step` has to hold.
+/// The sizes of parts of `step` elements, the last one having what is left: `n = max(1, ceil(size / step))` of them,
+/// for which `(n - 1) * step < size <= n * step` has to hold.
 fn even_sizes(cx: &mut Cx, size: Expr, step: Expr, clause: &'static str) -> Result<Vec<Expr>, KernelError> {
     let count = cx.ceil_div(size, step);
     let count = match cx.env.hint_int(count).and_then(|n| n.to_i64()) {
@@ -81,11 +81,11 @@ fn even_sizes(cx: &mut Cx, size: Expr, step: Expr, clause: &'static str) -> Resu
     Ok(sizes)
 }
 
-/// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the last having
-/// what is left.
+/// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the
+/// last having what is left.
 ///
-/// (C1) The dimension exists. (C2) `split_size >= 0`. (C3) `split_size > 0`, or the dimension is empty. (C4) The number of parts
-/// is the one at hand.
+/// (C1) The dimension exists. (C2) `split_size >= 0`. (C3) `split_size > 0`, or the dimension is empty. (C4) The
+/// number of parts is the one at hand.
 fn split(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, step) = (args.tensor("self")?, args.int("split_size")?);
     let dim = real_dim(cx, x, args.int("dim")?, "split.C1")?;
@@ -121,8 +121,8 @@ fn split_with_sizes(cx: &mut Cx, args: &Args, sizes: &str) -> KernelResult {
     Ok(smallvec![list(consecutive(cx, x, dim, sizes))])
 }
 
-/// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are `chunks` parts
-/// or fewer; of an empty dimension `chunks` empty parts.
+/// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are
+/// `chunks` parts or fewer; of an empty dimension `chunks` empty parts.
 ///
 /// (C1) The dimension exists. (C2) `chunks > 0`. (C3) The number of parts is the one at hand.
 fn chunk(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -154,8 +154,8 @@ fn chunk(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![list(consecutive(cx, x, dim, &sizes))])
 }
 
-/// `aten::tensor_split.sections(Tensor self, SymInt sections, int dim) -> Tensor[]`: parts whose sizes differ by at most 1, the
-/// larger ones first; part `i` has `(d + sections - 1 - i) // sections` elements.
+/// `aten::tensor_split.sections(Tensor self, SymInt sections, int dim) -> Tensor[]`: parts whose sizes differ by at
+/// most 1, the larger ones first; part `i` has `(d + sections - 1 - i) // sections` elements.
 ///
 /// (C2) `sections > 0`.
 fn sections(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> KernelResult {
@@ -171,7 +171,8 @@ fn sections(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> KernelResult {
     Ok(smallvec![list(consecutive(cx, x, dim, &sizes))])
 }
 
-/// `aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim) -> Tensor[]`: the slices between one index and the next.
+/// `aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim) -> Tensor[]`: the slices between one index and
+/// the next.
 fn indices(cx: &mut Cx, x: &Tensor, dim: usize, indices: &[Expr]) -> KernelResult {
     let mut start = Expr::ZERO;
     let mut parts = Vec::with_capacity(indices.len() + 1);
@@ -182,10 +183,11 @@ fn indices(cx: &mut Cx, x: &Tensor, dim: usize, indices: &[Expr]) -> KernelResul
     Ok(smallvec![list(parts)])
 }
 
-/// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) -> Tensor[]`: as
-/// `tensor_split.indices` with the values of a tensor.
+/// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) ->
+/// Tensor[]`: as `tensor_split.indices` with the values of a tensor.
 ///
-/// (C1) The dimension exists. (C3) The tensor is of `int64` and has at most 1 dimension. (C4) Its size is the one at hand.
+/// (C1) The dimension exists. (C3) The tensor is of `int64` and has at most 1 dimension. (C4) Its size is the one at
+/// hand.
 fn by_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, at) = (args.tensor("self")?, args.tensor("tensor_indices_or_sections")?);
     let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;

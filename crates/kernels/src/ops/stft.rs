@@ -65,9 +65,10 @@ fn centred(cx: &mut Cx, args: &Args, x: &Tensor, pad: Expr) -> Result<Tensor, Ke
     Ok(cx.contiguous(sizes.as_slice(), x.dtype, &x.device))
 }
 
-/// `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool?
-/// onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor`: of `[batch, len]` (or `[len]`) the result is
-/// `[batch, n, 1 + (len - n_fft) // hop]`, where `n` is `n_fft // 2 + 1` for real signals and `n_fft` for complex ones.
+/// `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
+/// normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor`: of
+/// `[batch, len]` (or `[len]`) the result is `[batch, n, 1 + (len - n_fft) // hop]`, where `n` is `n_fft // 2 + 1`
+/// for real signals and `n_fft` for complex ones.
 ///
 /// (C1) The signal is a vector or matrix of floating point or complex numbers. (C2), (C3) as in [`lengths`]. (C4)
 /// `n_fft <= len`. (C5) Centring pads as in [`centred`]. (C6) Of complex operands the result is not one-sided. (C7)
@@ -143,13 +144,14 @@ fn as_real(cx: &mut Cx, mut x: Tensor) -> Tensor {
     x
 }
 
-/// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool
-/// return_complex=False) -> Tensor`: of `[batch, n, frames]` (or without batch) the result is `[batch, length]`, by default what
-/// `n_fft + hop * (frames - 1)` leaves when `n_fft // 2` is cut off both ends where frames are centred.
+/// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None,
+/// bool return_complex=False) -> Tensor`: of `[batch, n, frames]` (or without batch) the result is `[batch, length]`,
+/// by default what `n_fft + hop * (frames - 1)` leaves when `n_fft // 2` is cut off both ends where frames are
+/// centred.
 ///
 /// (C1) The spectrum is a complex matrix or three-dimensional, and not empty. (C2), (C3) as in [`lengths`], and
-/// `hop <= win_length`. (C4) `n` is `n_fft // 2 + 1` one-sided, else `n_fft`. (C5) A complex result is not one-sided, a real one has
-/// no complex window.
+/// `hop <= win_length`. (C4) `n` is `n_fft // 2 + 1` one-sided, else `n_fft`. (C5) A complex result is not one-sided,
+/// a real one has no complex window.
 fn istft(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(matches!(x.rank(), 2 | 3) && x.dtype.is_complex(), "istft.C1", |_| {

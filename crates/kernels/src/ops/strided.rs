@@ -59,10 +59,11 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.slice_inverse.default", slice_inverse),
 ];
 
-/// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and strides on
-/// the same storage, from the same offset where none is given.
+/// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and
+/// strides on the same storage, from the same offset where none is given.
 ///
-/// (C1) There are as many strides as sizes. (C2) None of them, nor the offset, is negative. (C3) The storage reaches that far.
+/// (C1) There are as many strides as sizes. (C2) None of them, nor the offset, is negative. (C3) The storage reaches
+/// that far.
 fn as_strided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     let part = restrided(cx, args)?;
     require_inside(cx, args.tensor("self")?, &part)?;
@@ -98,8 +99,8 @@ fn reach(cx: &mut Cx, x: &Tensor) -> Expr {
     last
 }
 
-/// (C3) The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense from the beginning of its
-/// storage may be a view of a larger one: what does not fit into its reach is not followed there.
+/// (C3) The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense from the
+/// beginning of its storage may be a view of a larger one: what does not fit into its reach is not followed there.
 fn require_inside(cx: &mut Cx, x: &Tensor, part: &Tensor) -> Result<(), KernelError> {
     let (held, needed) = (reach(cx, x), reach(cx, part));
     let (all, wanted) = (cx.numel(x), cx.numel(part));
@@ -170,12 +171,13 @@ fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResu
     one(input)
 }
 
-/// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows summed up where they
-/// come from, those left out that do not fit.
+/// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows
+/// summed up where they come from, those left out that do not fit.
 ///
-/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more than the input. (C6) Windows
-/// that do not overlap fit into the dimension, and the gradient broadcasts to them. (C7) Of others, there is one, with at least `size`
-/// elements, and the gradient broadcasts along the dimensions other than `dim`.
+/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more
+/// than the input. (C6) Windows that do not overlap fit into the dimension, and the gradient broadcasts to them. (C7)
+/// Of others, there is one, with at least `size` elements, and the gradient broadcasts along the dimensions other
+/// than `dim`.
 fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad_in")?, args.ints("input_sizes")?);
     let (size, step) = (args.int("size")?, args.int("step")?);
@@ -216,7 +218,8 @@ fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(Sizes::from(sizes), grad.dtype, &grad.device))
 }
 
-/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: the storage of `self` as `src` is laid out on its own.
+/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: the storage of `self` as `src` is laid out on its
+/// own.
 ///
 /// (C1) to (C3) As [`as_strided`].
 fn slice_inverse(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -24,7 +24,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     masked_scale => "aten._masked_scale.default";
 };
 
-/// `aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor`, the operands being numbers in other overloads.
+/// `aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor`, the operands being numbers in other
+/// overloads.
 ///
 /// (C1) `condition` is of `bool` or `uint8`. (C2) The dtypes of the operands promote. (C3) The shapes broadcast.
 fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -107,8 +108,8 @@ fn clamp_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`: contiguous, of the broadcast shape.
 ///
-/// (C1) The mask is of `bool`. (C2) The value is a number or has no dimensions. (C3) A complex value needs a complex tensor.
-/// (C4) The shapes broadcast.
+/// (C1) The mask is of `bool`. (C2) The value is a number or has no dimensions. (C3) A complex value needs a complex
+/// tensor. (C4) The shapes broadcast.
 fn masked_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
     cx.check(mask.dtype.is_bool(), "masked_fill.C1", |_| format!("the mask is of {}, not bool", mask.dtype))?;
@@ -124,7 +125,8 @@ fn masked_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor`: `grad_output * mask * scale`.
+/// `aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor`:
+/// `grad_output * mask * scale`.
 fn native_dropout_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let scale = Operand::Scalar(Scalar::Float(args.float("scale")?));
     cx.pointwise(&[args.operand(0)?, args.operand(1)?, scale], Domain::ORDINARY, Out::Common)

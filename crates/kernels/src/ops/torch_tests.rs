@@ -11,7 +11,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| added(cx, args, Dtype::Float32) => "aten._test_optional_floatlist.default";
 };
 
-/// `_test_optional_intlist(Tensor values, int[]? addends) -> Tensor`: an addend added to each value; without addends, the values.
+/// `_test_optional_intlist(Tensor values, int[]? addends) -> Tensor`: an addend added to each value; without addends,
+/// the values.
 ///
 /// (C1) The values are a vector (C2) of `dtype`. (C3) There is an addend for each.
 fn added(cx: &mut Cx, args: &Args, dtype: Dtype) -> KernelResult {

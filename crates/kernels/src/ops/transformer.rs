@@ -37,8 +37,9 @@ impl<'a> Heads<'a> {
 
     /// What an input `[n, t, width]` becomes: `[n, t, ..]` as the projection has it.
     ///
-    /// (C1) The input has 3 dimensions, the last one of size `embed_dim`, which is a multiple of the number of heads. (C2) The weight of query, key and value is
-    /// `[3 * embed_dim, embed_dim]`, its bias `[3 * embed_dim]`, of the input's floating point dtype. (C3) The projection is a linear function.
+    /// (C1) The input has 3 dimensions, the last one of size `embed_dim`, which is a multiple of the number of heads.
+    /// (C2) The weight of query, key and value is `[3 * embed_dim, embed_dim]`, its bias `[3 * embed_dim]`, of the
+    /// input's floating point dtype. (C3) The projection is a linear function.
     fn apply(&self, cx: &mut Cx, x: &Tensor) -> Result<Tensor, KernelError> {
         cx.rank(x, 3, "multi_head_attention.C1", "the input")?;
         cx.require_eq(
@@ -70,9 +71,10 @@ fn without_mask(args: &Args) -> Result<(), KernelError> {
     }
 }
 
-/// `_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight,
-/// Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)`: `[n, t, width]`, and
-/// the scores `[n, t, t]`, for each head `[n, heads, t, t]`, or none.
+/// `_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor
+/// qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool
+/// average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)`: `[n, t, width]`, and the scores `[n, t, t]`,
+/// for each head `[n, heads, t, t]`, or none.
 ///
 /// (C1) to (C3) As [`Heads::apply`] has them. (C4) Query, key and value have one shape.
 fn multi_head_attention(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -96,11 +98,13 @@ fn multi_head_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool
-/// use_gelu, bool norm_first, float eps, Tensor norm_weight_1, ..., Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor`: shaped like the
-/// source: attention and two linear functions, each added to its input, normalised before or after.
+/// `_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias,
+/// Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, ..., Tensor
+/// ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor`: shaped like the source: attention and two linear
+/// functions, each added to its input, normalised before or after.
 ///
-/// (C1) to (C3) As [`Heads::apply`] has them. Further conditions are those of the normalisation, the linear functions and the sums.
+/// (C1) to (C3) As [`Heads::apply`] has them. Further conditions are those of the normalisation, the linear functions
+/// and the sums.
 fn encoder_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     without_mask(args)?;
     let heads = Heads::read(args, "num_heads")?;
@@ -130,10 +134,11 @@ fn encoder_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     one(x)
 }
 
-/// `_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)`: `[n, t, 3 * width]` becomes three times `[n, heads, t,
-/// width / heads]`, in one piece of memory.
+/// `_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)`:
+/// `[n, t, 3 * width]` becomes three times `[n, heads, t, width / heads]`, in one piece of memory.
 ///
-/// (C1) The operand has 3 dimensions and is floating point, and is not empty. (C2) Its last size is a multiple of 3, the third a multiple of the number of heads.
+/// (C1) The operand has 3 dimensions and is floating point, and is not empty. (C2) Its last size is a multiple of 3,
+/// the third a multiple of the number of heads.
 fn transform_bias_rescale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, heads) = (args.tensor("qkv")?, args.int("num_heads")?);
     cx.rank(x, 3, "transform_bias_rescale.C1", "the operand")?;

@@ -59,10 +59,11 @@ pub const KERNELS: &[(&str, Kernel)] = &[
     ("aten.affine_grid_generator_backward.default", affine_grid_backward),
 ];
 
-/// `aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor` and the like: `[n, c, ..] → [n, c, output_size]`,
-/// or each spatial size `n` becomes `trunc(n * scale)`.
+/// `aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor` and the
+/// like: `[n, c, ..] → [n, c, output_size]`, or each spatial size `n` becomes `trunc(n * scale)`.
 ///
-/// (C1) One of size and scales is given. (C2) It has an entry for each spatial dimension. (C3) to (C5) See [`interpolated`].
+/// (C1) One of size and scales is given. (C2) It has an entry for each spatial dimension. (C3) to (C5) See
+/// [`interpolated`].
 fn vec(cx: &mut Cx, args: &Args, rank: usize, bytes: bool) -> KernelResult {
     let x = args.tensor("input")?;
     let (size, scales) = (args.opt_ints("output_size")?, args.opt_floats("scale_factors")?);
@@ -83,7 +84,8 @@ fn vec(cx: &mut Cx, args: &Args, rank: usize, bytes: bool) -> KernelResult {
     interpolated(cx, x, &output, bytes)
 }
 
-/// `trunc(n * scale)` for a size `n`: as a floor division where the scale is a fraction whose product with a size is an exact double.
+/// `trunc(n * scale)` for a size `n`: as a floor division where the scale is a fraction whose product with a size is
+/// an exact double.
 fn scaled(cx: &mut Cx, n: Expr, scale: Expr) -> Expr {
     let pool = cx.pool();
     if let Some(value) = pool.as_float(scale) {
@@ -102,8 +104,8 @@ fn scaled(cx: &mut Cx, n: Expr, scale: Expr) -> Expr {
     pool.float_to_int(Func::Trunc, product)
 }
 
-/// `aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor` and the like; the scales
-/// do not change the shape.
+/// `aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) ->
+/// Tensor` and the like; the scales do not change the shape.
 ///
 /// (C2) to (C5) As for the overload with scales.
 fn sized(cx: &mut Cx, args: &Args, rank: usize, bytes: bool) -> KernelResult {
@@ -120,22 +122,24 @@ fn require_rank(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError>
 
 /// The image in another size, in the same memory format.
 ///
-/// (C3) The input has two dimensions more than the output size has entries. (C4) Only the batch may be empty. (C5) The dtype has a kernel.
+/// (C3) The input has two dimensions more than the output size has entries. (C4) Only the batch may be empty. (C5)
+/// The dtype has a kernel.
 fn interpolated(cx: &mut Cx, x: &Tensor, output: &[Expr], bytes: bool) -> KernelResult {
     require_rank(cx, x, output.len())?;
     require_filled(cx, &x.sizes[1..], "upsample.C4")?;
     require_filled(cx, output, "upsample.C4")?;
     let served = Domain::FLOAT.contains(x.dtype) || (bytes && x.dtype == Dtype::Uint8);
-    cx.check(served, "upsample.C5", |_| format!("there is no CPU kernel for {}", x.dtype))?;
+    cx.require_cpu_kernel(x.dtype, served, "upsample.C5")?;
     let mut sizes = Sizes::from_slice(&x.sizes[..2]);
     sizes.extend_from_slice(output);
     one(cx.image(x, sizes, x.dtype))
 }
 
-/// `aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, ...) -> Tensor` and the like: of shape `input_size`.
+/// `aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, ...) ->
+/// Tensor` and the like: of shape `input_size`.
 ///
-/// (C1) The sizes have an entry for each dimension. (C2) Sizes other than the batch are positive. (C3) The gradient has the result's shape.
-/// (C4) The dtype has a kernel.
+/// (C1) The sizes have an entry for each dimension. (C2) Sizes other than the batch are positive. (C3) The gradient
+/// has the result's shape. (C4) The dtype has a kernel.
 fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let grad = args.tensor("grad_output")?;
     let (output, input) = (args.ints("output_size")?, args.ints("input_size")?);
@@ -150,7 +154,7 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         cx.require_eq(given, size, "upsample_backward.C3", "grad_output does not fit the result")?;
     }
     let served = Domain::FLOAT.contains(grad.dtype) || grad.dtype == Dtype::Uint8;
-    cx.check(served, "upsample_backward.C4", |_| format!("there is no CPU kernel for {}", grad.dtype))?;
+    cx.require_cpu_kernel(grad.dtype, served, "upsample_backward.C4")?;
     let sizes = Sizes::from_slice(input);
     let name = &*args.schema.name;
     let keeps_format = if rank == 3 { name.contains("linear") } else { !name.contains("bicubic") };
@@ -163,8 +167,9 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 
 /// The conditions of sampling, and the shape of the result: `[n, c, ..]` and `[n, out.., rank]` give `[n, c, out..]`.
 ///
-/// (C1) Input and grid have `rank + 2` dimensions. (C2) The batch sizes agree. (C3) The grid's last size is the number of spatial dimensions. (C4) No
-/// spatial dimension of the input is empty. (C5) The dtypes agree and have a kernel.
+/// (C1) Input and grid have `rank + 2` dimensions. (C2) The batch sizes agree. (C3) The grid's last size is the
+/// number of spatial dimensions. (C4) No spatial dimension of the input is empty. (C5) The dtypes agree and have a
+/// kernel.
 fn sampled(cx: &mut Cx, x: &Tensor, grid: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     cx.rank(x, rank + 2, "grid_sampler.C1", "the input")?;
     cx.rank(grid, rank + 2, "grid_sampler.C1", "the grid")?;
@@ -179,7 +184,8 @@ fn sampled(cx: &mut Cx, x: &Tensor, grid: &Tensor, rank: usize) -> Result<Sizes,
     Ok(sizes)
 }
 
-/// `aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor` and the like.
+/// `aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) ->
+/// Tensor` and the like.
 ///
 /// (C1) to (C5) See [`sampled`]; without a number of spatial dimensions, the input's rank says it.
 fn grid_sampler(cx: &mut Cx, args: &Args, rank: Option<usize>) -> KernelResult {
@@ -197,8 +203,8 @@ fn grid_sampler(cx: &mut Cx, args: &Args, rank: Option<usize>) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, ..., bool[2] output_mask) -> (Tensor, Tensor)` and the like: shaped like input and
-/// grid.
+/// `aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, ..., bool[2] output_mask) ->
+/// (Tensor, Tensor)` and the like: shaped like input and grid.
 ///
 /// (C1) to (C5) See [`sampled`]. (C6) The gradient has the shape and dtype of the result.
 fn grid_sampler_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
@@ -220,8 +226,8 @@ fn grid_sampler_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult 
     Ok(results)
 }
 
-/// `aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor`: `[n, 2, 3]` and `[n, c, h, w]` give `[n, h, w, 2]`, `[n, 3, 4]` and
-/// `[n, c, d, h, w]` give `[n, d, h, w, 3]`.
+/// `aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor`: `[n, 2, 3]` and
+/// `[n, c, h, w]` give `[n, h, w, 2]`, `[n, 3, 4]` and `[n, c, d, h, w]` give `[n, d, h, w, 3]`.
 ///
 /// (C1) The size has 4 or 5 entries. (C2) Theta has 3 dimensions. (C3) They fit. (C4) Theta is not of `bool`.
 fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -242,7 +248,8 @@ fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, theta.dtype, &theta.device))
 }
 
-/// `aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor`: `[n, h, w, 2] → [n, 2, 3]`, a transposed product.
+/// `aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor`:
+/// `[n, h, w, 2] → [n, 2, 3]`, a transposed product.
 ///
 /// (C1) The size has 4 or 5 entries. (C2) The gradient has the shape of the grid. (C3) It is floating point.
 fn affine_grid_backward(cx: &mut Cx, args: &Args) -> KernelResult {

@@ -65,8 +65,8 @@ fn check_computed_in(
 
 /// The `p`-norm over a reduction.
 ///
-/// (C2) The dtype is floating point or complex, and `dtype` holds it. (C3) For `p < 0` and infinity nothing that is reduced
-/// is empty.
+/// (C2) The dtype is floating point or complex, and `dtype` holds it. (C3) For `p < 0` and infinity nothing that is
+/// reduced is empty.
 fn reduced_norm(
     cx: &mut Cx,
     x: &Tensor,
@@ -82,8 +82,8 @@ fn reduced_norm(
     Ok(cx.reduced(x, reduction, promote::to_real(dtype.unwrap_or(x.dtype))))
 }
 
-/// `linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the
-/// dimensions in `dim` go; of complex operands the result is real.
+/// `linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
+/// Tensor`: the dimensions in `dim` go; of complex operands the result is real.
 ///
 /// (C1) The dimensions are distinct and in range. (C2), (C3) as in [`reduced_norm`].
 fn vector_norm(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -93,8 +93,8 @@ fn vector_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reduced_norm(cx, x, order, &reduction, args.opt_dtype("dtype")?)?)
 }
 
-/// `norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor` and its like: [`vector_norm`] of order
-/// `p`, 2 by default.
+/// `norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor` and its like:
+/// [`vector_norm`] of order `p`, 2 by default.
 fn old_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let order = match args.opt_scalar("p")? {
@@ -129,9 +129,9 @@ fn frobenius_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// A matrix norm over two dimensions.
 ///
-/// (C1) There are two dimensions at least. (C2) `dim` names two distinct ones. (C3) The order is one of 1, 2, infinity, their
-/// negatives, Frobenius and nuclear. (C4) The dtype is floating point or complex, not half where singular values are needed, and
-/// `dtype` holds it. (C5) What a minimum is taken over is not empty.
+/// (C1) There are two dimensions at least. (C2) `dim` names two distinct ones. (C3) The order is one of 1, 2,
+/// infinity, their negatives, Frobenius and nuclear. (C4) The dtype is floating point or complex, not half where
+/// singular values are needed, and `dtype` holds it. (C5) What a minimum is taken over is not empty.
 fn matrix_norm_over(
     cx: &mut Cx,
     x: &Tensor,
@@ -196,8 +196,8 @@ fn order(cx: &mut Cx, args: &Args) -> Result<Option<Order>, KernelError> {
     })
 }
 
-/// `linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: see
-/// [`matrix_norm_over`].
+/// `linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) ->
+/// Tensor`: see [`matrix_norm_over`].
 fn matrix_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let order = order(cx, args)?.unwrap_or(Order::Frobenius);
     let (x, keepdim, dtype) = (args.tensor("self")?, args.flag("keepdim")?, args.opt_dtype("dtype")?);
@@ -212,11 +212,12 @@ fn nuclear_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(matrix_norm_over(cx, x, Order::Nuclear, dim, keepdim, None)?)
 }
 
-/// `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: without an
-/// order the 2-norm over `dim` or everything; else of one dimension the vector norm, of two the matrix norm.
+/// `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
+/// Tensor`: without an order the 2-norm over `dim` or everything; else of one dimension the vector norm, of two the
+/// matrix norm.
 ///
-/// (C1) `dim` names one or two dimensions; where it is left out and an order given, the operand has as many. (C2) A named order
-/// goes with matrices.
+/// (C1) `dim` names one or two dimensions; where it is left out and an order given, the operand has as many. (C2) A
+/// named order goes with matrices.
 fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, keepdim, dtype) = (args.tensor("self")?, args.flag("keepdim")?, args.opt_dtype("dtype")?);
     let (order, dim) = (order(cx, args)?, args.opt_ints("dim")?);
@@ -244,8 +245,9 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(matrix_norm_over(cx, x, order.unwrap_or(Order::Frobenius), dim.unwrap_or(&both), keepdim, dtype)?)
 }
 
-/// `linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the sum of powers
-/// that a [`vector_norm`] of a finite, positive order takes the root of; what other orders give is not known.
+/// `linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
+/// Tensor`: the sum of powers that a [`vector_norm`] of a finite, positive order takes the root of; what other orders
+/// give is not known.
 fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let order = number(cx, args.scalar("ord")?)?;
     if order > 0.0 && order.is_finite() {
@@ -260,9 +262,11 @@ fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
     Err(KernelError::Unsupported(format!("a sum of powers of order {order}")))
 }
 
-/// `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`: slices along `dim` scaled down to a norm of at most `maxnorm`.
+/// `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`: slices along `dim` scaled down to a norm of at
+/// most `maxnorm`.
 ///
-/// (C1) At least 2 dimensions; `dim` is in range. (C2) `p` is real and positive, `maxnorm` real and not negative. (C3) As of [`reduced_norm`].
+/// (C1) At least 2 dimensions; `dim` is in range. (C2) `p` is real and positive, `maxnorm` real and not negative.
+/// (C3) As of [`reduced_norm`].
 fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, "renorm.C1", |_| format!("2 dimensions are needed, not {}", x.rank()))?;

@@ -46,7 +46,8 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 
 /// `aten::view(Tensor self, SymInt[] size) -> Tensor`
 ///
-/// (C1) The sizes multiply up to the number of elements, one of them possibly being inferred. (C2) The strides allow it.
+/// (C1) The sizes multiply up to the number of elements, one of them possibly being inferred. (C2) The strides allow
+/// it.
 fn view(cx: &mut Cx, args: &Args) -> KernelResult {
     view_to(cx, args.tensor("self")?, args.ints("size")?)
 }
@@ -88,8 +89,8 @@ fn prims_reshape(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::flatten.using_ints(Tensor self, int start_dim, int end_dim) -> Tensor`: the dimensions from one to the other become
-/// one; a 0-dimensional tensor becomes 1-dimensional.
+/// `aten::flatten.using_ints(Tensor self, int start_dim, int end_dim) -> Tensor`: the dimensions from one to the
+/// other become one; a 0-dimensional tensor becomes 1-dimensional.
 ///
 /// (C1) Both dimensions exist. (C2) The first does not come after the second.
 fn flatten(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -122,8 +123,8 @@ fn ravel(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor`: one dimension becomes several.
 ///
-/// (C1) The dimension exists. (C2) There are sizes. (C3) They multiply up to the size of the dimension, one of them possibly being
-/// inferred.
+/// (C1) The dimension exists. (C2) There are sizes. (C3) They multiply up to the size of the dimension, one of them
+/// possibly being inferred.
 fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, into) = (args.tensor("self")?, args.ints("sizes")?);
     let dim = cx.dim(args.int("dim")?, x.rank(), "unflatten.C1")?;
@@ -136,8 +137,8 @@ fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.view(x, sizes, "unflatten.C3")?)
 }
 
-/// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last dimension shrinks
-/// or grows by the ratio of the item sizes.
+/// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last
+/// dimension shrinks or grows by the ratio of the item sizes.
 ///
 /// Where the item sizes differ: (C1) there is a dimension, (C2) the last one has stride 1; and where items grow:
 /// (C3) the last size and the storage offset are multiples of the ratio, (C4) so are the other strides.
@@ -198,8 +199,8 @@ fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([total].as_slice(), dtype, &tensors[0].device))
 }
 
-/// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor, shaped like
-/// the given ones.
+/// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor,
+/// shaped like the given ones.
 ///
 /// (C1) The flat tensor has 1 dimension. (C2) It is long enough.
 fn unflatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -241,8 +242,8 @@ fn view_as_real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
 
 /// `aten::view_as_complex(Tensor self) -> Tensor`: a last dimension of two parts as complex numbers.
 ///
-/// (C1) The dtype is float16, float32 or float64. (C2) The last size is 2. (C3) Its stride is 1. (C4) The other strides and
-/// the storage offset are even.
+/// (C1) The dtype is float16, float32 or float64. (C2) The last size is 2. (C3) Its stride is 1. (C4) The other
+/// strides and the storage offset are even.
 fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
     use sizewise_ir::dtype::Dtype;
     cx.check(

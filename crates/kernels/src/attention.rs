@@ -1,0 +1,72 @@
+//! Attention by its formula: the law that every implementation keeps.
+use super::context::Cx;
+use super::error::KernelError;
+use super::tensor::{Sizes, Tensor};
+use sizewise_expr::Expr;
+
+/// The arguments of attention: `[.., l, e]`, `[.., s, e]` and `[.., s, v]`, and a mask of `[.., l, s]`.
+pub struct Attention<'a> {
+    /// The query `[.., l, e]`.
+    pub query: &'a Tensor,
+    /// The key `[.., s, e]`.
+    pub key: &'a Tensor,
+    /// The value `[.., s, v]`.
+    pub value: &'a Tensor,
+    /// The shape of the mask.
+    pub mask: Option<Sizes>,
+    /// The probability of dropout, where it is a number.
+    pub dropout: Option<f64>,
+    /// Whether heads of key and value stand for several of the query.
+    pub grouped: bool,
+}
+
+impl Attention<'_> {
+    /// The shape of the result, and that of the scores, as the formula `softmax(query × keyᵀ + mask) × value` has
+    /// them: leading sizes broadcast.
+    ///
+    /// (C3) Query and key have the same last size. (C4) Key and value have the same length, or `lenient` holds. (C5)
+    /// The leading sizes broadcast; with `enable_gqa` there are heads, and those of key and value divide those of the
+    /// query. (C6) The mask broadcasts to the scores.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when a condition does not hold.
+    pub fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
+        let (q, k, v) = (self.query, self.key, self.value);
+        cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
+        let mut lengths = cx.eq(k.size(-2), v.size(-2));
+        if let Some(lenient) = lenient {
+            lengths = cx.any(&[lengths, lenient]);
+        }
+        cx.require(lengths, "sdpa.C4", |cx| {
+            let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
+            format!("the lengths of key and value differ: {key} != {value}")
+        })?;
+        let lead = |t: &Tensor| Sizes::from(&t.sizes[..t.rank() - 2]);
+        let (ql, mut kl, mut vl) = (lead(q), lead(k), lead(v));
+        if self.grouped {
+            for heads in [&mut kl, &mut vl] {
+                let (Some(own), Some(&all)) = (heads.last_mut(), ql.last()) else {
+                    return Err(KernelError::invalid("sdpa.C5", "grouped queries need a dimension of heads"));
+                };
+                let some = cx.gt(*own, 0);
+                cx.require(some, "sdpa.C5", |_| "key and value have no heads".into())?;
+                let rest = cx.modulo(all, *own);
+                cx.require_eq(
+                    rest,
+                    Expr::ZERO,
+                    "sdpa.C5",
+                    "the query's heads are no multiple of the others'",
+                )?;
+                *own = all;
+            }
+        }
+        let mut scores = cx.broadcast([ql.as_slice(), &kl], "sdpa.C5")?;
+        let mut sizes = cx.broadcast([scores.as_slice(), &vl], "sdpa.C5")?;
+        scores.extend([q.size(-2), k.size(-2)]);
+        sizes.extend([q.size(-2), v.size(-1)]);
+        if let Some(mask) = &self.mask {
+            cx.require_expandable(mask, &scores, "sdpa.C6")?;
+        }
+        Ok((sizes, scores))
+    }
+}

@@ -1,0 +1,69 @@
+//! When the CPU's fused kernel computes attention, which differs from the formula in what it takes.
+//!
+//! Sources: `use_flash_attention_cpp` in `aten/src/ATen/native/transformers/sdp_utils_cpp.cpp`, and
+//! `_scaled_dot_product_flash_attention_cpu` in `aten/src/ATen/native/transformers/attention.cpp`.
+use crate::attention::Attention;
+use crate::{Cx, KernelError};
+use sizewise_expr::Expr;
+
+impl Attention<'_> {
+    /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It
+    /// takes 4 dimensions, the last one contiguous, without dropout, the same batch, heads and last size everywhere,
+    /// no length of 0, and a mask that fits query and key.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when the mask has too few dimensions for the CPU to ask that.
+    pub fn fused(&self, cx: &mut Cx) -> Result<Option<Expr>, KernelError> {
+        let (q, k, v) = (self.query, self.key, self.value);
+        if [q, k, v].iter().any(|t| t.rank() != 4) || self.dropout.is_none_or(|p| p > 0.0) {
+            return Ok(None);
+        }
+        let mut conditions = Vec::new();
+        for other in [k, v] {
+            for dim in [0, 1] {
+                conditions.push(cx.eq(q.sizes[dim], other.sizes[dim]));
+            }
+        }
+        if let Some(mask) = &self.mask {
+            if mask.len() < 2 && cx.on_cpu() {
+                // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
+                let alike = cx.all(&conditions);
+                let other = cx.not(alike);
+                cx.require(other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
+                return Ok(None);
+            }
+            if !matches!(mask.len(), 2 | 4) {
+                return Ok(None);
+            }
+            let scores = [q.sizes[0], q.sizes[1], q.sizes[2], k.sizes[2]];
+            for (&size, &whole) in mask.iter().rev().zip(scores.iter().rev()) {
+                let (same, single) = (cx.eq(size, whole), cx.eq(size, 1));
+                conditions.push(cx.any(&[same, single]));
+            }
+        }
+        if [q, k, v].iter().any(|t| t.strides[3] != Expr::ONE) {
+            return Ok(None);
+        }
+        for other in [k, v] {
+            conditions.push(cx.eq(q.sizes[3], other.sizes[3]));
+        }
+        for length in [q.sizes[2], k.sizes[2]] {
+            conditions.push(cx.ne(length, 0));
+        }
+        Ok(Some(cx.all(&conditions)))
+    }
+
+    /// Whether the fused kernel takes key and value of different lengths: it does without a mask, and with one that
+    /// broadcasts to the value's length as well.
+    pub fn takes_lengths(&self, cx: &mut Cx, eligible: Expr) -> Option<Expr> {
+        if !cx.on_cpu() {
+            return None;
+        }
+        let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else {
+            return Some(eligible);
+        };
+        let (same, single) = (cx.eq(last, self.value.sizes[2]), cx.eq(last, 1));
+        let fits = cx.any(&[same, single]);
+        Some(cx.all(&[eligible, fits]))
+    }
+}
