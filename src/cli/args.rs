@@ -1,14 +1,14 @@
-//! Arguments that several commands have.
+//! Arguments that several commands share.
 use crate::decide::{Budget, Trace};
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// Options of the commands that answer JSON lines.
+/// Options of commands that answer JSON lines.
 #[derive(Args, Debug)]
 pub struct Jsonl {
-    /// How many threads answer; the answers come in input order all the same.
+    /// The number of threads; answers stay in input order.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 }
@@ -16,25 +16,25 @@ pub struct Jsonl {
 /// Options of the commands that reason about expressions.
 #[derive(Args, Debug)]
 pub struct Reasoning {
-    /// Add a field `explain`: what was tried, in order, and what came of it.
+    /// Add a field `explain`: the rungs that were tried, in order, with their outcomes.
     #[arg(long)]
     pub explain: bool,
-    /// How many times the usual amount of work a request may take before the answer is unknown; the `reason` names the
-    /// limit that ran out.
+    /// The multiple of the default work budget that a request may use. An answer that needs more is unknown; its
+    /// `reason` names the limit that ran out.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub budget: u32,
-    /// How requests are answered.
+    /// Options for JSON lines.
     #[command(flatten)]
     pub jsonl: Jsonl,
 }
 
 impl Reasoning {
-    /// The work that a request may take.
+    /// The budget of a request.
     pub fn budget(&self) -> Budget {
         Budget::default().times(self.budget)
     }
 
-    /// An empty record, where attempts are to be explained.
+    /// A trace that records attempts if they are to be explained.
     pub fn trace(&self) -> Trace {
         if self.explain { Trace::on() } else { Trace::off() }
     }
@@ -43,28 +43,27 @@ impl Reasoning {
 /// Files that declare custom operators.
 #[derive(Args, Debug)]
 pub struct OperatorFiles {
-    /// Declarations of custom operators, TOML (see docs/operators.md); may be given several times.
+    /// A TOML file that declares custom operators (see docs/operators.md); may be repeated.
     #[arg(long = "ops", value_name = "OPS.toml")]
     pub ops: Vec<PathBuf>,
 }
 
-/// The program that a command is about.
+/// The program of a command.
 #[derive(Args, Debug)]
 pub struct ProgramFile {
-    /// The exported program: a .pt2 file, or - for standard input; `show`, `verify`, `pass` and `lower` take a text
-    /// form too.
+    /// The exported program: a .pt2 file, or - for standard input; `show`, `verify`, `pass` and `lower` also read text.
     #[arg(value_name = "PROGRAM")]
     pub path: PathBuf,
-    /// Which program of an archive that holds several; by default the one called `model`.
+    /// The program of an archive that holds several.
     #[command(flatten)]
     pub choice: ModelChoice,
 }
 
-/// Which program of an archive is meant.
+/// The choice of a program in an archive.
 #[derive(Args, Debug)]
 pub struct ModelChoice {
-    /// The program's name, in an archive that holds several; by default `check` takes all of them, other commands the
-    /// one called `model`.
+    /// The program's name in an archive that holds several. By default, `check` checks all of them; other commands use
+    /// the one called `model`.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
 }
@@ -77,7 +76,7 @@ impl Deref for ProgramFile {
     }
 }
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// For people.

@@ -19,13 +19,13 @@ pub struct CheckOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The dynamic-shape spec, JSON; without it, the program's own ranges and guards are assumed.
+    /// The dynamic-shape spec (JSON); without one, the program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC.json")]
     pub spec: Option<PathBuf>,
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,
-    /// The form of the report.
+    /// The format of the report.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
     /// Where to write the report; standard output by default.
@@ -34,34 +34,34 @@ pub struct CheckOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
-    /// Write the spec as the first fix changes it; the report is then that of the changed spec.
+    /// Write the spec changed by the first fix, and report on the changed spec.
     #[arg(long, value_name = "FILE", requires = "spec")]
     pub fix: Option<PathBuf>,
-    /// Write each question that the check decides as an SMT-LIB 2 file, which any solver can check again.
+    /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
-    /// Say how long each phase took; reports then differ from run to run.
+    /// Add the time of each phase to the report; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,
-    /// How many threads decide a program's conditions, where there are many; the report is the same.
+    /// The number of threads that decide conditions; the report does not depend on it.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 }
 
-/// The forms of the report of a check.
+/// The formats of the report of a check.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReportFormat {
     /// For people.
     Text,
     /// For programs.
     Json,
-    /// As torch words constraint violations, with fixes that torch can read; empty where nothing is violated.
+    /// Constraint violations in torch's wording, with fixes to paste; empty if nothing is violated.
     Torch,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
-    /// Workflow commands, which GitHub shows beside the lines.
+    /// GitHub workflow commands, shown beside the source lines.
     Github,
-    /// A page, all in one file.
+    /// A self-contained HTML page.
     Html,
 }
 
@@ -88,7 +88,7 @@ fn status(verdict: Outcome) -> u8 {
     }
 }
 
-/// The worst verdict stands for several programs.
+/// The exit status of several programs is that of the worst verdict.
 fn gravity(verdict: Outcome) -> u8 {
     match verdict {
         Outcome::Ok => 0,
@@ -98,7 +98,7 @@ fn gravity(verdict: Outcome) -> u8 {
     }
 }
 
-/// The reports in one text: one after the other, in JSON as a list, in SARIF as runs of one log.
+/// The reports as one text: in sequence; in JSON as a list; in SARIF as runs of one log.
 fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
     let colour = options.color.on_stdout(options.output.as_deref());
     let one = |(report, checker): &(Report, Checker)| match options.format {

@@ -15,10 +15,10 @@ pub struct EntailOptions {
     /// Add a field `proof`: the steps by which the premises imply the goal.
     #[arg(long)]
     pub proof: bool,
-    /// Write each question as an SMT-LIB 2 file, which any solver can check again.
+    /// Write each question as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
-    /// How questions are reasoned about, and answered.
+    /// Options for reasoning and JSON lines.
     #[command(flatten)]
     pub reasoning: Reasoning,
 }
@@ -48,7 +48,7 @@ pub(super) fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields
     Ok(reply)
 }
 
-/// Writes the question to a file and returns its name; null where it has no counterpart.
+/// Writes the question to a file and returns its name; null if it cannot be expressed in SMT-LIB.
 fn emit(
     question: &mut Question,
     settled: &Settled,
@@ -56,7 +56,7 @@ fn emit(
     id: Option<&Value>,
 ) -> Result<Value, Refusal> {
     let status = settled.answer.verdict.status();
-    // Facts that contradict each other imply even what never holds.
+    // Contradictory facts imply even `false`.
     let goal = match settled.answer.verdict {
         Verdict::Inconsistent { .. } => question.pool.bool(false),
         _ => question.goal,

@@ -15,16 +15,16 @@ use std::process::ExitCode;
 pub struct ExplainOptions {
     /// The exported program (a .pt2 file, or - for standard input), or a code such as guard-not-implied.
     pub program: PathBuf,
-    /// Which program of an archive.
+    /// The program of an archive.
     #[command(flatten)]
     pub choice: ModelChoice,
-    /// A dimension: x.shape[0], or x.0; may be given several times. All of them by default.
+    /// A dimension, x.shape[0] or x.0; may be repeated. All of them by default.
     #[arg(long, value_name = "DIM")]
     pub dim: Vec<String>,
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,
-    /// The form of the answer.
+    /// The format of the answer.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Where to write the answer; standard output by default.
@@ -47,7 +47,7 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a text is made as codes are, and not as names of files.
+/// Whether a text looks like a code rather than the name of a file.
 fn is_like_a_code(text: &str) -> bool {
     text.len() > 1 && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
 }

@@ -1,7 +1,7 @@
-//! Layer 11: the command line.
+//! The command line.
 //!
-//! Exit status: 0 clean, 1 something is violated, 2 wrong usage or spec, 3 program unreadable or not supported, or a
-//! line of JSON lines that is an error, 4 undecided, 70 internal error.
+//! Exit status: 0 clean; 1 something is violated; 2 wrong usage or spec, or a file named by an option cannot be used; 3
+//! the program is unreadable or not supported, or a line of JSON lines is an error; 4 undecided; 70 internal error.
 mod args;
 mod check;
 mod entail;
@@ -42,7 +42,7 @@ const WRONG_USAGE: u8 = 2;
 #[derive(Parser, Debug)]
 #[command(version, about, arg_required_else_help = true)]
 struct Options {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     command: Command,
 }
@@ -50,27 +50,27 @@ struct Options {
 /// The commands.
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that breaks it.
+    /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that violates it.
     Check(check::CheckOptions),
-    /// Write a spec: the one that a program has, or the widest one that it serves.
+    /// Write a dynamic-shape spec: the program's own, or the widest that it supports.
     #[command(subcommand)]
     Spec(spec::SpecCommand),
-    /// Say why dimensions of a program's inputs are static, or what they have to satisfy; or what a diagnostic's code
+    /// Explain why dimensions of a program's inputs are static or what they must satisfy, or what a diagnostic code
     /// means.
     Explain(explain::ExplainOptions),
     /// Write a program's guards as a self-contained checker of input shapes.
     Guards(guards::GuardsOptions),
-    /// Write an exported program in another form: text, a .pt2 archive, an ONNX model.
+    /// Write an exported program in another format: text, a .pt2 archive, an ONNX model.
     Show(show::ShowOptions),
-    /// Hold an exported program to the rules of its dialect and report every violation.
+    /// Verify that an exported program follows the rules of its dialect, and report every violation.
     Verify(verify::VerifyOptions),
     /// Run passes over an exported program and verify it after each one.
     Pass(pass::PassOptions),
-    /// Take a functional ATen program to ExecuTorch's Edge dialect, and verify it.
+    /// Lower a program to ExecuTorch's Edge dialect, and verify it.
     Lower(pass::LowerOptions),
-    /// Say what happens to inputs of given shapes: JSON lines on standard input and output.
+    /// Evaluate a program on input shapes: JSON lines on standard input and output.
     Eval(eval::EvalOptions),
-    /// Infer the result of operator calls: JSON lines on standard input and output.
+    /// Infer the results of operator calls: JSON lines on standard input and output.
     Infer(infer::InferOptions),
     /// List the operators and whether they have a fake kernel.
     Ops(ops::OpsOptions),
@@ -78,11 +78,11 @@ enum Command {
     Entail(entail::EntailOptions),
     /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
     Simplify(Reasoning),
-    /// Leave redundant guards out of sets of guards: JSON lines on standard input and output.
+    /// Remove redundant guards from sets of guards: JSON lines on standard input and output.
     Minimize(Reasoning),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
     Bounds(Reasoning),
-    /// Serve all of this over HTTP, with a page for people (see docs/service.md).
+    /// Serve all of this over HTTP, with a web page (see docs/service.md).
     #[cfg(feature = "service")]
     Serve(serve::ServeOptions),
 }
@@ -99,7 +99,7 @@ pub fn run() -> ExitCode {
     let worker = std::thread::Builder::new().stack_size(crate::STACK_BYTES).spawn(move || dispatch(options));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
-        // The panic has said where; it is a bug of ours.
+        // The panic message has said where.
         Ok(Err(_)) => {
             files::complain("internal error; please report it with the input");
             ExitCode::from(INTERNAL_ERROR)
@@ -111,7 +111,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments, or what help was asked for. Arguments that are quoted may hold anything.
+/// Prints what is wrong with the arguments, or the help. Quoted arguments may contain anything.
 fn usage(error: &clap::Error) -> ExitCode {
     let given: Vec<String> = std::env::args_os().map(|given| given.to_string_lossy().into_owned()).collect();
     let mut parts: Vec<&str> = given.iter().flat_map(|given| given.split(['=', ','])).collect();
@@ -121,7 +121,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         error.exit();
     }
     parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
-    // With its colours, as the text without them lacks characters of the arguments too.
+    // With its colours: the plain rendering strips characters of the arguments too.
     let text = error.render().ansi().to_string();
     let shown = parts.iter().fold(text, |text, part| text.replace(part, &escape::visible(part)));
     let mut pieces = shown.split("\u{1b}[");
@@ -131,8 +131,8 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(WRONG_USAGE)
 }
 
-/// The answer of a JSON lines command to one line of its input, as with no options given; none to a blank line.
-/// Commands that read no lines, or need a program, answer nothing.
+/// The answer of a JSON lines command without options to one line of input; `None` for a blank line, and for commands
+/// that read no lines or need a program.
 pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     let reply = match Options::try_parse_from(["sizewise", command]).ok()?.command {
         Command::Infer(_) => {
@@ -148,7 +148,7 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     reply.map(|(text, _)| text)
 }
 
-/// Runs a command; what it fails with is told here.
+/// Runs a command, and prints the message of its failure.
 fn dispatch(options: Options) -> ExitCode {
     let result = match options.command {
         Command::Check(options) => check::run(&options),

@@ -1,4 +1,4 @@
-//! Writing ONNX models, with the weights of the archive that the program is from.
+//! Writes ONNX models, with the weights of the program's archive.
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::files;
@@ -13,7 +13,7 @@ use clap::Args;
 use prost::Message;
 use std::path::{Path, PathBuf};
 
-/// What an ONNX model is to be like.
+/// Options for ONNX models.
 #[derive(Args, Debug)]
 pub struct OnnxOptions {
     /// The most bytes of weights inside an ONNX model, at most 1 GiB; larger weights all go to a file beside it.
@@ -35,8 +35,7 @@ fn inline_bytes(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Writes the model of a program that was read as `show` says, and a file of weights beside it where they are too many
-/// bytes.
+/// Writes the ONNX model of a program, and a file of weights beside it if they are too large.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.

@@ -16,16 +16,16 @@ pub struct OpsOptions {
     /// List only operators without a kernel.
     #[arg(long)]
     pub missing: bool,
-    /// The form of the list.
+    /// The format of the list.
     #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
     pub format: CoverageFormat,
-    /// A folder of tables of operator calls, to count their lines for each operator.
+    /// A folder with tables of operator calls, to count the tests of each operator.
     #[arg(long, value_name = "FOLDER")]
     pub tables: Option<PathBuf>,
-    /// Print the dtypes that an operator of the Edge dialect takes and gives, as in `aten.add.Tensor`.
+    /// Print the dtypes of the arguments and results of an Edge operator such as `aten.add.Tensor`.
     #[arg(long, value_name = "OP", conflicts_with_all = ["missing", "tables"])]
     pub edge: Option<String>,
-    /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
+    /// The dtypes of Edge operators, in the format of ExecuTorch's edge.yaml; ExecuTorch's own by default.
     #[arg(long, value_name = "FILE", requires = "edge")]
     pub edge_yaml: Option<PathBuf>,
     /// Custom operators.
@@ -33,7 +33,7 @@ pub struct OpsOptions {
     pub operators: OperatorFiles,
 }
 
-/// The forms of the list of operators.
+/// The formats of the list of operators.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CoverageFormat {
     /// For people.
@@ -44,7 +44,7 @@ pub enum CoverageFormat {
     Markdown,
 }
 
-/// Operators that have no kernel because no shape tells their results, by the reason.
+/// Operators without a kernel because shapes do not determine their results, by reason.
 pub const LEFT_OUT: &[(&str, &[&str])] = &[
     (
         "they ask for the state of a backend",
@@ -66,7 +66,7 @@ pub const LEFT_OUT: &[(&str, &[&str])] = &[
     ("it ends a level of `vmap`, which exported programs do not have", &["aten._remove_batch_dim.default"]),
 ];
 
-/// How many lines of tables there are for each overload.
+/// The number of table lines for each overload.
 type Lines = FxHashMap<String, usize>;
 
 /// Runs the command.
@@ -116,7 +116,7 @@ fn table_lines(folder: &Path) -> Result<Lines> {
     Ok(lines)
 }
 
-/// Clauses with the name that several share written once: `mm.C1 C2, view.C3`.
+/// Clauses with a shared name written once: `mm.C1 C2, view.C3`.
 fn grouped(clauses: &[&str]) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -144,14 +144,14 @@ fn served(row: &Coverage) -> &'static str {
     }
 }
 
-/// How many of the overloads in question are served, and how many there are.
+/// How many of the wanted overloads have a kernel, and how many there are.
 fn share(rows: &[Coverage], wanted: impl Fn(&Coverage) -> bool) -> (usize, usize) {
     let all = rows.iter().filter(|row| wanted(row));
     let served = all.clone().filter(|row| row.served != Served::Missing).count();
     (served, all.count())
 }
 
-/// The parts that figures are given for.
+/// The groups of overloads that are counted.
 fn shares(rows: &[Coverage]) -> [(&'static str, (usize, usize)); 4] {
     let writes_out = |row: &Coverage| row.mutable && !is_in_place(row);
     [
@@ -227,17 +227,19 @@ fn json(rows: &[Coverage], lines: &Lines) -> String {
 
 fn markdown(rows: &[Coverage], lines: &Lines) -> String {
     let mut out = String::from(
-        "# Operators with fake kernels\n\nWritten by `sizewise ops --format markdown --tables tests/kernels`; do not edit.\n\n\
+        "# Operators with fake kernels\n\n\
+         Written by `sizewise ops --format markdown --tables tests/kernels`; do not edit.\n\n\
          | part | served | all |\n| --- | ---: | ---: |\n",
     );
     for (part, (served, all)) in shares(rows) {
         let _ = writeln!(out, "| {part} | {served} | {all} |");
     }
     out.push_str(
-        "\n*Family* is the file in `crates/kernels/src/ops`. *Clauses* are the numbered conditions by which the kernel is known to refuse calls, from \
-         the tables and from recorded calls (a test compares them with what the kernels do); what is wrong with the types of arguments \
-         has none. *Tests* is how many lines of the tables in `tests/kernels` call the overload, recorded calls aside. An in-place overload \
-         is served by the kernel of its functional form.\n\n## Functional operators\n\n\
+        "\n*Family* is the file in `crates/kernels/src/ops`. *Clauses* are the numbered conditions by which the kernel \
+         is known to refuse calls, from the tables and from recorded calls (a test compares them with what the kernels \
+         do); what is wrong with the types of arguments has none. *Tests* is how many lines of the tables in \
+         `tests/kernels` call the overload, recorded calls aside. An in-place overload is served by the kernel of its \
+         functional form.\n\n## Functional operators\n\n\
          | overload | core | kernel | family | clauses | tests |\n| --- | --- | --- | --- | --- | ---: |\n",
     );
     for row in rows.iter().filter(|row| !row.mutable) {
@@ -268,7 +270,8 @@ fn markdown(rows: &[Coverage], lines: &Lines) -> String {
         let _ = writeln!(out, "{}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
     }
     out.push_str(
-        "\n## Operators of well-known libraries\n\nDeclared in `operators/`, compared with the kernels of these versions (`tests/library_operators`).\n\n\
+        "\n## Operators of well-known libraries\n\n\
+         Declared in `operators/`, compared with the kernels of these versions (`tests/library_operators`).\n\n\
          | library | version | overloads |\n| --- | --- | --- |\n",
     );
     for library in libraries() {

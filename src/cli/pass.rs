@@ -1,4 +1,4 @@
-//! `sizewise pass` and `sizewise lower`: programs made of programs.
+//! `sizewise pass` and `sizewise lower`: transform programs.
 use super::args::{OperatorFiles, ProgramFile};
 use super::failure::{Failure, Result};
 use super::programs::Loaded;
@@ -23,7 +23,7 @@ pub struct PassOptions {
         help = format!("The passes, in order: {}. After each one the program is verified.", names())
     )]
     pub run: Vec<String>,
-    /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
+    /// Where to write: a .pt2 archive if the name ends in .pt2, otherwise text. By default text to standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Custom operators.
@@ -40,7 +40,7 @@ pub struct LowerOptions {
     /// The dialect.
     #[arg(long, value_enum, default_value_t = Dialect::Edge)]
     pub to: Dialect,
-    /// Where to write: a .pt2 archive if the name ends in .pt2, text otherwise; text on standard output by default.
+    /// Where to write: a .pt2 archive if the name ends in .pt2, otherwise text. By default text to standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Custom operators.
@@ -48,7 +48,7 @@ pub struct LowerOptions {
     pub operators: OperatorFiles,
 }
 
-/// Dialects that a renaming leads to.
+/// Dialects that programs are lowered to.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dialect {
     /// ExecuTorch's Edge dialect.

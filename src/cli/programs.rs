@@ -1,4 +1,4 @@
-//! Reading programs in every form: `.pt2` archives, their JSON, and text.
+//! Reads programs in every format: `.pt2` archives, their JSON, and text.
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::{files, progress};
@@ -94,7 +94,7 @@ pub fn unreadable(name: &str, error: impl Display) -> Failure {
     Failure::program(format!("{}: {error}", escape::visible(name)))
 }
 
-/// A checker of the program in a file, which shows on a terminal how far it has come.
+/// A checker of the program in a file, which shows its progress on a terminal.
 ///
 /// # Errors
 /// A message that names the file.
@@ -102,7 +102,7 @@ pub fn checker(file: &ProgramFile) -> Result<Checker> {
     checker_of(file, file.choice.model.as_deref())
 }
 
-/// As [`checker`], of the program called so in an archive.
+/// As [`checker`], for the program of this name in an archive.
 ///
 /// # Errors
 /// A message that names the file.
@@ -153,7 +153,7 @@ pub fn write_archive(program: &Program, from: &Loaded, output: Option<&Path>) ->
     })
 }
 
-/// Tells what is odd about a program.
+/// Prints the warnings about a program.
 fn warn(program: &Program) {
     for warning in &program.warnings {
         files::complain(&format!("warning: {warning}"));

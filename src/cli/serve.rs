@@ -9,71 +9,73 @@ use std::time::Duration;
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
-    /// Where to listen: an address, or a name of which every address is listened on. Elsewhere than on loopback,
-    /// --tokens is required.
+    /// The address to listen on; for a name, all its addresses. Other interfaces than loopback require --tokens.
     #[arg(long, default_value = "127.0.0.1:8077", value_name = "HOST:PORT", value_parser = host_and_port)]
     pub listen: String,
-    /// A name under which browsers may ask where there are no --tokens, beside localhost and --listen; may be repeated.
+    /// A host name that requests may use if there are no --tokens, besides localhost and --listen; may be repeated.
     #[arg(long, value_name = "NAME", value_parser = host)]
     pub allow_host: Vec<String>,
-    /// A file with the SHA-256 hash of a bearer token on each line; read again at SIGHUP.
+    /// A file with the SHA-256 hash of a bearer token on each line; reloaded on SIGHUP.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
-    /// Threads that answer, and as many again for what takes long; by default one for each core.
+    /// Threads for short work, and as many again for long work; by default one for each core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub workers: Option<u16>,
-    /// How many times the usual amount of work a question may take.
+    /// The multiple of the default work budget that a question may use.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub budget: u32,
-    /// Seconds that an answer may take.
+    /// The most seconds for an answer.
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub deadline: u64,
-    /// Seconds that a body may take to arrive, or a batch may pause.
+    /// The most seconds for a request body to arrive, or for a batch to pause.
     #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
-    /// Seconds that accepted work may take once the service is told to stop.
+    /// The most seconds for accepted work once the service is told to stop.
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=3600))]
     pub drain: u64,
-    /// MiB of a request's body.
+    /// The most MiB of a request body.
     #[arg(long, default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_body: u32,
-    /// MiB of a program's JSON when unpacked.
+    /// The most MiB of a program's JSON when decompressed.
     #[arg(long, default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub max_unpacked: u32,
-    /// Nodes of a program.
+    /// The most nodes of a program.
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     pub max_nodes: usize,
-    /// Queries of a batch.
+    /// The most questions of a batch.
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub max_queries: u64,
-    /// Requests that wait for a worker, short and long ones each; more are answered with 429.
+    /// The most requests that wait for a worker, short and long ones each; further ones are answered with 429.
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub queue: u32,
-    /// Milliseconds after which work goes on where it holds up no short work.
-    #[arg(long, default_value_t = 20, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    /// Milliseconds after which work counts as long, and moves to the workers for long work.
+    #[arg(
+        long, default_value_t = 20, value_name = "MILLISECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=60_000)
+    )]
     pub short: u64,
-    /// Environments at once.
+    /// The most environments.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_envs: usize,
-    /// Environments at once of one token.
+    /// The most environments with one token.
     #[arg(long, default_value_t = 100, value_name = "N")]
     pub max_token_envs: usize,
-    /// Connections at once.
+    /// The most connections.
     #[arg(long, default_value_t = 4096, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_connections: u32,
-    /// Connections at once without a request in progress; of more, the one idle longest is closed.
+    /// The most idle connections; beyond that, the one idle longest is closed.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_idle: u32,
-    /// Seconds that a connection may take to send the head of a request.
+    /// The most seconds for the head of a request to arrive.
     #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub head_time: u64,
-    /// Seconds that an environment lives without being used.
+    /// Seconds without use after which an environment expires.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub env_idle: u64,
     /// MiB of resident memory above which new work is refused; 0 for no limit.
     #[arg(long, default_value_t = 4096, value_name = "MIB")]
     pub memory: u64,
-    /// What to log: error, warn, info or debug (every request); or as `tracing` filters are written.
+    /// What to log: error, warn, info or debug (every request); or `target=level` pairs separated by commas.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub log: String,
 }

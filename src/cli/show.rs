@@ -1,4 +1,4 @@
-//! `sizewise show`: a program in another form: text, a .pt2 archive, an ONNX model.
+//! `sizewise show`: a program in another format: text, a .pt2 archive, an ONNX model.
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::onnx::{OnnxOptions, write_onnx};
@@ -16,32 +16,32 @@ pub struct ShowOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The form.
+    /// The format.
     #[arg(long = "as", value_enum, default_value_t = Form::Readable)]
     pub form: Form,
-    /// Write strides, devices and offsets as well, and every result, so that the text can be read back.
+    /// Write strides, devices, offsets and every result too, so that the text can be read back.
     #[arg(long)]
     pub full: bool,
     /// Where to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What an ONNX model is to be like.
+    /// Options for ONNX models.
     #[command(flatten)]
     pub onnx: OnnxOptions,
 }
 
-/// The forms of a program.
+/// The formats of a program.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// As an ExportedProgram prints itself: Python with shapes, signature and ranges.
+    /// As torch prints an ExportedProgram: Python with shapes, signature and ranges.
     Readable,
-    /// As an FX graph prints itself.
+    /// As torch prints an FX graph.
     Fx,
     /// The graph module's forward as Python.
     Python,
     /// A graph for Graphviz.
     Dot,
-    /// Graphs within as functions, inner ones first, as ONNX has them.
+    /// Subgraphs as functions, inner ones first, as in ONNX.
     Functions,
     /// The JSON that a .pt2 archive holds.
     Json,

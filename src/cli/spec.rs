@@ -1,4 +1,4 @@
-//! `sizewise spec init` and `sizewise spec widen`: writing the spec of a program.
+//! `sizewise spec init` and `sizewise spec widen`: write the spec of a program.
 use super::args::{OperatorFiles, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
@@ -12,21 +12,20 @@ use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What spec to write.
+/// Which spec to write.
 #[derive(Subcommand, Debug)]
 pub enum SpecCommand {
-    /// The spec that the program has: named dimensions in the ranges that it records; or what additional examples make
-    /// dynamic.
+    /// The program's own spec: named dimensions with their recorded ranges; or what additional examples make dynamic.
     Init {
-        /// What is written, and where.
+        /// The program and the output.
         #[command(flatten)]
         options: SpecOptions,
-        /// An additional example, such as '{"x": [3, 8]}': sizes that differ from the traced ones become dynamic; may
-        /// be given several times.
+        /// An additional example such as '{"x": [3, 8]}': sizes that differ from the traced ones become dynamic; may be
+        /// repeated.
         #[arg(long = "example", value_name = "JSON")]
         examples: Vec<String>,
     },
-    /// The widest spec that the program serves: any size, narrowed by proved fixes.
+    /// The widest spec that the program supports: any size, narrowed by proved fixes.
     Widen(SpecOptions),
 }
 
@@ -44,7 +43,7 @@ pub struct SpecOptions {
     pub output: Option<PathBuf>,
 }
 
-/// A spec to be written, and what its reader has to know.
+/// A spec, and a note for the user.
 type Written = (Json, Option<String>);
 
 /// Runs the command.
@@ -79,8 +78,8 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     Ok((spec.to_json(), None))
 }
 
-/// The widest spec: any size, and where that is too much, what the first fix leaves of it; where there is no fix, sizes
-/// of which the program demands something are left to the program.
+/// The widest spec: any size, narrowed by the first fix where that is too wide. Where there is no fix, the sizes that
+/// the program constrains are left to the program.
 fn widen(options: &SpecOptions) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
     let operators = operators::load(&options.operators)?;
@@ -96,7 +95,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
         match (report.verdict, report.fixes.into_iter().next().and_then(|fix| fix.spec)) {
             (Outcome::Ok, _) => return Ok((spec.to_json(), None)),
             (_, Some(fixed)) => return Ok((fixed, None)),
-            // Nothing can be proved of a program that is undecided under its own contract.
+            // Nothing can be proved about a program that is undecided under its own contract.
             (Outcome::Unknown, None)
                 if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
             {

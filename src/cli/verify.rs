@@ -1,4 +1,4 @@
-//! `sizewise verify`: does a program keep the rules of its dialect?
+//! `sizewise verify`: does a program follow the rules of its dialect?
 use super::args::{Colour, Format, OperatorFiles, ProgramFile};
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, unread};
@@ -30,24 +30,24 @@ pub struct VerifyOptions {
     /// Custom operators.
     #[command(flatten)]
     pub operators: OperatorFiles,
-    /// The dialect whose rules the program is to keep; its own by default.
+    /// The dialect whose rules apply; the program's own by default.
     #[arg(long, value_enum)]
     pub dialect: Option<DialectName>,
     /// Expect memory formats rather than dimension orders in the Edge dialect (ExecuTorch's `_skip_dim_order`).
     #[arg(long)]
     pub no_dim_order: bool,
-    /// An operator that is admitted although it is not of the core ATen set, wrapped or not, as in `aten.selu.default`;
-    /// may be given several times (ExecuTorch's `_core_aten_ops_exception_list`).
+    /// An operator that is allowed although it is not in the core ATen set, such as `aten.selu.default`; may be
+    /// repeated (ExecuTorch's `_core_aten_ops_exception_list`).
     #[arg(long, value_name = "OP", value_parser = overload)]
     pub core_exception: Vec<String>,
-    /// An operator that is kept although it is not of the core ATen set, unless it is a view; may be given several
-    /// times (ExecuTorch's `preserve_ops`).
+    /// An operator that is preserved although it is not in the core ATen set, unless it is a view; may be repeated
+    /// (ExecuTorch's `preserve_ops`).
     #[arg(long, value_name = "OP", value_parser = overload)]
     pub preserve: Vec<String>,
-    /// The dtypes that Edge operators take, in the form of ExecuTorch's edge.yaml; its own by default.
+    /// The dtypes of Edge operators, in the format of ExecuTorch's edge.yaml; ExecuTorch's own by default.
     #[arg(long, value_name = "FILE")]
     pub edge_yaml: Option<PathBuf>,
-    /// The form of the report.
+    /// The format of the report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Where to write the report; standard output by default.
@@ -61,7 +61,7 @@ pub struct VerifyOptions {
 /// The dialects.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DialectName {
-    /// What torch.export.export gives.
+    /// The result of torch.export.export.
     Training,
     /// Functional ATen operators.
     Aten,
@@ -69,7 +69,7 @@ pub enum DialectName {
     Core,
     /// ExecuTorch's Edge dialect.
     Edge,
-    /// The Edge dialect with operators of backends.
+    /// The Edge dialect with backend operators.
     Backend,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn edge_dtypes(file: Option<&Path>) -> Result<Cow<'static, EdgeDtypes
     EdgeDtypes::from_yaml(&text).map(Cow::Owned).map_err(|error| files::unusable(path, error))
 }
 
-/// The operators at hand, as verifiers ask for them.
+/// The known operators, as verifiers need them.
 struct AtHand(Operators);
 
 impl KnownOperators for AtHand {
@@ -167,7 +167,7 @@ fn verify(options: &VerifyOptions) -> Result<Findings> {
             violations.extend(recorded_values(&program, &operators.0));
             (Some(program.dialect), profile)
         }
-        // The outline's findings say it better, and all of it.
+        // The findings of the outline are complete, and more precise.
         Err(error)
             if violations
                 .iter()

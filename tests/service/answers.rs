@@ -8,7 +8,10 @@ const REQUESTS: &[(&str, &[&str])] = &[
     (
         "entail",
         &[
-            r#"{"id":1,"symbols":{"s0":{"min":2,"max":null}},"given":["Eq(Mod(s0, 8), 0)"],"goal":"Eq(8*(s0//8), s0)"}"#,
+            concat!(
+                r#"{"id":1,"symbols":{"s0":{"min":2,"max":null}},"#,
+                r#""given":["Eq(Mod(s0, 8), 0)"],"goal":"Eq(8*(s0//8), s0)"}"#
+            ),
             r#"{"id":"b","symbols":{"s0":{"min":2}},"goal":"s0 > 2"}"#,
             r#"{"id":null,"symbols":{"s0":{"min":3,"max":2}},"goal":"s0 > 2"}"#,
             r#"{"id":[1],"goal":"Eq(x*x + y*y, 3)"}"#,
@@ -20,8 +23,14 @@ const REQUESTS: &[(&str, &[&str])] = &[
     (
         "infer",
         &[
-            r#"{"id":1,"op":"aten.relu.default","args":[{"tensor":{"shape":[2,"s0"],"dtype":"float32"}}],"symbols":{"s0":{"min":2,"hint":3}}}"#,
-            r#"{"id":2,"op":"aten.mm.default","args":[{"tensor":{"shape":[2],"dtype":"float32"}},{"tensor":{"shape":[2],"dtype":"float32"}}]}"#,
+            concat!(
+                r#"{"id":1,"op":"aten.relu.default","args":[{"tensor":{"shape":[2,"s0"],"dtype":"float32"}}],"#,
+                r#""symbols":{"s0":{"min":2,"hint":3}}}"#
+            ),
+            concat!(
+                r#"{"id":2,"op":"aten.mm.default","args":[{"tensor":{"shape":[2],"dtype":"float32"}},"#,
+                r#"{"tensor":{"shape":[2],"dtype":"float32"}}]}"#
+            ),
             r#"{"id":3,"op":"aten.no_such_operator.default","args":[]}"#,
         ],
     ),

@@ -137,7 +137,9 @@ async fn one_token_cannot_take_all_environments() {
     let refused = make(one).await;
     assert_eq!(refused.problem(), (429, "too-many-envs".to_string()));
     assert_eq!((refused.header("retry-after"), &refused.json()["place"]["of"]), ("30", &json!("token")));
-    assert!(refused.json()["detail"].as_str().unwrap().starts_with("there are 2 environments of this token"));
+    assert!(
+        refused.json()["detail"].as_str().unwrap().starts_with("there are 2 environments with this token")
+    );
     assert_eq!(make(two).await.status, 201);
     let refused = make(two).await;
     assert_eq!((refused.problem().0, &refused.json()["place"]["of"]), (429, &json!("all")));

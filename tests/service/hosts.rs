@@ -1,4 +1,4 @@
-//! Names under which a service without tokens may be asked: a page elsewhere cannot pass itself off as one of this machine.
+//! Host names of a service without tokens: a page of another site cannot pass for one of this machine.
 use crate::service::client::{JSON, config, request, send, service, with_tokens};
 use axum::body::Body;
 use sha2::{Digest, Sha256};

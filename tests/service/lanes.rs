@@ -13,19 +13,28 @@ use std::time::{Duration, Instant};
 const ENDLESS: &[(&str, &str)] = &[
     (
         "/v1/entail",
-        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"goal":"Ne(x**4 + y**4 + z**4, w**4)"}"#,
+        concat!(
+            r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"#,
+            r#""goal":"Ne(x**4 + y**4 + z**4, w**4)"}"#
+        ),
     ),
     (
         "/v1/bounds",
-        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"given":["Eq(x**4 + y**4 + z**4, w**4)"],"expr":"x + y"}"#,
+        concat!(
+            r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"#,
+            r#""given":["Eq(x**4 + y**4 + z**4, w**4)"],"expr":"x + y"}"#
+        ),
     ),
     (
         "/v1/minimize",
-        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"guards":["x >= 3","Ne(x**4 + y**4 + z**4, w**4)","Ne(x**4 + y**4, w**4 + z**4 + 1)"]}"#,
+        concat!(
+            r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"#,
+            r#""guards":["x >= 3","Ne(x**4 + y**4 + z**4, w**4)","Ne(x**4 + y**4, w**4 + z**4 + 1)"]}"#
+        ),
     ),
 ];
 
-/// A service that gives every question a thousand times the usual budget, with two workers for each lane and room for no more.
+/// A service with a thousand times the default budget, two workers for each lane and no room for more.
 fn patient() -> Arc<App> {
     with_limits(|limits| {
         limits.budget = 1000;
@@ -107,7 +116,10 @@ fn a_cancelled_check_says_nothing() {
 #[tokio::test]
 async fn an_environment_is_none_the_worse_for_a_cancelled_question() {
     let app = patient();
-    let facts = r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"given":["x >= 5"]}"#;
+    let facts = concat!(
+        r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"#,
+        r#""given":["x >= 5"]}"#
+    );
     let made = post(&app, "/v1/envs", facts).await.json();
     let path = format!("/v1/envs/{}", made["env"].as_str().unwrap());
     let endless = r#"{"goal":"Ne(x**4 + y**4 + z**4, w**4)"}"#;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A question that keeps a worker busy for a while.
-const HARD: &str = r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},"goal":"Ne(x**4 + y**4 + z**4, w**4)"}"#;
+const HARD: &str = r#"{"symbols":{"x":{"min":2},"y":{"min":2},"z":{"min":2},"w":{"min":2}},
+    "goal":"Ne(x**4 + y**4 + z**4, w**4)"}"#;
 
 /// A body that announces no length.
 fn unannounced(chunks: usize, size: usize) -> Body {

@@ -1,5 +1,5 @@
-//! The OpenAPI document says what the service accepts and answers: it is compared with the routes, with the fields and parameters
-//! that they know, and with answers of each of them.
+//! The OpenAPI document says what the service accepts and answers: it is compared with the routes, with the fields and
+//! parameters that they know, and with answers of each of them.
 use crate::service::client::{Answer, JSON, example, form, get, post, request, send, service};
 use axum::body::Body;
 use serde_json::{Map, Value, json};

@@ -70,7 +70,8 @@ impl Process {
         let mut stream = self.connect();
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Length: {length}\r\n{headers}\r\n"
         );
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
         status(&mut stream)
@@ -114,7 +115,8 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 /// Begins a request whose body does not end, and waits until it is taken up.
 fn begin(process: &Process) -> TcpStream {
     let mut stream = process.connect();
-    let head = "POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16\r\nExpect: 100-continue\r\n\r\n";
+    let head = "POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Content-Length: 16\r\nExpect: 100-continue\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     assert_eq!(status(&mut stream), 100);
     stream
@@ -149,13 +151,13 @@ fn tokens_are_read_again_at_a_hangup() {
     assert_eq!((asked(&process, "one"), asked(&process, "two")), (200, 401));
     std::fs::write(&file, hash("two")).unwrap();
     process.signal(Signal::HUP);
-    assert_eq!(process.logged("the file of tokens was read again")["tokens"], 1);
+    assert_eq!(process.logged("the token file was reloaded")["tokens"], 1);
     assert_eq!((asked(&process, "one"), asked(&process, "two")), (401, 200));
     // Files that cannot be used change nothing.
     for (text, says) in [("my secret\n", "line 1"), ("", "no hash")] {
         std::fs::write(&file, text).unwrap();
         process.signal(Signal::HUP);
-        let line = process.logged("the tokens stay as they were");
+        let line = process.logged("the token file cannot be reloaded");
         assert_eq!(line["level"], "ERROR");
         let error = line["error"].as_str().unwrap();
         assert!(error.contains(says) && error.contains("tokens.txt") && !error.contains("secret"), "{error}");
@@ -163,7 +165,7 @@ fn tokens_are_read_again_at_a_hangup() {
     }
     std::fs::remove_file(&file).unwrap();
     process.signal(Signal::HUP);
-    process.logged("the tokens stay as they were");
+    process.logged("the token file cannot be reloaded");
     assert_eq!(asked(&process, "two"), 200);
 }
 
@@ -171,7 +173,7 @@ fn tokens_are_read_again_at_a_hangup() {
 fn a_hangup_without_tokens_is_harmless() {
     let mut process = Process::start(&["--listen", "127.0.0.1:0"]);
     process.signal(Signal::HUP);
-    process.logged("there is no file of tokens");
+    process.logged("there is no token file");
     assert_eq!(process.get("/healthz"), 200);
 }
 

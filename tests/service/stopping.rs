@@ -1,10 +1,10 @@
 //! Stopping: what was accepted is finished, nothing new is taken.
 use crate::service::client::{LINES, get, post, request, send, service};
 use axum::body::{Body, Bytes};
+use futures_util::stream::poll_fn;
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 
 #[tokio::test]
 async fn new_work_is_refused() {
@@ -23,11 +23,11 @@ async fn new_work_is_refused() {
 #[tokio::test]
 async fn a_batch_that_has_begun_is_finished() {
     let app = service();
-    let (lines, body) = mpsc::channel::<Result<Bytes, std::io::Error>>(8);
+    let (lines, mut body) = mpsc::channel::<Result<Bytes, std::io::Error>>(8);
     let asked = tokio::spawn({
         let app = Arc::clone(&app);
         async move {
-            let body = Body::from_stream(ReceiverStream::new(body));
+            let body = Body::from_stream(poll_fn(move |context| body.poll_recv(context)));
             send(&app, request("POST", "/v1/entail", &[LINES], body)).await.lines()
         }
     });
@@ -52,8 +52,8 @@ async fn answers_come_while_the_batch_goes_on() {
     use http_body_util::BodyExt;
     use tower::ServiceExt;
     let app = service();
-    let (lines, body) = mpsc::channel::<Result<Bytes, std::io::Error>>(8);
-    let body = Body::from_stream(ReceiverStream::new(body));
+    let (lines, mut body) = mpsc::channel::<Result<Bytes, std::io::Error>>(8);
+    let body = Body::from_stream(poll_fn(move |context| body.poll_recv(context)));
     let request = request("POST", "/v1/entail", &[LINES], body);
     let mut answers = sizewise::service::router(Arc::clone(&app)).oneshot(request).await.unwrap().into_body();
     for id in 0..3 {

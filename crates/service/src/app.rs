@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 use super::auth::{Holder, Tokens};
 use super::cache::Cache;
 use super::config::Config;
@@ -16,65 +16,65 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{Notify, Semaphore};
 
-/// Nodes of the expressions of one environment.
+/// The most expression nodes of an environment.
 const ENV_NODES: usize = 1 << 20;
-/// Bytes of the facts of one environment.
+/// The most bytes of facts of an environment.
 const ENV_BYTES: usize = 4 << 20;
 
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It was told to do what it does not do.
+    /// An option is wrong.
     #[error("{0}")]
     Usage(String),
-    /// The system.
+    /// The operating system refuses something.
     #[error("{0}")]
     System(String),
 }
 
 /// The state of the service.
 pub struct App {
-    /// How it is set up.
+    /// The configuration.
     pub config: Config,
-    /// Figures.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
-    /// The threads that answer.
+    /// The worker threads.
     pub workers: Workers,
-    /// Answers given before.
+    /// The cached answers.
     pub cache: Cache,
     /// Environments.
     pub envs: Envs,
-    /// The known tokens; without, nobody needs one.
+    /// The known tokens; `None` if requests need no token.
     tokens: Option<RwLock<Tokens>>,
-    /// The hosts that requests may name, where there are no tokens.
+    /// The hosts that requests may name, if they need no token.
     pub hosts: Option<Hosts>,
     /// The operators.
     pub operators: Operators,
-    /// The whole budget of one question.
+    /// The budget of a question.
     pub budget: Budget,
-    /// KiB of bodies that may still be taken in.
+    /// The KiB of request bodies that may still be read.
     pub bodies: Arc<Semaphore>,
-    /// Batches that may still begin.
+    /// The batches that may still start.
     pub batches: Arc<Semaphore>,
     draining: AtomicBool,
     in_flight: AtomicUsize,
     idle: Notify,
-    /// Resident bytes, as last seen.
+    /// Resident bytes, as last measured.
     resident: AtomicU64,
 }
 
 impl App {
-    /// The state at the start.
+    /// The initial state.
     ///
     /// # Errors
-    /// When the threads cannot be had.
+    /// When the threads cannot be started.
     pub fn new(config: Config, tokens: Option<Tokens>) -> Result<Arc<App>, StartError> {
         let limits = &config.limits;
         let metrics = Metrics::new().map_err(|error| StartError::System(error.to_string()))?;
         let metrics = Arc::new(metrics);
         let cache = Cache::new(limits, Arc::clone(&metrics));
         let workers = Workers::start(config.workers, limits, metrics.work.clone())
-            .map_err(|error| StartError::System(format!("no threads: {error}")))?;
+            .map_err(|error| StartError::System(format!("cannot start threads: {error}")))?;
         let room = Capacity { facts: limits.env_facts, bytes: ENV_BYTES, nodes: ENV_NODES };
         Ok(Arc::new(App {
             envs: Envs::new(limits, room, metrics.envs_refused.clone()),
@@ -95,10 +95,10 @@ impl App {
         }))
     }
 
-    /// Who makes a request, by its `Authorization` header.
+    /// The holder of the token in an `Authorization` header.
     ///
     /// # Errors
-    /// [`Code::Unauthorized`] when tokens are required and this is none of them.
+    /// [`Code::Unauthorized`] when a token is required and this one is not known.
     pub fn holder(&self, authorization: Option<&[u8]>) -> Result<Option<Holder>, Problem> {
         let Some(tokens) = &self.tokens else { return Ok(None) };
         let holder = tokens.read().unwrap_or_else(PoisonError::into_inner).holder(authorization);
@@ -111,45 +111,47 @@ impl App {
             .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
     }
 
-    /// Reads the file of tokens again; one that cannot be used changes nothing. What a token that is gone has asked
-    /// before is still answered.
+    /// Reads the token file again; an invalid file changes nothing. Requests that were accepted with a removed token
+    /// are still answered.
     pub fn reload_tokens(&self) {
         let (Some(tokens), Some(path)) = (&self.tokens, &self.config.tokens) else {
-            tracing::info!("there is no file of tokens to read again");
+            tracing::info!("there is no token file to reload");
             return;
         };
         match Tokens::load(path) {
             Ok(new) => {
-                tracing::info!(tokens = new.count(), "the file of tokens was read again");
+                tracing::info!(tokens = new.count(), "the token file was reloaded");
                 *tokens.write().unwrap_or_else(PoisonError::into_inner) = new;
             }
-            Err(error) => tracing::error!(error, "the tokens stay as they were"),
+            Err(error) => {
+                tracing::error!(error, "the token file cannot be reloaded; the tokens are unchanged")
+            }
         }
     }
 
-    /// Takes no new work from now on.
+    /// Accepts no new work from now on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
         self.idle.notify_waiters();
     }
 
-    /// Whether no new work is taken.
+    /// Whether no new work is accepted.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// Accepts a piece of work: as long as the guard lives, the service does not stop.
+    /// Accepts a piece of work: the service does not stop while the guard lives.
     pub fn accept(self: &Arc<Self>) -> Accepted {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         Accepted(Arc::clone(self))
     }
 
-    /// The pieces of work accepted and not done.
+    /// The number of accepted pieces of work that are not finished.
     pub fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::SeqCst)
     }
 
-    /// Waits until everything accepted is done.
+    /// Waits until all accepted work is finished.
     pub async fn until_idle(&self) {
         loop {
             let woken = self.idle.notified();
@@ -160,7 +162,7 @@ impl App {
         }
     }
 
-    /// Sees how much memory is in use, and makes room if it is too much.
+    /// Measures memory, and drops cached answers if too much is in use.
     pub fn watch_memory(&self) {
         if let Some(bytes) = resident_bytes() {
             self.resident.store(bytes, Ordering::Relaxed);
@@ -177,7 +179,7 @@ impl App {
         }
     }
 
-    /// Whether there is memory for new work.
+    /// Checks that there is memory for new work.
     ///
     /// # Errors
     /// [`Code::Memory`] when there is not.
@@ -190,7 +192,7 @@ impl App {
         Ok(())
     }
 
-    /// Brings the figures that are looked up, rather than counted, up to date.
+    /// Updates the metrics that are measured rather than counted.
     pub fn refresh_metrics(&self) {
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         for lane in Lane::ALL {
@@ -204,7 +206,7 @@ impl App {
     }
 }
 
-/// A piece of work that was accepted.
+/// An accepted piece of work.
 pub struct Accepted(Arc<App>);
 
 impl Drop for Accepted {

@@ -1,4 +1,4 @@
-//! Answering questions on expressions and operators: from the cache where it knows, else by the engine.
+//! Answers questions on expressions and operators from the cache, or by the engine.
 use super::app::App;
 use super::cache::{Key, key};
 use super::text::Text;
@@ -9,14 +9,14 @@ use sizewise_check::query::{self, Ask, Environment, Fields, Refusal};
 use sizewise_expr::is_cancelled;
 use sizewise_solve::{Trace, Verdict};
 
-/// What is asked of the engine.
+/// A question to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Do facts imply a goal?
     Entail {
         /// With a proof.
         proof: bool,
-        /// With what each rung came to.
+        /// With the outcome of each rung.
         explain: bool,
     },
     /// The smallest equal expression.
@@ -25,7 +25,7 @@ pub enum Command {
     Minimize,
     /// Exact bounds.
     Bounds,
-    /// What an operator call returns.
+    /// The result of an operator call.
     Infer,
 }
 
@@ -42,21 +42,21 @@ impl Command {
     }
 }
 
-/// A command with the share of the budget that it may use, in hundredths.
+/// A command with the percentage of the budget that it may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
-    /// What is asked.
+    /// The command.
     pub command: Command,
-    /// How much of the budget each answer may take.
+    /// The percentage of the budget for each answer.
     pub share: u32,
 }
 
-/// What came up when a bug ended an answer.
+/// The refusal when the engine panics.
 fn bug() -> Refusal {
-    Refusal::no_result("internal", "the engine came upon a bug of its own; please report it with the request")
+    Refusal::no_result("internal", "internal error in the engine; please report it with the request")
 }
 
-/// The key of a request's answer in memory. The `id` is taken out of the request.
+/// The cache key of a request without its `id`.
 pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     let options: u8 = match asked.command {
         Command::Entail { proof, explain } => u8::from(proof) + 2 * u8::from(explain),
@@ -66,8 +66,8 @@ pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     key(&[asked.command.name().as_bytes(), &[options], &asked.share.to_le_bytes(), &text])
 }
 
-/// Answers requests, whose `id`s were taken out; in order. Blocks, and is to be called on a worker's thread. When it is
-/// cancelled meanwhile, the answers mean nothing, and nothing of them is kept.
+/// Answers requests without their `id`s, in order. Blocks; call it on a worker thread. If it is cancelled, the answers
+/// are meaningless and are not cached.
 pub fn answer(app: &App, asked: Asked, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
     let mut answers: Vec<Result<Text, Refusal>> = Vec::with_capacity(requests.len());
     for request in requests {
@@ -103,7 +103,7 @@ fn counted_bug(app: &App) -> Refusal {
     bug()
 }
 
-/// A verdict that the engine came to, and its rung.
+/// A verdict of the engine, and the rung that decided.
 type Decision = (&'static str, &'static str);
 
 fn count(app: &App, decided: Option<Decision>) {
@@ -114,7 +114,7 @@ fn count(app: &App, decided: Option<Decision>) {
     }
 }
 
-/// Finds one answer that memory does not have; `decided` is told the verdict.
+/// Computes an answer that is not cached; `decided` receives the verdict.
 fn compute(
     app: &App,
     asked: Asked,
@@ -163,8 +163,8 @@ fn decision(settled: &Settled) -> Decision {
     (verdict, settled.answer.decided_by.name())
 }
 
-/// Answers requests under the facts of an environment, in order. What a bug leaves of the facts is not used again. As
-/// with [`answer`], nothing is kept of what was cancelled.
+/// Answers requests under the facts of an environment, in order. After a panic the facts are not used again. As with
+/// [`answer`], nothing is kept of what was cancelled.
 pub fn answer_in(
     app: &App,
     standing: &mut Option<Environment>,
@@ -184,7 +184,8 @@ pub fn answer_in(
             break;
         }
         let Some(mut facts) = standing.take() else {
-            answers.push(Err(Refusal::no_result("internal", "a bug has left the environment in disorder")));
+            answers
+                .push(Err(Refusal::no_result("internal", "the environment was lost to an internal error")));
             continue;
         };
         answers.push(match or_bug(|| (facts.ask(ask, request, &budget), facts)) {

@@ -1,4 +1,4 @@
-//! Bearer tokens: a file of their hashes says which are known.
+//! Bearer tokens, known by a file of their hashes.
 use axum::extract::Extension;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -7,19 +7,19 @@ use subtle::{Choice, ConstantTimeEq};
 /// A hash of a token.
 type Hash = [u8; 32];
 
-/// Which token a request came with: its hash, so that it stays the same when the file is read again. Environments
-/// belong to whoever made them.
+/// The token of a request, by its hash: it stays the same when the file is reloaded. Environments belong to the holder
+/// who created them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Holder(pub(super) Hash);
 
 impl std::fmt::Debug for Holder {
-    /// Enough to tell holders apart.
+    /// Shows enough to tell holders apart.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "Holder({:02x}{:02x})", self.0[0], self.0[1])
     }
 }
 
-/// The extractor of who makes a request.
+/// The extractor of the holder that makes a request.
 pub type Owner = Extension<Option<Holder>>;
 
 /// The known tokens.
@@ -28,19 +28,19 @@ pub struct Tokens {
     hashes: Vec<Hash>,
 }
 
-/// A file of tokens that cannot be used.
+/// A token file that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct TokensError {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// What is wrong.
     pub message: String,
 }
 
 impl Tokens {
-    /// Reads a file: on each line the SHA-256 hash of a token in hexadecimal; what follows it is a remark, lines that
-    /// begin with `#` are remarks.
+    /// Reads a file: on each line the SHA-256 hash of a token in hexadecimal; the rest of the line, and lines that
+    /// begin with `#`, are comments.
     ///
     /// # Errors
     /// When a line holds no hash, or there is none at all.
@@ -72,13 +72,12 @@ impl Tokens {
         Tokens::parse(&text).map_err(|error| failed(error.to_string()))
     }
 
-    /// How many there are.
+    /// The number of known tokens.
     pub fn count(&self) -> usize {
         self.hashes.len()
     }
 
-    /// Who holds the token of an `Authorization` header, if it is known. Takes the same time whichever token it is, and
-    /// however much of it is right.
+    /// The holder of the token of an `Authorization` header, if it is known. Takes constant time.
     pub fn holder(&self, authorization: Option<&[u8]>) -> Option<Holder> {
         let header = authorization?;
         let (scheme, token) = header.split_at_checked(7)?;

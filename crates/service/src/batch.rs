@@ -1,5 +1,5 @@
-//! Batches: JSON lines in, answers out, both as they come, in the order of the requests. Work is done in short turns,
-//! so that a long batch leaves room for others.
+//! Batches: JSON lines in, answers out in the same order, both streamed. The work is done in short turns, so that a
+//! long batch leaves room for other requests.
 use super::app::App;
 use super::auth::Holder;
 use super::envs::Slot;
@@ -11,58 +11,57 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::StreamExt;
-use futures_util::stream::FuturesOrdered;
+use futures_util::stream::{FuturesOrdered, poll_fn};
 use sizewise_check::query::{self, Environment, Fields, Refusal};
 use sizewise_expr::is_cancelled;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 
-/// Lines that one piece of work takes at most.
+/// The most lines of one piece of work.
 const CHUNK: usize = 32;
-/// A turn of the short lane after which others come first; short enough not to be cancelled.
+/// The length of a turn in the short lane; short enough not to be cancelled.
 const SHORT_TURN: Duration = Duration::from_millis(5);
-/// A turn of the long lane.
+/// The length of a turn in the long lane.
 const LONG_TURN: Duration = Duration::from_millis(100);
-/// Lines of one request that the engine answers in one go.
+/// Lines that the engine answers between two looks at the clock.
 const STRIDE: usize = 8;
 
-/// Answers some requests, in order; on a worker's thread.
+/// Answers requests in order, on a worker thread.
 pub type Answers = Arc<Answering>;
 
 type Answering =
     dyn Fn(&App, &mut Option<Environment>, &[Fields]) -> Vec<Result<Text, Refusal>> + Send + Sync;
 
-/// What a batch is put to.
+/// How a batch is answered.
 #[derive(Clone)]
 pub struct Batch {
-    /// How requests are answered.
+    /// Answers requests.
     pub answers: Answers,
-    /// The environment, if it is put to one; then one piece of work is done after the other.
+    /// The environment, if the questions are about one; then pieces of work run one after the other.
     pub env: Option<Slot>,
-    /// Whose it is.
+    /// The holder of the token.
     pub holder: Option<Holder>,
-    /// How long the answer to one line may take.
+    /// The time limit of an answer.
     pub deadline: Option<Duration>,
 }
 
-/// Begins to answer the lines of a body.
+/// Starts to answer the lines of a body.
 ///
 /// # Errors
-/// [`Code::Busy`] when there are as many batches as allowed.
+/// [`Code::Busy`] when as many batches run as are allowed.
 pub fn respond(app: &Arc<App>, batch: Batch, body: Body) -> Result<Response, Problem> {
     let permit = Arc::clone(&app.batches)
         .try_acquire_owned()
-        .map_err(|_| Problem::new(Code::Busy, "there are as many batches as allowed").retry_after(1))?;
-    let (out, answers) = mpsc::channel::<Result<Bytes, std::convert::Infallible>>(4);
+        .map_err(|_| Problem::new(Code::Busy, "as many batches are running as are allowed").retry_after(1))?;
+    let (out, mut answers) = mpsc::channel::<Result<Bytes, std::convert::Infallible>>(4);
     let accepted = app.accept();
     let app = Arc::clone(app);
     tokio::spawn(async move {
         let _held = (permit, accepted);
         drive(&app, &batch, body, &out).await;
     });
-    let mut response = Response::new(Body::from_stream(ReceiverStream::new(answers)));
+    let mut response = Response::new(Body::from_stream(poll_fn(move |context| answers.poll_recv(context))));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
 }
@@ -128,7 +127,7 @@ fn ended(code: Code, message: &str) -> Bytes {
     sizewise_expr::escape::json_text(text).into()
 }
 
-/// Hands a text to whoever reads the answers; false when nobody does any more.
+/// Sends a text to the client; false if nobody reads it any more.
 async fn send(app: &App, out: &Out, text: Bytes) -> bool {
     matches!(tokio::time::timeout(app.config.limits.patience, out.send(Ok(text))).await, Ok(Ok(())))
 }
@@ -159,8 +158,8 @@ async fn chunk_answers(app: Arc<App>, batch: Batch, lines: Vec<Bytes>) -> Result
     Ok(text)
 }
 
-/// Answers lines for the length of a turn, at least some unless it is cancelled; returns the text of the answers and
-/// the lines left.
+/// Answers lines for the length of a turn, at least a few unless it is cancelled; returns the text of the answers and
+/// the remaining lines.
 fn take_turn(
     app: &App,
     standing: &mut Option<Environment>,

@@ -1,51 +1,51 @@
-//! How the service is set up: where it listens and what it accepts.
+//! The configuration: where the service listens and what it accepts.
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a client may ask for. A request can lower some of these, and raise none.
+/// Limits on what clients may ask for. A request can lower some of them, and raise none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of a request's body.
+    /// The most bytes of a request body.
     pub body: usize,
-    /// Bytes of all bodies that are held at once.
+    /// The most bytes of all request bodies in memory.
     pub bodies: usize,
-    /// Bytes of a program's JSON when unpacked.
+    /// The most bytes of a program's JSON when decompressed.
     pub unpacked: u64,
-    /// Nodes of a program.
+    /// The most nodes of a program.
     pub nodes: usize,
-    /// Bytes of one query.
+    /// The most bytes of a question.
     pub line: usize,
-    /// Queries of one batch.
+    /// The most questions of a batch.
     pub queries: u64,
-    /// Requests that wait for a worker of a lane; more are told to come back.
+    /// The most requests that wait for a worker of a lane; further ones are answered with 429.
     pub queue: usize,
-    /// How long work may take in the short lane before it is begun anew in the long one.
+    /// How long work may take in the short lane before it is restarted in the long one.
     pub short: Duration,
-    /// Batches at once.
+    /// The most concurrent batches.
     pub batches: usize,
-    /// Connections at once.
+    /// The most concurrent connections.
     pub connections: usize,
-    /// Connections at once without a request in progress; of more, the one that has been idle longest is closed.
+    /// The most idle connections; beyond that, the one that has been idle longest is closed.
     pub idle: usize,
-    /// How long a connection may take to send the head of a request, from when it could begin.
+    /// How long a client may take to send the head of a request.
     pub head: Duration,
-    /// How many times the usual work a question may take.
+    /// The multiple of the default work budget that a question may use.
     pub budget: u32,
-    /// How long a question may take before its answer is given up.
+    /// How long a question may take.
     pub deadline: Duration,
     /// How long a body may take to arrive, or a batch may pause.
     pub patience: Duration,
-    /// Environments at once.
+    /// The most environments.
     pub envs: usize,
-    /// Environments at once of one token.
+    /// The most environments with one token.
     pub token_envs: usize,
-    /// Symbols and facts of one environment.
+    /// The most symbols and facts of an environment.
     pub env_facts: usize,
-    /// How long an environment lives without being used.
+    /// How long an environment lives without use.
     pub env_idle: Duration,
-    /// Resident bytes of the process above which new work is refused; 0 for no limit.
+    /// The resident memory in bytes above which new work is refused; 0 for no limit.
     pub memory: u64,
-    /// Bytes of answers kept in memory.
+    /// The most bytes of cached answers.
     pub cached: u64,
 }
 
@@ -77,22 +77,22 @@ impl Default for Limits {
     }
 }
 
-/// The whole set-up.
+/// The configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where to listen: an address or a name, with a port.
     pub listen: String,
-    /// Names under which the service may be asked where it is not protected by tokens, beside those of loopback.
+    /// Host names that requests may use if there are no tokens, besides those of loopback.
     pub hosts: Vec<String>,
-    /// The file of the hashes of tokens; required to listen elsewhere than on loopback.
+    /// The file with hashes of tokens; required to listen on other interfaces than loopback.
     pub tokens: Option<PathBuf>,
-    /// Threads that answer questions; as many again work on what takes long.
+    /// Threads for short work; as many again do long work.
     pub workers: usize,
     /// How long accepted work may take after the signal to stop.
     pub drain: Duration,
-    /// The least level of what is logged, as `tracing` filters are written.
+    /// What is logged: a level, or `target=level` pairs separated by commas.
     pub log: String,
-    /// What clients may ask for.
+    /// The limits.
     pub limits: Limits,
 }
 

@@ -1,4 +1,4 @@
-//! Connections: how many there may be, how many of them idle, and which are closed to make room for others.
+//! Connections: how many may be open or idle, and which are closed to make room for others.
 use super::app::App;
 use super::metrics::Metrics;
 use axum::Router;
@@ -21,20 +21,20 @@ use tokio::sync::{Notify, mpsc, watch};
 
 /// The most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
-/// How long a connection that is to end may take for what it has not said completely.
+/// How long a closing connection may take to finish its last response.
 const LINGER: Duration = Duration::from_millis(50);
-/// Files that are left to everything but connections.
+/// Open files reserved for everything but connections.
 const RESERVED_FILES: usize = 64;
-/// What is answered to a connection for which there is no room.
+/// The response to a connection for which there is no room.
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// All connections.
 pub struct Connections {
     known: Mutex<Known>,
-    /// The most at once.
+    /// The most open connections.
     most: usize,
-    /// The most without a request in progress.
+    /// The most idle connections.
     most_idle: usize,
     /// How long a client may take to send the head of a request.
     head: Duration,
@@ -45,16 +45,16 @@ pub struct Connections {
 #[derive(Default)]
 struct Known {
     count: usize,
-    /// Those without a request in progress, in the order in which they became idle.
+    /// The idle connections, in the order in which they became idle.
     idle: BTreeMap<u64, Arc<Connection>>,
     next: u64,
 }
 
 /// One connection.
 struct Connection {
-    /// Its place among the idle ones.
+    /// Its key among the idle connections.
     idle: Mutex<Option<u64>>,
-    /// Whether it was told to end, and is not counted any more.
+    /// Whether it was told to close and is no longer counted.
     gone: AtomicBool,
     close: Notify,
 }
@@ -65,7 +65,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connections {
-    /// No connections; of `files` that the process may have open, they leave some.
+    /// No connections yet. `files` is the number of files that the process may open.
     pub fn new(app: &App, files: usize) -> Arc<Connections> {
         let limits = &app.config.limits;
         let most = limits.connections.min(files.saturating_sub(RESERVED_FILES)).max(1);
@@ -107,7 +107,7 @@ impl Connections {
         true
     }
 
-    /// Counts a connection among the idle ones, and closes the oldest if these are too many.
+    /// Counts a connection as idle, and closes the oldest idle one if there are too many.
     fn rest(&self, known: &mut Known, connection: &Arc<Connection>) {
         if !connection.gone.load(Ordering::Relaxed) {
             known.next += 1;
@@ -120,7 +120,7 @@ impl Connections {
         self.show(known);
     }
 
-    /// Counts a connection among those with a request in progress.
+    /// Counts a connection as busy.
     fn wake(&self, connection: &Connection) {
         let mut known = lock(&self.known);
         if let Some(place) = lock(&connection.idle).take() {
@@ -147,13 +147,13 @@ impl Connections {
         self.metrics.idle.set(number(known.idle.len()));
     }
 
-    /// Ends every connection once what it asked for is answered.
+    /// Closes every connection after its current response.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
 }
 
-/// Accepts connections for ever. `alive` is held as long as any of them lives.
+/// Accepts connections for ever; each holds a clone of `alive`.
 pub async fn accept(
     connections: &Arc<Connections>,
     listener: &TcpListener,
@@ -190,7 +190,7 @@ fn refuse(stream: TcpStream) {
     }
 }
 
-/// Takes a connection's place when it ends, however it does.
+/// Frees the place of a connection when it ends.
 struct Guard {
     connections: Arc<Connections>,
     connection: Arc<Connection>,
@@ -249,7 +249,7 @@ async fn serve(
     }
 }
 
-/// A request in progress: from its head to the end of its answer.
+/// A request in progress: from its head to the end of the response.
 struct InProgress {
     connections: Arc<Connections>,
     connection: Arc<Connection>,
@@ -279,7 +279,7 @@ impl Drop for InProgress {
     }
 }
 
-/// The body of an answer, with the request that it belongs to.
+/// The body of a response, which keeps the request in progress.
 struct Answer {
     body: Body,
     _in_progress: InProgress,

@@ -1,5 +1,5 @@
-//! Environments: facts that an exporter adds to while it traces, and puts questions to. They expire when they are not
-//! used.
+//! Environments: an exporter adds facts to them while it traces, and asks questions under these facts. They expire when
+//! they are not used.
 use super::auth::Holder;
 use super::config::Limits;
 use super::problem::{Code, Problem};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// An environment; none when a bug has left its facts in disorder.
+/// An environment; `None` after an internal error.
 pub type Slot = Arc<tokio::sync::Mutex<Option<Environment>>>;
 
 struct Env {
@@ -22,7 +22,7 @@ struct Env {
 pub struct Envs {
     known: Mutex<HashMap<String, Env>>,
     most: usize,
-    /// The most of one token.
+    /// The most environments with one token.
     share: usize,
     idle: Duration,
     room: Capacity,
@@ -30,7 +30,7 @@ pub struct Envs {
 }
 
 impl Envs {
-    /// No environments. What is refused is counted.
+    /// No environments yet; `refused` counts those that are refused.
     pub fn new(limits: &Limits, room: Capacity, refused: IntCounterVec) -> Envs {
         let Limits { envs: most, token_envs: share, env_idle: idle, .. } = *limits;
         Envs { known: Mutex::default(), most, share, idle, room, refused }
@@ -41,20 +41,20 @@ impl Envs {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Facts to be filled before they become an environment.
+    /// No facts, to be filled before they become an environment.
     pub fn blank(&self) -> Environment {
         Environment::new(self.room)
     }
 
-    /// How long an environment lives without being used.
+    /// How long an environment lives without use.
     pub fn idle(&self) -> Duration {
         self.idle
     }
 
-    /// Makes an environment and returns its name, which cannot be guessed.
+    /// Creates an environment and returns its id, which cannot be guessed.
     ///
     /// # Errors
-    /// When there are as many as allowed, in all or of this token.
+    /// When there are as many as allowed, in all or with this token.
     pub fn make(&self, standing: Environment, owner: Option<Holder>) -> Result<String, Problem> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random)
@@ -64,7 +64,7 @@ impl Envs {
         let mut known = self.lock();
         let own = known.values().filter(|env| env.owner == owner).count();
         if owner.is_some() && own >= self.share {
-            return Err(self.refuse("token", &format!("there are {own} environments of this token")));
+            return Err(self.refuse("token", &format!("there are {own} environments with this token")));
         }
         if known.len() >= self.most {
             return Err(self.refuse("all", &format!("there are {} environments", known.len())));
@@ -80,7 +80,7 @@ impl Envs {
         Problem::new(Code::TooManyEnvs, detail).at("of", of).retry_after(30)
     }
 
-    /// The environment of this name, if it is the holder's own.
+    /// The environment with this id, if it belongs to the holder.
     ///
     /// # Errors
     /// When there is none.
@@ -105,7 +105,7 @@ impl Envs {
         Ok(())
     }
 
-    /// Deletes what was not used for long, and says how many are left.
+    /// Deletes expired environments, and returns the number of those left.
     pub fn expire(&self) -> usize {
         let mut known = self.lock();
         // One that somebody works with at this moment is in use.

@@ -1,14 +1,14 @@
-//! Which hosts a request may name where no token protects the service.
+//! The hosts that requests may name if no token protects the service.
 //!
-//! A page of another site can have its own name resolve to a loopback address (DNS rebinding); then its requests are no
-//! cross-site ones to the browser. They name that site in `Host` and `Origin` all the same.
+//! A page of another site can have its own name resolve to a loopback address (DNS rebinding); the browser then takes
+//! its requests for same-site ones. They still name that site in `Host` and `Origin`.
 use super::config::Config;
 use super::problem::{Code, Problem};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use std::net::IpAddr;
 
-/// The names that stand for this service, beside those of loopback.
+/// The names of this service, besides those of loopback.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     /// In lower case.
@@ -16,7 +16,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The name or address listened on, and those allowed beside it.
+    /// The host of `--listen`, and those of `--allow-host`.
     pub fn new(config: &Config) -> Hosts {
         let listen = config.listen.rsplit_once(':').map_or(config.listen.as_str(), |(host, _)| host);
         let names = std::iter::once(listen).chain(config.hosts.iter().map(String::as_str));
@@ -30,8 +30,7 @@ impl Hosts {
         !authority.as_str().contains('@') && (is_loopback(&host) || self.names.contains(&host))
     }
 
-    /// Whether a request names this service, and comes from no page of another site. Whoever names no host is no
-    /// browser.
+    /// Checks that a request names this service, and comes from no page of another site. A browser always names a host.
     ///
     /// # Errors
     /// [`Code::UnknownHost`] and [`Code::CrossSite`].
@@ -59,7 +58,7 @@ impl Hosts {
     }
 }
 
-/// A host without brackets and a last dot, in lower case.
+/// A host in lower case, without brackets and the final dot.
 fn plain(host: &str) -> String {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()

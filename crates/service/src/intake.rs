@@ -1,4 +1,4 @@
-//! Taking in what clients send: media types, sizes, and the time that a body may take.
+//! Reading request bodies: media types, sizes and time limits.
 use super::app::App;
 use super::problem::{Code, Problem};
 use axum::body::{Body, BodyDataStream, Bytes};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Bodies smaller than this do not count among those held at once.
+/// Smaller bodies do not count towards the limit on bodies in memory.
 const SMALL: usize = 64 << 10;
 
-/// The kinds of bodies.
+/// The media types of bodies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Media {
     /// One JSON object.
@@ -22,7 +22,7 @@ pub enum Media {
     Lines,
     /// Bytes.
     Bytes,
-    /// A form with parts.
+    /// A multipart form.
     Form,
 }
 
@@ -47,7 +47,7 @@ impl Media {
     }
 }
 
-/// The kind of a body, if it is one of those taken.
+/// The media type of a body, if it is one of `taken`.
 ///
 /// # Errors
 /// [`Code::UnsupportedMediaType`].
@@ -57,7 +57,9 @@ pub fn media(headers: &HeaderMap, taken: &[Media]) -> Result<Media, Problem> {
     if let Some(coding) = headers.get(header::CONTENT_ENCODING)
         && coding != HeaderValue::from_static("identity")
     {
-        return Err(problem("compressed bodies are not taken".to_string()).at("header", "Content-Encoding"));
+        return Err(
+            problem("compressed bodies are not accepted".to_string()).at("header", "Content-Encoding")
+        );
     }
     let given = headers.get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap_or("?"));
     let Some(given) = given else {
@@ -66,21 +68,22 @@ pub fn media(headers: &HeaderMap, taken: &[Media]) -> Result<Media, Problem> {
     let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match Media::of(&essence).filter(|media| taken.contains(media)) {
         Some(media) => Ok(media),
-        None => Err(problem(format!("`{essence}` is not taken")).at("header", "Content-Type")),
+        None => Err(problem(format!("`{essence}` is not accepted here")).at("header", "Content-Type")),
     }
 }
 
-/// A body that is held in memory, as long as the permit lives.
+/// A body in memory, and the permit for it.
 pub struct Held<'a> {
     /// The bytes.
     pub bytes: Bytes,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
-/// Takes in a whole body of at most `most` bytes.
+/// Reads a whole body of at most `most` bytes.
 ///
 /// # Errors
-/// [`Code::TooLarge`], [`Code::SlowBody`], [`Code::BrokenBody`], or [`Code::Memory`] when too much is held already.
+/// [`Code::TooLarge`], [`Code::SlowBody`], [`Code::BrokenBody`], or [`Code::Memory`] when too many bodies are in
+/// memory.
 pub async fn whole<'a>(
     app: &'a App,
     headers: &HeaderMap,
@@ -108,7 +111,7 @@ pub async fn whole<'a>(
             let likely = announced.unwrap_or(most).max(bytes.len());
             let kib = u32::try_from(likely.div_ceil(1024)).unwrap_or(u32::MAX);
             permit = Some(app.bodies.try_acquire_many(kib).map_err(|_| {
-                Problem::new(Code::Memory, "too many large bodies are held already").retry_after(1)
+                Problem::new(Code::Memory, "too many large request bodies are in memory").retry_after(1)
             })?);
         }
         match piece(&mut stream, deadline).await? {
@@ -122,7 +125,9 @@ async fn piece(stream: &mut BodyDataStream, deadline: Instant) -> Result<Option<
     match timeout_at(deadline, stream.next()).await {
         Ok(None) => Ok(None),
         Ok(Some(Ok(bytes))) => Ok(Some(bytes)),
-        Ok(Some(Err(error))) => Err(Problem::new(Code::BrokenBody, format!("the body breaks off: {error}"))),
+        Ok(Some(Err(error))) => {
+            Err(Problem::new(Code::BrokenBody, format!("the body is incomplete: {error}")))
+        }
         Err(_) => Err(Problem::new(Code::SlowBody, "the body did not arrive in time")),
     }
 }
@@ -136,24 +141,24 @@ fn too_large(most: usize) -> Problem {
 pub struct Lines {
     stream: BodyDataStream,
     buffer: BytesMut,
-    /// How much of the buffer was searched for a line's end already.
+    /// The length of the prefix of the buffer that has no line end.
     searched: usize,
-    /// Lines that are complete and not handed out.
+    /// Complete lines that were not returned yet.
     ready: VecDeque<Bytes>,
-    /// Why no more lines come, once that is so; `None` inside at the regular end.
+    /// Set once no more lines come; the reason, or `None` at the regular end.
     ended: Option<Option<Broken>>,
     longest: usize,
     patience: Duration,
 }
 
-/// Why there are no further lines.
+/// Why there are no more lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Broken {
     /// A line is longer than allowed.
     TooLong,
-    /// Nothing arrives.
+    /// No line arrives in time.
     Slow,
-    /// The body breaks off.
+    /// The body is incomplete.
     Off(String),
 }
 
@@ -171,11 +176,11 @@ impl Lines {
         }
     }
 
-    /// The lines that have arrived since the last call, `most` at most; waits for one. Empty at the end of the body.
-    /// Blank lines are left out. Nothing is lost when the call is given up.
+    /// The lines that have arrived since the last call, at most `most`; waits for the first one. Empty at the end of
+    /// the body. Skips blank lines. Cancel safe.
     ///
     /// # Errors
-    /// When the body cannot be read on; lines that came before were handed out before.
+    /// When the body cannot be read further; all earlier lines were returned before.
     pub async fn next(&mut self, most: usize) -> Result<Vec<Bytes>, Broken> {
         while self.ready.len() < most && self.ended.is_none() {
             // What is there already is taken along; for more, one waits only with empty hands.

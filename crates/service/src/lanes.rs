@@ -1,13 +1,13 @@
-//! What waits for a worker: short work apart from long work, and in each lane one token's after another's.
+//! The queues of the two lanes, for short and for long work; within a lane, tokens take turns.
 use super::auth::Holder;
 use std::collections::{HashMap, VecDeque};
 
-/// Which workers do a piece of work.
+/// The workers that do a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Lane {
-    /// Those that are to be free soon: what turns out to take longer is cancelled, and begun anew in the other lane.
+    /// Workers for short work: work that takes longer is cancelled, and restarted in the other lane.
     Short,
-    /// Those that take as long as it takes, with a lower priority.
+    /// Workers for long work, with a lower priority.
     Long,
 }
 
@@ -24,16 +24,16 @@ impl Lane {
     }
 }
 
-/// Something that a worker does.
+/// A task of a worker.
 pub(super) type Task = Box<dyn FnOnce() + Send>;
 
-/// Of so many tasks taken of one token, one is a turn of a batch, if any waits; the others are single questions.
+/// Every so many tasks of a token, a turn of a batch comes before the single requests.
 const BATCH_EVERY: u32 = 4;
 
-/// The tasks of one token.
+/// The waiting tasks of one token.
 #[derive(Default)]
 struct Waiting {
-    /// Single questions, for which somebody waits.
+    /// Single requests.
     single: VecDeque<Task>,
     /// Turns of batches.
     batch: VecDeque<Task>,
@@ -55,11 +55,11 @@ impl Waiting {
     }
 }
 
-/// The tasks that wait in a lane.
+/// The waiting tasks of a lane.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: HashMap<Option<Holder>, Waiting>,
-    /// Those who have tasks waiting, in the order in which they are served.
+    /// The holders with waiting tasks, in the order in which they are served.
     turns: VecDeque<Option<Holder>>,
     len: usize,
 }
@@ -87,12 +87,12 @@ impl Queue {
         task
     }
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How many single questions of one token wait.
+    /// The number of waiting single requests of a token.
     pub fn singles_of(&self, holder: Option<Holder>) -> usize {
         self.waiting.get(&holder).map_or(0, |waiting| waiting.single.len())
     }

@@ -1,7 +1,7 @@
-//! Layer 10: the HTTP service. The engine for exporters and CI systems, and a page for people.
+//! The HTTP service: the engine for exporters and CI systems, and a page for people.
 //!
-//! A request goes through the `router` (id, token, figures), a handler of [`api`] (what is asked), and the threads of
-//! `work` (the engine), with the `cache` in between. Everything a client can make grow has a bound in [`config`].
+//! A request goes through the `router` (id, token, metrics), a handler of [`api`] (what is asked), and the threads of
+//! `work` (the engine), with the `cache` in between. Everything that a client can make grow has a limit in [`config`].
 pub mod api;
 pub mod app;
 mod ask;

@@ -1,10 +1,10 @@
-//! Where the service listens: the addresses of a name, all of them.
+//! The addresses that the service listens on: all that a name resolves to.
 use super::app::StartError;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
 use tokio::net::TcpListener;
 
-/// The addresses that `HOST:PORT` stands for.
+/// The addresses that `HOST:PORT` resolves to.
 ///
 /// # Errors
 /// When a name has none.
@@ -22,11 +22,11 @@ pub fn resolve(listen: &str) -> Result<Vec<SocketAddr>, StartError> {
     }
 }
 
-/// Listens on every address; those of a kind that this machine does not have are left out with a warning, unless there
-/// are no others. Where any port will do, it is the same for all.
+/// Listens on every address. Addresses that this machine does not have are skipped with a warning, unless there are no
+/// others. With port 0, all addresses get the same port.
 ///
 /// # Errors
-/// When an address is taken, or there is none to listen on.
+/// When an address is in use, or there is none to listen on.
 pub async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     let (mut left_out, mut port) = (Vec::new(), None);

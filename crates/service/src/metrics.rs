@@ -1,4 +1,4 @@
-//! Figures for Prometheus.
+//! Metrics for Prometheus.
 use super::work::Counts;
 use prometheus::{
     Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
@@ -7,59 +7,59 @@ use prometheus::{
 use std::env::consts::{ARCH, OS};
 use std::time::Duration;
 
-/// The optional features that are built in.
+/// The optional features of this build.
 const FEATURES: &str = if sizewise_solve::HAS_SMT { "smt,service" } else { "service" };
 
-/// The bounds of the histogram of latencies, in seconds.
+/// The buckets of the latency histogram, in seconds.
 const LATENCIES: &[f64] =
     &[0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
-/// All figures.
+/// The metrics.
 pub struct Metrics {
     registry: Registry,
     requests: IntCounterVec,
     seconds: HistogramVec,
-    /// Requests refused, by the problem's code.
+    /// Refused requests, by problem code.
     pub problems: IntCounterVec,
-    /// Queries answered, by command.
+    /// Answered questions, by command.
     pub queries: IntCounterVec,
-    /// Verdicts, by verdict and by the rung that decided. Those from the cache are not counted again.
+    /// Verdicts, by verdict and rung; cached ones are not counted again.
     pub decided: IntCounterVec,
-    /// Questions that a budget ended, by command.
+    /// Questions that exhausted their budget, by command.
     pub exhausted: IntCounterVec,
-    /// Look-ups that found an answer.
+    /// Cache hits.
     pub hits: IntCounter,
-    /// Look-ups that found none.
+    /// Cache misses.
     pub misses: IntCounter,
-    /// Bugs come upon while answering.
+    /// Panics while answering.
     pub panics: IntCounter,
     /// Environments.
     pub envs: IntGauge,
-    /// Environments not made because there were too many, by whose: of one `token`, or of `all`.
+    /// Environments refused because there were too many: of one `token`, or of `all`.
     pub envs_refused: IntCounterVec,
-    /// Pieces of work that run, by lane.
+    /// Running tasks, by lane.
     pub running: IntGaugeVec,
-    /// Pieces of work that wait, by lane.
+    /// Waiting tasks, by lane.
     pub queued: IntGaugeVec,
-    /// What became of pieces of work.
+    /// Outcomes of work.
     pub work: Counts,
-    /// Requests that were accepted and not answered yet.
+    /// Requests in flight.
     pub in_flight: IntGauge,
     /// Connections.
     pub connections: IntGauge,
-    /// Connections without a request in progress.
+    /// Idle connections.
     pub idle: IntGauge,
     /// Connections closed to make room, by reason: `idle`, or `refused` where none was idle.
     pub closed: IntCounterVec,
-    /// Bytes of memory in use.
+    /// Resident bytes.
     pub resident: IntGauge,
 }
 
 impl Metrics {
-    /// All figures at zero.
+    /// All metrics at zero.
     ///
     /// # Errors
-    /// When two figures have one name.
+    /// When two metrics have the same name.
     pub fn new() -> prometheus::Result<Metrics> {
         let registry = Registry::new();
         let counters = |name: &str, help: &str, labels: &[&str]| {
@@ -101,23 +101,27 @@ impl Metrics {
             )?,
             seconds,
             problems: counters("problems_total", "Requests refused, by code.", &["code"])?,
-            queries: counters("queries_total", "Queries answered, by command.", &["command"])?,
+            queries: counters("queries_total", "Questions answered, by command.", &["command"])?,
             decided: counters("decided_total", "Verdicts by rung.", &["verdict", "rung"])?,
-            exhausted: counters("budget_exhausted_total", "Questions that a budget ended.", &["command"])?,
+            exhausted: counters(
+                "budget_exhausted_total",
+                "Questions that exhausted their budget.",
+                &["command"],
+            )?,
             hits: counter("cache_hits_total", "Answers found in the cache.")?,
             misses: counter("cache_misses_total", "Answers not found in the cache.")?,
-            panics: counter("panics_total", "Bugs come upon while answering.")?,
-            envs: gauge("envs", "Environments that live.")?,
+            panics: counter("panics_total", "Panics while answering.")?,
+            envs: gauge("envs", "Live environments.")?,
             envs_refused: counters(
                 "envs_refused_total",
-                "Environments not made because there were too many, of one token or of all.",
+                "Environments refused because there were too many, of one token or of all.",
                 &["of"],
             )?,
-            running: gauges("work_running", "Pieces of work that run.", &["lane"])?,
-            queued: gauges("work_queued", "Pieces of work that wait.", &["lane"])?,
+            running: gauges("work_running", "Running tasks.", &["lane"])?,
+            queued: gauges("work_queued", "Waiting tasks.", &["lane"])?,
             work: Counts {
-                moved: counter("work_moved_total", "Pieces of work moved to the long lane.")?,
-                late: counter("work_late_total", "Pieces of work cancelled at their deadline.")?,
+                moved: counter("work_moved_total", "Tasks moved to the long lane.")?,
+                late: counter("work_late_total", "Tasks cancelled at their deadline.")?,
             },
             in_flight: gauge("in_flight", "Requests accepted and not answered yet.")?,
             connections: gauge("connections", "Open connections.")?,
@@ -127,7 +131,7 @@ impl Metrics {
                 "Connections closed because there were too many: idle ones, or new ones refused.",
                 &["why"],
             )?,
-            resident: gauge("resident_bytes", "Bytes of memory in use.")?,
+            resident: gauge("resident_bytes", "Resident bytes.")?,
             registry,
         })
     }
@@ -138,16 +142,16 @@ impl Metrics {
         self.seconds.with_label_values(&[endpoint]).observe(took.as_secs_f64());
     }
 
-    /// The figures in Prometheus' text form.
+    /// The metrics in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut text = Vec::new();
-        // Writing to memory fails only where a figure is malformed; what was written before it is given.
+        // Writing to memory fails only where a metric is malformed; what was written before it is given.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
 }
 
-/// A status as text, without making one for the usual ones.
+/// A status as a label, without allocation.
 fn status_text(status: u16) -> &'static str {
     match status {
         200 => "200",
@@ -170,7 +174,7 @@ fn status_text(status: u16) -> &'static str {
     }
 }
 
-/// The resident bytes of this process; none where the system does not say.
+/// The resident bytes of this process; `None` where the system does not tell.
 pub fn resident_bytes() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

@@ -11,140 +11,67 @@ use sizewise_ir::{ReadError, ReadErrorKind};
 /// The media type of problem details.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// What can go wrong. Codes are stable: clients may branch on them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Code {
-    /// The body is no JSON.
-    NotJson,
-    /// The body broke off, or its form is wrong.
-    BrokenBody,
-    /// No token, or none that is known.
-    Unauthorized,
-    /// A page of another site asks.
-    CrossSite,
-    /// The request names a host that is not this service.
-    UnknownHost,
-    /// There is nothing at this path.
-    NotFound,
-    /// There is no such environment (any more).
-    UnknownEnv,
-    /// The path is there, but not for this method.
-    MethodNotAllowed,
-    /// The body does not arrive.
-    SlowBody,
-    /// The body is larger than allowed.
-    TooLarge,
-    /// The program is larger than allowed once unpacked.
-    UnpackedTooLarge,
-    /// The program has more nodes than allowed.
-    TooManyNodes,
-    /// The environment is full.
-    EnvFull,
-    /// The body is of a kind that the path does not take.
-    UnsupportedMediaType,
-    /// The request cannot be understood.
-    Invalid,
-    /// A parameter of the address is wrong.
-    InvalidParameter,
-    /// The spec cannot be understood.
-    InvalidSpec,
-    /// The program cannot be read.
-    UnreadableProgram,
-    /// There is more work than can be queued.
-    Busy,
-    /// There are as many environments as allowed.
-    TooManyEnvs,
-    /// A bug of ours.
-    Internal,
-    /// The service is stopping.
-    Draining,
-    /// There is not enough memory at the moment.
-    Memory,
-    /// The answer was not found in time.
-    Deadline,
-}
-
-impl Code {
-    /// Every code.
-    pub const ALL: [Code; 24] = [
-        Code::NotJson,
-        Code::BrokenBody,
-        Code::Unauthorized,
-        Code::CrossSite,
-        Code::UnknownHost,
-        Code::NotFound,
-        Code::UnknownEnv,
-        Code::MethodNotAllowed,
-        Code::SlowBody,
-        Code::TooLarge,
-        Code::UnpackedTooLarge,
-        Code::TooManyNodes,
-        Code::EnvFull,
-        Code::UnsupportedMediaType,
-        Code::Invalid,
-        Code::InvalidParameter,
-        Code::InvalidSpec,
-        Code::UnreadableProgram,
-        Code::Busy,
-        Code::TooManyEnvs,
-        Code::Internal,
-        Code::Draining,
-        Code::Memory,
-        Code::Deadline,
-    ];
-
-    /// The status, the name, and what it means.
-    fn row(self) -> (u16, &'static str, &'static str) {
-        match self {
-            Code::NotJson => (400, "not-json", "The body is not JSON"),
-            Code::BrokenBody => (400, "broken-body", "The body breaks off or is malformed"),
-            Code::Unauthorized => (401, "unauthorized", "A known bearer token is required"),
-            Code::CrossSite => (403, "cross-site", "Pages of other sites may not ask"),
-            Code::UnknownHost => (403, "unknown-host", "The request names another host"),
-            Code::NotFound => (404, "not-found", "There is nothing at this path"),
-            Code::UnknownEnv => (404, "unknown-env", "There is no such environment, or no longer"),
-            Code::MethodNotAllowed => (405, "method-not-allowed", "This path takes other methods"),
-            Code::SlowBody => (408, "slow-body", "The body did not arrive in time"),
-            Code::TooLarge => (413, "too-large", "The request is larger than allowed"),
-            Code::UnpackedTooLarge => (413, "unpacked-too-large", "The program unpacks to more than allowed"),
-            Code::TooManyNodes => (413, "too-many-nodes", "The program has more nodes than allowed"),
-            Code::EnvFull => (413, "env-full", "The environment holds as much as allowed"),
-            Code::UnsupportedMediaType => {
-                (415, "unsupported-media-type", "This path takes other media types")
-            }
-            Code::Invalid => (422, "invalid", "The request cannot be understood"),
-            Code::InvalidParameter => (422, "invalid-parameter", "A parameter cannot be understood"),
-            Code::InvalidSpec => (422, "invalid-spec", "The spec cannot be understood"),
-            Code::UnreadableProgram => (422, "unreadable-program", "The program cannot be read"),
-            Code::Busy => (429, "busy", "There is more work than can be queued"),
-            Code::TooManyEnvs => (429, "too-many-envs", "There are as many environments as allowed"),
-            Code::Internal => (500, "internal", "Internal error; please report it with the request"),
-            Code::Draining => (503, "draining", "The service is stopping"),
-            Code::Memory => (503, "memory", "There is not enough memory at the moment"),
-            Code::Deadline => (504, "deadline", "The answer was not found in time"),
+macro_rules! codes {
+    ($($code:ident $status:ident $name:literal $title:literal;)+) => {
+        /// What can go wrong. Codes are stable: clients may branch on them.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Code {
+            $(#[doc = $title] $code,)+
         }
-    }
 
-    /// The HTTP status.
-    pub fn status(self) -> StatusCode {
-        StatusCode::from_u16(self.row().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-    }
+        impl Code {
+            /// Every code.
+            pub const ALL: [Code; [$($name),+].len()] = [$(Code::$code),+];
 
-    /// The code's name.
-    pub fn name(self) -> &'static str {
-        self.row().1
-    }
+            /// The HTTP status.
+            pub fn status(self) -> StatusCode {
+                match self { $(Code::$code => StatusCode::$status),+ }
+            }
 
-    /// What it means, for every occurrence.
-    pub fn title(self) -> &'static str {
-        self.row().2
-    }
+            /// The code's name.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$code => $name),+ }
+            }
+
+            /// The meaning of the code.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$code => $title),+ }
+            }
+        }
+    };
 }
 
-/// A request that gets no answer.
+codes! {
+    NotJson BAD_REQUEST "not-json" "The body is not JSON";
+    BrokenBody BAD_REQUEST "broken-body" "The body is incomplete or malformed";
+    Unauthorized UNAUTHORIZED "unauthorized" "A known bearer token is required";
+    CrossSite FORBIDDEN "cross-site" "Requests from pages of other sites are refused";
+    UnknownHost FORBIDDEN "unknown-host" "The request names another host";
+    NotFound NOT_FOUND "not-found" "There is nothing at this path";
+    UnknownEnv NOT_FOUND "unknown-env" "There is no such environment, or it has expired";
+    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "This path accepts other methods";
+    SlowBody REQUEST_TIMEOUT "slow-body" "The body did not arrive in time";
+    TooLarge PAYLOAD_TOO_LARGE "too-large" "The request is larger than allowed";
+    UnpackedTooLarge PAYLOAD_TOO_LARGE "unpacked-too-large" "The decompressed program is larger than allowed";
+    TooManyNodes PAYLOAD_TOO_LARGE "too-many-nodes" "The program has more nodes than allowed";
+    EnvFull PAYLOAD_TOO_LARGE "env-full" "The environment is full";
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "This path accepts other media types";
+    Invalid UNPROCESSABLE_ENTITY "invalid" "The request is invalid";
+    InvalidParameter UNPROCESSABLE_ENTITY "invalid-parameter" "A parameter is invalid";
+    InvalidSpec UNPROCESSABLE_ENTITY "invalid-spec" "The spec is invalid";
+    UnreadableProgram UNPROCESSABLE_ENTITY "unreadable-program" "The program cannot be read";
+    Busy TOO_MANY_REQUESTS "busy" "There is more work than can be queued";
+    TooManyEnvs TOO_MANY_REQUESTS "too-many-envs" "There are as many environments as allowed";
+    Internal INTERNAL_SERVER_ERROR "internal" "Internal error; please report it with the request";
+    Draining SERVICE_UNAVAILABLE "draining" "The service is stopping";
+    Memory SERVICE_UNAVAILABLE "memory" "There is not enough memory at the moment";
+    Deadline GATEWAY_TIMEOUT "deadline" "The answer was not found in time";
+}
+
+/// Why a request is refused, or fails.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What went wrong.
+    /// The code.
     pub code: Code,
     detail: String,
     place: Map<String, Value>,
@@ -153,33 +80,33 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with what it is this time.
+    /// A problem, with the detail of this occurrence.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         Problem { code, detail: detail.into(), place: Map::new(), expected: None, headers: Vec::new() }
     }
 
-    /// The same, at a place: `field`, `parameter`, `line`, `node` and so on.
+    /// Adds a place: `field`, `parameter`, `line`, `node` and so on.
     #[must_use]
     pub fn at(mut self, key: &str, value: impl Into<Value>) -> Problem {
         self.place.insert(key.to_string(), value.into());
         self
     }
 
-    /// The same, with what was expected.
+    /// Adds what was expected.
     #[must_use]
     pub fn expecting(mut self, what: impl Into<String>) -> Problem {
         self.expected = Some(what.into());
         self
     }
 
-    /// The same, with the seconds after which to come back.
+    /// Adds the seconds after which to retry.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Problem {
         self.headers.push((header::RETRY_AFTER, seconds.into()));
         self
     }
 
-    /// The same, with a header of the response.
+    /// Adds a header to the response.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
         self.headers.push((name, value));
@@ -218,7 +145,8 @@ impl Problem {
 }
 
 impl IntoResponse for Problem {
-    /// A response without a body: whoever knows the request's id renders the problem, which is among the extensions.
+    /// A response without a body: the middleware, which knows the request's id, renders the problem from the
+    /// extensions.
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.code.status();

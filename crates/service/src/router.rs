@@ -1,4 +1,4 @@
-//! Which handler answers which path, and what happens to every request around it.
+//! The routes, and the middleware around every request.
 use super::api::{check, docs, envs, eval, health, questions};
 use super::app::App;
 use super::ask::Command;
@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Carries the id of a request.
+/// The header with the id of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What pages may load: nothing but themselves.
+/// Pages load nothing but themselves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-                           connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Requests that take longer are logged whatever comes of them.
+    connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Slower requests are always logged.
 const SLOW: Duration = Duration::from_secs(1);
-/// The longest id that is taken over from a client.
+/// The longest request id that is accepted from a client.
 const MAX_ID: usize = 64;
 
 /// The service as a router.
@@ -69,7 +69,7 @@ async fn page() -> Html<&'static str> {
     }))
 }
 
-/// The client's own id of the request, if it is harmless; else a new one.
+/// The client's id of the request, if it is valid; otherwise a new one.
 fn request_id(request: &Request) -> HeaderValue {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     static PROCESS: OnceLock<u32> = OnceLock::new();
@@ -92,7 +92,7 @@ fn request_id(request: &Request) -> HeaderValue {
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
-/// Whether the request is let through, and by whom it is made.
+/// Checks host, token and origin, and records the holder of the token.
 fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let mut holder = None;
     if let Some(hosts) = &app.hosts {
@@ -117,7 +117,7 @@ fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What happens around every request: its id, who asks, figures, the log, and problems as JSON.
+/// The middleware: request id, access, metrics, log, and problems as JSON.
 async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let start = Instant::now();
     let id = request_id(&request);
@@ -130,7 +130,7 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
             Ok(response) => response,
             Err(_) => axum::response::IntoResponse::into_response(Problem::new(
                 Code::Internal,
-                "the service came upon a bug of its own",
+                "internal error in the service",
             )),
         },
     };

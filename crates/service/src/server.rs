@@ -12,11 +12,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// How long connections may take to end once everything is answered.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-/// How often idle environments and memory are looked after.
-const CARE: Duration = Duration::from_secs(1);
-/// Threads that move bytes; the workers do the rest.
+/// How long connections may take to close after the last response.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often idle environments and memory are checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Threads for sockets; the workers do the rest.
 const IO_THREADS: usize = 2;
 
 /// Serves until the process is told to stop.
@@ -38,7 +38,7 @@ pub fn run(config: Config) -> Result<(), StartError> {
     result
 }
 
-/// The tokens of the file; there is one if the service is to be reached from elsewhere.
+/// The tokens of the file; a file is required unless only loopback is served.
 fn tokens(config: &Config, addresses: &[SocketAddr]) -> Result<Option<Tokens>, StartError> {
     if let Some(path) = &config.tokens {
         return Tokens::load(path).map(Some).map_err(StartError::Usage);
@@ -53,7 +53,7 @@ fn tokens(config: &Config, addresses: &[SocketAddr]) -> Result<Option<Tokens>, S
     Err(StartError::Usage(message))
 }
 
-/// The files that the process may have open: as many as the system lets it.
+/// Raises the number of files that the process may open to the most that the system allows.
 fn raise_open_files() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -72,7 +72,8 @@ async fn serve(app: Arc<App>, addresses: &[SocketAddr]) -> Result<(), StartError
         let address = listener.local_addr().map_err(|error| StartError::System(error.to_string()))?;
         tracing::info!(%address, workers = app.config.workers, "listening");
     }
-    let care = [tokio::spawn(care(Arc::clone(&app))), tokio::spawn(reload(Arc::clone(&app), hangups))];
+    let background =
+        [tokio::spawn(housekeeping(Arc::clone(&app))), tokio::spawn(reload(Arc::clone(&app), hangups))];
     let router = router(Arc::clone(&app));
     let connections = Connections::new(&app, raise_open_files());
     let (alive, mut ended) = mpsc::channel(1);
@@ -83,21 +84,21 @@ async fn serve(app: Arc<App>, addresses: &[SocketAddr]) -> Result<(), StartError
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
-    tracing::info!(in_flight = app.in_flight(), "stopping: what was accepted is finished");
+    tracing::info!(in_flight = app.in_flight(), "stopping: accepted work is finished first");
     app.drain();
     // Whoever comes now is told so, as long as there is anything to finish.
     tokio::select! {
         _ = accepting() => {}
         () = app.until_idle() => {}
         () = tokio::time::sleep(app.config.drain) => {
-            tracing::warn!(in_flight = app.in_flight(), "the time to finish is over");
+            tracing::warn!(in_flight = app.in_flight(), "the time limit of stopping has passed");
         }
     }
     drop((listeners, alive));
     connections.stop();
     // An answer that takes no end is cut off.
-    let _ = tokio::time::timeout(LAST_WORDS, ended.recv()).await;
-    care.iter().for_each(JoinHandle::abort);
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, ended.recv()).await;
+    background.iter().for_each(JoinHandle::abort);
     tracing::info!("stopped");
     Ok(())
 }
@@ -111,9 +112,9 @@ async fn reload(app: Arc<App>, mut hangups: Signal) {
     }
 }
 
-/// Looks after environments and memory.
-async fn care(app: Arc<App>) {
-    let mut ticks = tokio::time::interval(CARE);
+/// Deletes expired environments and measures memory.
+async fn housekeeping(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     loop {
         ticks.tick().await;
         app.envs.expire();

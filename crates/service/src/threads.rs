@@ -1,7 +1,7 @@
-//! The threads of the lanes, and the watch over them.
+//! The worker threads of the lanes, and the thread that watches them.
 //!
-//! A worker cannot be made to end work that does not ask whether it was cancelled. So where one goes on long after it
-//! was told, another takes its place, and it ends when its work does.
+//! Work that does not check whether it was cancelled cannot be interrupted. If it goes on long after its cancellation,
+//! a new worker replaces the one that runs it, which ends together with the work.
 use super::lanes::{Lane, Queue, Task};
 use sizewise_expr::CancelToken;
 use std::collections::HashMap;
@@ -10,21 +10,21 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long work may go on once it was cancelled, or its time in the short lane is over, until the worker is replaced.
+/// How long work may go on after its cancellation, or after its time in the short lane, before the worker is replaced.
 const STUCK: Duration = Duration::from_millis(100);
-/// How often the watch looks at work that runs.
+/// How often running work is checked.
 const TICK: Duration = Duration::from_millis(5);
-/// How much the priority of long work is below that of everything else, on the scale of `nice`.
+/// The nice value of threads that do long work.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// The work that a thread does.
+/// The work that runs on a thread.
 struct Running {
     lane: Lane,
     since: Instant,
-    /// Cancels it; none for work that cannot be begun anew.
+    /// Cancels the work; `None` if it cannot be restarted.
     token: Option<CancelToken>,
-    /// When it was first seen to be cancelled.
+    /// When its cancellation was first noticed.
     cancelled: Option<Instant>,
     #[cfg(target_os = "linux")]
     thread: rustix::process::Pid,
@@ -32,7 +32,7 @@ struct Running {
 }
 
 impl Running {
-    /// Whether its worker is to be replaced; cancels what takes longer than `short` in the short lane.
+    /// Whether the worker must be replaced; cancels work that takes longer than `short` in the short lane.
     fn is_stuck(&mut self, short: Duration) -> bool {
         let over = self.lane == Lane::Short && self.since.elapsed() >= short;
         if let Some(token) = self.token.as_ref().filter(|_| over) {
@@ -49,10 +49,10 @@ impl Running {
 #[derive(Default)]
 struct Watched {
     running: HashMap<u64, Running>,
-    /// Threads beside the usual ones.
+    /// Additional threads, which replace others.
     extra: usize,
     closed: bool,
-    /// Whether the watch sleeps until there is work.
+    /// Whether the watching thread sleeps until there is work.
     asleep: bool,
 }
 
@@ -63,13 +63,13 @@ struct State {
     running: AtomicUsize,
 }
 
-/// The threads and what they share.
+/// The threads and their shared state.
 pub(super) struct Threads {
     short: State,
     long: State,
     watched: Mutex<Watched>,
     watch: Condvar,
-    /// The most threads beside the usual ones.
+    /// The most additional threads.
     most: usize,
     /// How long work may hold a worker of the short lane.
     limit: Duration,
@@ -82,7 +82,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Threads {
-    /// Starts so many threads for each lane, and the watch; `limit` is how long work may hold one of the short lane.
+    /// Starts `threads` threads for each lane, and the one that watches; `limit` is the time limit of the short lane.
     pub fn start(threads: usize, limit: Duration) -> std::io::Result<Arc<Threads>> {
         let shared = Arc::new(Threads {
             short: State::default(),
@@ -110,24 +110,24 @@ impl Threads {
         }
     }
 
-    /// Has a task wait for a worker.
+    /// Puts a task into the queue of a lane.
     pub fn push(&self, lane: Lane, push: impl FnOnce(&mut Queue)) {
         let state = self.state(lane);
         push(&mut lock(&state.queue).0);
         state.woken.notify_one();
     }
 
-    /// Looks at what waits in a lane.
+    /// Looks at the queue of a lane.
     pub fn waiting<T>(&self, lane: Lane, look: impl FnOnce(&Queue) -> T) -> T {
         look(&lock(&self.state(lane).queue).0)
     }
 
-    /// How many tasks of a lane run, and how many wait.
+    /// The number of tasks of a lane that run, and that wait.
     pub fn load(&self, lane: Lane) -> (usize, usize) {
         (self.state(lane).running.load(Ordering::Relaxed), self.waiting(lane, Queue::len))
     }
 
-    /// Ends the threads once nothing waits.
+    /// Ends the threads once the queues are empty.
     pub fn close(&self) {
         for lane in Lane::ALL {
             lock(&self.state(lane).queue).1 = true;
@@ -173,7 +173,7 @@ impl Threads {
         }
     }
 
-    /// Does some work of a task's with the watch over it. To be called by tasks only.
+    /// Runs work of a task while it is watched. To be called by tasks only.
     pub fn watched<T>(&self, lane: Lane, token: Option<CancelToken>, work: impl FnOnce() -> T) -> T {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let mut watched = lock(&self.watched);
@@ -195,7 +195,7 @@ impl Threads {
         work()
     }
 
-    /// Cancels what is too long for its lane, and replaces workers that do not end what was cancelled.
+    /// Cancels work that takes too long for its lane, and replaces workers whose cancelled work goes on.
     fn watch_over(self: Arc<Self>) {
         let mut watched = lock(&self.watched);
         while !watched.closed {
@@ -212,7 +212,7 @@ impl Threads {
                     lower(running.thread);
                     tracing::warn!(
                         lane = running.lane.name(),
-                        "work goes on although it was cancelled; another worker takes its place"
+                        "work goes on after its cancellation; another worker replaces this one"
                     );
                 }
             }
@@ -227,11 +227,11 @@ impl Threads {
 }
 
 thread_local! {
-    /// Whether another worker has taken the place of this thread.
+    /// Whether another worker has replaced this thread.
     static REPLACED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Takes work off the list, after a panic too.
+/// Removes work from the list, after a panic too.
 struct End<'a> {
     threads: &'a Threads,
     number: u64,
@@ -248,7 +248,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Gives a thread a lower priority; for an unprivileged process there is no way back.
+/// Lowers the priority of a thread; an unprivileged process cannot raise it again.
 #[cfg(target_os = "linux")]
 fn lower(thread: rustix::process::Pid) {
     // Where it is not allowed, all threads are equal.

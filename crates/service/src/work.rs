@@ -1,4 +1,4 @@
-//! The work of requests: begun in the short lane, begun anew in the long one if it takes too long there, cancelled at
+//! The work of requests: started in the short lane, restarted in the long one if it takes too long there, cancelled at
 //! its deadline. A panic ends the work, not the thread.
 use super::auth::Holder;
 use super::config::Limits;
@@ -16,11 +16,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// Requests of more bytes are long work from the start.
 const SHORT_BYTES: usize = 64 << 10;
 
-/// A bug of the engine's that some work came upon.
+/// Work panicked: a bug in the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bug;
 
-/// The result of some work, or that it came upon a bug.
+/// The result of some work, or that it panicked.
 ///
 /// # Errors
 /// When the work panics.
@@ -28,25 +28,25 @@ pub fn or_bug<T>(work: impl FnOnce() -> T) -> Result<T, Bug> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| Bug)
 }
 
-/// A piece of work: whose it is, how much it is about, and how long it may take.
+/// A piece of work: its owner, its size and its deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Job {
-    /// Whose token it came with.
+    /// The holder of the token of the request.
     pub holder: Option<Holder>,
-    /// The bytes of the request.
+    /// The length of the request in bytes.
     pub bytes: usize,
-    /// How long it may take; at most the service's own limit.
+    /// How long it may take; the service's own limit applies if it is shorter.
     pub deadline: Option<Duration>,
 }
 
 impl Job {
-    /// The lane to begin in.
+    /// The lane to start in.
     fn lane(&self) -> Lane {
         if self.bytes > SHORT_BYTES { Lane::Long } else { Lane::Short }
     }
 }
 
-/// Cancels the work when the one who waits is gone.
+/// Cancels the work when dropped: nobody waits for the result.
 struct Waiting(CancelToken);
 
 impl Drop for Waiting {
@@ -55,22 +55,22 @@ impl Drop for Waiting {
     }
 }
 
-/// What became of work that can be begun anew.
+/// The outcome of work that can be restarted.
 enum Ended<T, W> {
     /// It has a result.
     Done(T),
-    /// It was cancelled: the work, to be begun anew.
+    /// It was cancelled: the work, to be restarted.
     Cancelled(W),
     /// It panicked.
     Panicked,
 }
 
-/// The right to have one task wait or run in a lane.
+/// A permit for one task to wait or run in a lane.
 pub struct Place {
     permit: OwnedSemaphorePermit,
     lane: Lane,
     holder: Option<Holder>,
-    /// Whether it is for a turn of a batch.
+    /// Whether the task is a turn of a batch.
     is_batch: bool,
 }
 
@@ -79,23 +79,23 @@ pub struct Workers {
     threads: Arc<Threads>,
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
-    /// The most single questions of one token that may wait in a lane.
+    /// The most single requests with one token that may wait in a lane.
     share: usize,
     deadline: Duration,
     counts: Counts,
 }
 
-/// What became of pieces of work.
+/// Counts of the outcomes of work.
 #[derive(Clone)]
 pub struct Counts {
-    /// Those that were moved to the long lane.
+    /// Work moved to the long lane.
     pub moved: IntCounter,
-    /// Those that passed their deadline.
+    /// Work that missed its deadline.
     pub late: IntCounter,
 }
 
 impl Workers {
-    /// Starts `threads` workers for each lane, behind queues of their own.
+    /// Starts `threads` workers for each lane, each lane with its own queue.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -120,41 +120,41 @@ impl Workers {
         })
     }
 
-    /// A place in a lane, if there is one.
+    /// A place in a lane, if one is free.
     ///
     /// # Errors
-    /// [`Code::Busy`] when the queue is full, or half of it with work of the same token.
+    /// [`Code::Busy`] when the queue is full, or half full of requests with this token.
     pub fn admit(&self, lane: Lane, holder: Option<Holder>) -> Result<Place, Problem> {
         let busy = |why: &str| Problem::new(Code::Busy, why).retry_after(1);
         if holder.is_some() && self.threads.waiting(lane, |queue| queue.singles_of(holder)) >= self.share {
-            return Err(busy("as many requests with this token are waiting as may be"));
+            return Err(busy("too many requests with this token are waiting"));
         }
         let permit = self.places(lane).try_acquire_owned().map_err(|_| busy("the queue is full"))?;
         Ok(Place { permit, lane, holder, is_batch: false })
     }
 
-    /// A place for a turn of a batch, as soon as there is one.
+    /// A place for a turn of a batch, as soon as one is free.
     ///
     /// # Errors
-    /// When there will be none any more.
+    /// When the queue is closed.
     pub async fn admit_later(&self, lane: Lane, holder: Option<Holder>) -> Result<Place, Problem> {
         let permit = self.places(lane).acquire_owned().await;
         let permit = permit.map_err(|_| Problem::new(Code::Draining, "the queue is closed"))?;
         Ok(Place { permit, lane, holder, is_batch: true })
     }
 
-    /// The pieces of work of a lane that run, and those that wait.
+    /// The number of tasks of a lane that run, and that wait.
     pub fn load(&self, lane: Lane) -> (usize, usize) {
         self.threads.load(lane)
     }
 
-    /// How long something may take.
+    /// The time limit of work with this deadline.
     fn limit(&self, deadline: Option<Duration>) -> Duration {
         deadline.map_or(self.deadline, |asked| asked.min(self.deadline))
     }
 
-    /// Has workers do something, and waits for the result. The work may be cancelled and begun anew: what it did until
-    /// then must not matter.
+    /// Runs work on a worker, and waits for the result. The work may be cancelled and restarted, so it must have no
+    /// side effects.
     ///
     /// # Errors
     /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics, [`Code::Busy`] when too much is
@@ -191,8 +191,7 @@ impl Workers {
         }
     }
 
-    /// Has a worker do something that cannot be begun anew, and waits for the result. It is not cancelled once it has
-    /// begun.
+    /// Runs work that cannot be restarted, and waits for the result. It is not cancelled once it has started.
     ///
     /// # Errors
     /// As [`Workers::run`].
@@ -207,8 +206,8 @@ impl Workers {
         self.settle(self.limit(job.deadline), attempt).await
     }
 
-    /// Has a worker do a turn of a batch, and waits for the result. A turn sees by itself whether it was cancelled, and
-    /// leaves the rest.
+    /// Runs a turn of a batch, and waits for the result. A turn notices by itself that it is cancelled, and leaves the
+    /// rest.
     ///
     /// # Errors
     /// [`Code::Deadline`] when it takes too long, [`Code::Internal`] when it panics.
@@ -237,7 +236,7 @@ impl Workers {
         }
     }
 
-    /// Has a worker do something that is cancelled when nobody waits any more; none when it got lost.
+    /// Runs work that is cancelled when nobody waits for it any more; `None` if the worker panicked.
     async fn put<R: Send + 'static>(
         &self,
         place: Place,
@@ -250,7 +249,7 @@ impl Workers {
         let threads = Arc::clone(&self.threads);
         let task = move || {
             let result = (!token.is_cancelled()).then(|| work(&threads, &token));
-            // Whoever has the result finds the place free. Whoever has gone does not want the result.
+            // The place is free before the result arrives. If nobody waits, the result is dropped.
             drop(permit);
             let _ = result.map(|result| done.send(result));
         };
@@ -265,7 +264,7 @@ impl Workers {
 }
 
 fn bug() -> Problem {
-    Problem::new(Code::Internal, "the engine came upon a bug of its own")
+    Problem::new(Code::Internal, "internal error in the engine")
 }
 
 impl Drop for Workers {

@@ -1,7 +1,8 @@
 //! What a program records of its values, against what its operators give: the rule [`Rule::RecordedValue`].
 //!
-//! Only what is wrong wherever the program runs is reported: another dtype, rank or size. Whether sizes agree for every input
-//! that a spec admits is what `check` decides. Values that nothing uses are left out: torch records some of them wrongly.
+//! Only what is wrong wherever the program runs is reported: another dtype, rank or size. Whether sizes agree for every
+//! input that a spec admits is what `check` decides. Values that nothing uses are left out: torch records some of them
+//! wrongly.
 use crate::verify::{Rule, Violation};
 use sizewise_check::propagate::{Interpreter, Mode, recorded};
 use sizewise_check::spec::Contract;
@@ -9,8 +10,8 @@ use sizewise_ir::{Dialect, Program};
 use sizewise_kernels::Operators;
 use std::borrow::Cow;
 
-/// The values of a program of which something else is recorded than its operators give. Values that cannot be computed here are
-/// taken as they are recorded.
+/// The values of a program of which something else is recorded than its operators give. Values that cannot be computed
+/// here are taken as they are recorded.
 pub fn recorded_values(program: &Program, operators: &Operators) -> Vec<Violation> {
     let program = match program.dialect {
         Dialect::Edge => Cow::Owned(Program { graph: program.graph.without_wrappers(), ..program.clone() }),

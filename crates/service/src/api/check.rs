@@ -46,7 +46,7 @@ fn spec_problem(error: SpecError) -> Problem {
     Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
 }
 
-/// The report in the form that is asked for. Blocks.
+/// The report in this format, with its media type. Blocks.
 fn report(
     app: &App,
     name: &str,

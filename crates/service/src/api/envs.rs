@@ -23,10 +23,10 @@ fn json(status: StatusCode, value: &Value) -> Response {
 }
 
 fn lost() -> Problem {
-    Problem::new(Code::UnknownEnv, "a bug has left the environment in disorder; it is gone")
+    Problem::new(Code::UnknownEnv, "the environment was lost to an internal error")
 }
 
-/// Makes an environment.
+/// Creates an environment.
 pub async fn make(
     State(app): State<Arc<App>>,
     Extension(holder): Owner,
@@ -64,7 +64,7 @@ pub async fn show(
     Ok(json(StatusCode::OK, &Value::Object(shown)))
 }
 
-/// Adds symbols and facts; all of them, or none when something is wrong.
+/// Adds symbols and facts: all of them, or none if one is invalid.
 pub async fn add(
     State(app): State<Arc<App>>,
     Extension(holder): Owner,
@@ -84,7 +84,7 @@ pub async fn add(
         let mut standing = guard.take().ok_or_else(lost)?;
         let (added, standing) = or_bug(move || (standing.add(&facts), standing)).map_err(|_| {
             state.metrics.panics.inc();
-            Problem::new(Code::Internal, "the engine came upon a bug of its own; the environment is gone")
+            Problem::new(Code::Internal, "internal error in the engine; the environment is deleted")
         })?;
         let size = standing.size();
         *guard = Some(standing);

@@ -75,7 +75,7 @@ fn answers(app: &App, checker: &Checker, requests: &[Fields]) -> Vec<Result<Text
         Ok(answer) => answer.map(Text::answer),
         Err(_) => {
             app.metrics.panics.inc();
-            Err(Refusal::no_result("internal", "the engine came upon a bug of its own"))
+            Err(Refusal::no_result("internal", "internal error in the engine"))
         }
     };
     requests.iter().take_while(|_| !is_cancelled()).map(answer).collect()

@@ -1,4 +1,4 @@
-//! Requests that bring a program: as the body, or as a part of a form beside others.
+//! Requests with a program: as the body, or as a part of a form.
 use crate::app::App;
 use crate::intake::{self, Held, Media};
 use crate::problem::{Code, Problem};
@@ -9,21 +9,21 @@ use sizewise_check::check::Checker;
 use sizewise_expr::escape::is_hidden;
 use sizewise_ir::pt2::{Limits as ReadLimits, ReadOptions};
 
-/// The name of a program that comes without one.
+/// The name of a program without a name.
 const NAMELESS: &str = "program.pt2";
-/// The longest name that is kept.
+/// The longest name; longer ones are cut.
 const MAX_NAME: usize = 255;
 
 /// A part of a form.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The file's name, where the client gave one.
+    /// The name of the file, if the client gives one.
     pub file: Option<String>,
     /// The content.
     pub bytes: Bytes,
 }
 
-/// A program and what came with it.
+/// A program and the other parts of its request.
 pub struct Upload<'a> {
     /// The name in reports.
     pub name: String,
@@ -34,14 +34,15 @@ pub struct Upload<'a> {
     _held: Held<'a>,
 }
 
-/// A file's name for reports: without folders and unprintable letters.
+/// The name of a file for reports: without folders and invisible characters.
 fn plain(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let name: String = last.chars().filter(|c| !is_hidden(*c)).take(MAX_NAME).collect();
     (!name.trim().is_empty()).then_some(name)
 }
 
-/// Takes in a program; in a form, it is the part `program`, and only the parts in `others` may be beside it.
+/// Reads a request with a program: the body if `bare` allows, or the part `program` of a form with no other parts than
+/// `others`.
 ///
 /// # Errors
 /// When the body is too large, malformed, or has other parts.
@@ -84,7 +85,7 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
         if name != "program" && !others.contains(&name.as_str()) {
             let known = std::iter::once(&"program").chain(others).map(|name| format!("`{name}`"));
             let expected = known.collect::<Vec<_>>().join(", ");
-            return Err(Problem::new(Code::Invalid, "the form has a part that is not taken")
+            return Err(Problem::new(Code::Invalid, "the form has an unknown part")
                 .at("part", name)
                 .expecting(expected));
         }

@@ -6,12 +6,12 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Whether the process lives.
+/// `/healthz`: whether the process lives.
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Whether new work is taken.
+/// `/readyz`: whether new work is accepted.
 pub async fn ready(State(app): State<Arc<App>>) -> Response {
     let status = match (app.is_draining(), app.has_memory()) {
         (true, _) => "draining",
@@ -23,7 +23,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Response {
     (code, [(header::CONTENT_TYPE, "application/json")], format!("{text}\n")).into_response()
 }
 
-/// Figures for Prometheus.
+/// `/metrics`: metrics for Prometheus.
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
     app.refresh_metrics();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.text()).into_response()

@@ -1,4 +1,4 @@
-//! The paths of the service.
+//! The handlers of the routes.
 pub mod check;
 pub mod docs;
 pub mod envs;

@@ -1,8 +1,8 @@
 //! Runtime assertions: of every size that only data decides and whose range the program records, that it lies there.
 //!
-//! `u0 in [2, 50]` gives `_assert_scalar(u0 >= 2)` and `_assert_scalar(u0 <= 50)` behind the node that makes `u0`, as torch's own
-//! pass does. What is asserted already is not asserted again. Source: `torch.fx.passes.runtime_assert`.
-use super::pipeline::PassError;
+//! `u0 in [2, 50]` gives `_assert_scalar(u0 >= 2)` and `_assert_scalar(u0 <= 50)` behind the node that makes `u0`, as
+//! torch's own pass does. What is asserted already is not asserted again. Source: `torch.fx.passes.runtime_assert`.
+use super::error::PassError;
 use super::rewrite::{New, Rewriter, with_graph};
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;

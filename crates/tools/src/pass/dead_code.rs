@@ -1,7 +1,7 @@
 //! Dead code: calls without an effect whose results nothing uses.
 //!
 //! A call that is left out can no longer refuse its operands: the program may serve more inputs than before.
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::purity::is_pure;
 use super::rewrite::{Rewriter, with_graph};
 use sizewise_ir::{Graph, Program, ValueId};

@@ -1,6 +1,6 @@
-//! Re-derives what is recorded of every value: the program is propagated from its inputs, and each record that says something else is
-//! replaced. Where a step fails or has no kernel, its record stays.
-use super::pipeline::PassError;
+//! Re-derives what is recorded of every value: the program is propagated from its inputs, and each record that says
+//! something else is replaced. Where a step fails or has no kernel, its record stays.
+use super::error::PassError;
 use super::rewrite::{Rewriter, with_graph};
 use rustc_hash::FxHashMap;
 use sizewise_check::propagate::{Derived, Interpreter, Mode, recorded};

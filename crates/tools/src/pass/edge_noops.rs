@@ -1,5 +1,5 @@
-//! Calls that ExecuTorch leaves out on the way to the Edge dialect: slices of everything, casts and copies that change nothing, and empty
-//! operands of concatenations.
+//! Calls that ExecuTorch leaves out on the way to the Edge dialect: slices of everything, casts and copies that change
+//! nothing, and empty operands of concatenations.
 //!
 //! Source: ExecuTorch, `exir/passes/remove_noop_pass.py` and `exir/passes/prune_empty_tensors_pass.py`.
 use super::rewrite::{Rewriter, with_graph};

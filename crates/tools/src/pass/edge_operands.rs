@@ -1,10 +1,12 @@
-//! Operands as the Edge dialect has them: views become copies, numbers in the place of tensors are lifted to buffers, sizes there become
-//! tensors by `aten.scalar_tensor`, and operands of some operators are cast to the dtype in which they meet.
+//! Operands as the Edge dialect has them: views become copies, numbers in the place of tensors are lifted to buffers,
+//! sizes there become tensors by `aten.scalar_tensor`, and operands of some operators are cast to the dtype in which
+//! they meet.
 //!
 //! Source: ExecuTorch, `exir/passes/` (`replace_broken_ops_with_function_ops_pass.py`, `scalar_to_tensor_pass.py`,
-//! `sym_to_tensor_pass.py`, `remove_mixed_type_operators.py`), torch, `_export/passes/replace_view_ops_with_view_copy_ops_pass.py`.
+//! `sym_to_tensor_pass.py`, `remove_mixed_type_operators.py`), torch,
+//! `_export/passes/replace_view_ops_with_view_copy_ops_pass.py`.
 use super::edge_promotion::promoted;
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::rewrite::{New, Rewriter, with_graph};
 use sizewise_ir::schema::{OperatorName, Schema, SchemaTable, Type};
 use sizewise_ir::{
@@ -176,8 +178,8 @@ impl Rewriting<'_> {
         if self.left.is_empty() { Ok(rewriter.finish()) } else { Err(PassError::left("edge", self.left)) }
     }
 
-    /// Rewrites one node; `constants` are the values that were lifted for the numbers of the nodes, in order, or nothing in a graph that a
-    /// node calls.
+    /// Rewrites one node; `constants` are the values that were lifted for the numbers of the nodes, in order, or
+    /// nothing in a graph that a node calls.
     fn node(
         &mut self,
         rewriter: &mut Rewriter<'_>,
@@ -211,7 +213,8 @@ impl Rewriting<'_> {
                         Some(value) => Some((value, constant.dtype())),
                         None => {
                             let message = format!(
-                                "`{}`: `{name}` takes a tensor and is given a number, which is not lifted out of a graph that a node calls",
+                                "`{}`: `{name}` takes a tensor and is given a number, \
+                                 which is not lifted out of a graph that a node calls",
                                 node.name
                             );
                             self.left.push(message);

@@ -1,12 +1,14 @@
 //! The dtype in which ExecuTorch has the operands of an operator meet.
 //!
-//! Source: ExecuTorch, `exir/passes/remove_mixed_type_operators.py`; torch, `_prims_common/__init__.py` (`elementwise_dtypes`).
+//! Source: ExecuTorch, `exir/passes/remove_mixed_type_operators.py`; torch, `_prims_common/__init__.py`
+//! (`elementwise_dtypes`).
 use sizewise_expr::Expr;
 use sizewise_ir::schema::Schema;
 use sizewise_ir::{Argument, Device, Dtype, Layout, Node};
 use sizewise_kernels::{ResultType, Tensor, to_float};
 
-/// The dtype to which the operands of a node are cast; `None` for operators of which none are. Operands are tensors by dtype and rank.
+/// The dtype to which the operands of a node are cast; `None` for operators of which none are. Operands are tensors by
+/// dtype and rank.
 pub(super) fn promoted(node: &Node, schema: &Schema, operands: &[(Dtype, usize)]) -> Option<Dtype> {
     let whole_to_float = match (schema.name.as_str(), schema.overload.as_str()) {
         _ if schema.namespace != "aten" => return None,

@@ -1,8 +1,8 @@
-//! Constant folding of shape arithmetic: a number whose record is a literal becomes that literal, and numbers of one recorded
-//! expression become one value.
+//! Constant folding of shape arithmetic: a number whose record is a literal becomes that literal, and numbers of one
+//! recorded expression become one value.
 //!
 //! Records are taken at their word: have `derive` infer them anew where they are in doubt.
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::purity::is_pure;
 use super::rewrite::{New, Rewriter, with_graph};
 use rustc_hash::FxHashMap;

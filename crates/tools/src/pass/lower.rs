@@ -1,10 +1,11 @@
-//! From ATen to ExecuTorch's Edge dialect: operands take its form, operators are wrapped, and those that take a memory format become the
-//! ones that take an order of dimensions. What cannot be brought into the dialect is named; the Edge verifier says afterwards what is
-//! left of dtypes that an operator does not take, numbers as inputs and operators outside the core set.
+//! From ATen to ExecuTorch's Edge dialect: operands take its form, operators are wrapped, and those that take a memory
+//! format become the ones that take an order of dimensions. What cannot be brought into the dialect is named; the Edge
+//! verifier says afterwards what is left of dtypes that an operator does not take, numbers as inputs and operators
+//! outside the core set.
 //!
 //! Source: ExecuTorch, `exir/program/_program.py` (`to_edge`), `exir/passes/memory_format_ops_pass.py` and
 //! `exir/passes/remove_graph_asserts_pass.py`.
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::rewrite::{Rewriter, with_graph};
 use super::{dead_code, derive, edge_noops, edge_operands};
 use crate::verify::{edge_operator_stays, is_edge_own};
@@ -19,8 +20,8 @@ const NAME: &str = "edge";
 /// The Edge form of a program of the ATen dialect.
 ///
 /// # Errors
-/// When the program is of another dialect, an order of dimensions cannot be told, or something cannot be brought into the dialect:
-/// [`PassError::Left`] names it.
+/// When the program is of another dialect, an order of dimensions cannot be told, or something cannot be brought into
+/// the dialect: [`PassError::Left`] names it.
 pub fn lower_to_edge(program: &Program, operators: &Operators) -> Result<Program, PassError> {
     if program.dialect != Dialect::Aten {
         let message =
@@ -49,8 +50,8 @@ fn without_assertions(graph: &Graph) -> Graph {
     rewriter.finish()
 }
 
-/// Refuses a program whose results changed their dtypes: a number that became a tensor counts more in promotion, where tensors without
-/// dimensions meet.
+/// Refuses a program whose results changed their dtypes: a number that became a tensor counts more in promotion, where
+/// tensors without dimensions meet.
 fn same_results(before: &Program, after: &Program) -> Result<(), PassError> {
     let dtype = |program: &Program, argument: &Argument| {
         argument.value().and_then(|id| program.graph.meta(id).tensor().map(|meta| meta.dtype))

@@ -1,8 +1,8 @@
 //! Layer 7: building programs, and passes from program to program.
 //!
-//! A [`Tracer`] records calls as nodes and infers their shapes as they are made; [`retrace`] repeats a program's calls with others
-//! between them, and [`rewrite()`] replaces those that fit a [`Pattern`]. A [`Pass`] makes a program of a program; a
-//! [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
+//! A [`Tracer`] records calls as nodes and infers their shapes as they are made; [`retrace`] repeats a program's calls
+//! with others between them, and [`rewrite()`] replaces those that fit a [`Pattern`]. A [`Pass`] makes a program of a
+//! program; a [`Pipeline`] runs several and holds the program to the rules of its dialect after each one.
 mod assertions;
 mod dead_code;
 mod decompose;
@@ -10,6 +10,7 @@ mod derive;
 mod edge_noops;
 mod edge_operands;
 mod edge_promotion;
+mod error;
 mod fold;
 mod functionalize;
 mod lower;
@@ -22,8 +23,9 @@ mod subexpressions;
 mod tracer;
 
 pub use decompose::{decompose, decomposed_operators};
+pub use error::PassError;
 pub use functionalize::{functionalize, without_writes};
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};
-pub use pipeline::{Pass, PassError, Pipeline};
+pub use pipeline::{Pass, Pipeline};
 pub use tracer::{Proxy, Step, TraceError, Traced, Tracer, retrace};

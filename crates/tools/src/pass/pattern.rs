@@ -53,8 +53,8 @@ struct Found {
     names: IndexMap<String, Argument>,
 }
 
-/// A program in which calls that fit a pattern are replaced, front to back; calls are part of one replacement at most. What a call
-/// within gives must not be used elsewhere, as it is made no more. Graphs within are kept.
+/// A program in which calls that fit a pattern are replaced, front to back; calls are part of one replacement at most.
+/// What a call within gives must not be used elsewhere, as it is made no more. Graphs within are kept.
 ///
 /// ```
 /// use sizewise_kernels::Operators;
@@ -83,8 +83,8 @@ struct Found {
 /// ```
 ///
 /// # Errors
-/// When the program's contract cannot be read, `replacement` fails or gives another number of results than the call, or an operator
-/// refuses operands that have changed.
+/// When the program's contract cannot be read, `replacement` fails or gives another number of results than the call, or
+/// an operator refuses operands that have changed.
 pub fn rewrite<'o>(
     program: &Program,
     operators: &'o Operators,

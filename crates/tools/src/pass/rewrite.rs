@@ -179,7 +179,8 @@ fn literals<T: Copy>(list: &[Operand<T>]) -> Option<Vec<T>> {
     list.iter().map(literal).collect()
 }
 
-/// An argument with its values replaced; a value that is gone stays as it is, which only happens to what is left out itself.
+/// An argument with its values replaced; a value that is gone stays as it is, which only happens to what is left out
+/// itself.
 pub(super) fn argument_with(argument: &Argument, now: &dyn Fn(ValueId) -> Option<New>) -> Argument {
     let value = |id: ValueId| match now(id) {
         Some(New::Value(new)) => new,
@@ -253,7 +254,8 @@ fn with_graphs(argument: &Argument, inner: &mut dyn FnMut(&Subgraph) -> Graph) -
     }
 }
 
-/// The program with another graph. Calls of modules whose values are gone are forgotten, but not the whole program's own.
+/// The program with another graph. Calls of modules whose values are gone are forgotten, but not the whole program's
+/// own.
 pub(super) fn with_graph(program: &Program, graph: Graph) -> Program {
     let mut program = program.clone();
     for call in program.module_calls.iter_mut().filter(|call| !call.fqn.is_empty()) {

@@ -1,7 +1,7 @@
 //! Common subexpressions: calls of one operator with equal arguments are made once.
 //!
 //! In a graph that writes tensors only arithmetic on numbers is shared, as equal tensors need not stay equal there.
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::purity::{is_arithmetic, is_repeatable, writes};
 use super::rewrite::{Rewriter, with_graph};
 use rustc_hash::FxHashMap;

@@ -172,8 +172,8 @@ impl<'o> Tracer<'o> {
         Ok(())
     }
 
-    /// Records a call: `aten.add.Tensor`, or a function on numbers such as `_operator.mul`. What it gives comes back, one
-    /// proxy a result, lists taken apart.
+    /// Records a call: `aten.add.Tensor`, or a function on numbers such as `_operator.mul`. What it gives comes back,
+    /// one proxy a result, lists taken apart.
     ///
     /// # Errors
     /// When the operator is not known or rejects its operands; then nothing is recorded.

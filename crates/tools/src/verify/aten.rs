@@ -42,8 +42,8 @@ pub fn edge_operator_stays(namespace: &str, name: &str, overload: &str) -> bool 
     stays_unwrapped(OperatorName { namespace, name, overload })
 }
 
-/// Whether an operator is of the core ATen set, or stands in core programs all the same: the exceptions of ExecuTorch's verifier, and
-/// assertions.
+/// Whether an operator is of the core ATen set, or stands in core programs all the same: the exceptions of ExecuTorch's
+/// verifier, and assertions.
 pub fn is_core_or_excepted(op: &str) -> bool {
     let Some(found) = SchemaTable::global().find(op) else { return false };
     let (name, tags) = (found.name(), found.tags());
@@ -87,7 +87,8 @@ fn writes(checks: &Checks<'_>, name: OperatorName<'_>) -> Option<String> {
     (aten && (in_place || out)).then(|| "writes an argument, as its name says".to_owned())
 }
 
-/// The strides of a contiguous tensor of known sizes, and whether these are they. Dimensions of one element have any stride.
+/// The strides of a contiguous tensor of known sizes, and whether these are they. Dimensions of one element have any
+/// stride.
 fn is_contiguous(meta: &TensorMeta) -> Option<bool> {
     let literal = |size: &Sym<i64>| match size {
         Sym::Literal(value) => Some(*value),

@@ -83,7 +83,8 @@ fn functions(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node) {
     }
 }
 
-/// One remark for the whole program: torch leaves traces out of calls that it adds itself, so a few without one are nothing unusual.
+/// One remark for the whole program: torch leaves traces out of calls that it adds itself, so a few without one are
+/// nothing unusual.
 fn recorded(checks: &mut Checks<'_>) {
     let nodes = checks.program.graph.nodes();
     if nodes.is_empty() {

@@ -55,7 +55,8 @@ fn dim_order(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, name
     checks.report(Rule::DimOrder, graph, node, message);
 }
 
-/// The dtypes of the tensors that a call takes and gives, by the names of the schema. A list counts with its first tensor.
+/// The dtypes of the tensors that a call takes and gives, by the names of the schema. A list counts with its first
+/// tensor.
 fn tensor_dtypes(graph: &ScopedGraph<'_>, node: &Node, schema: &Schema) -> Vec<(String, Dtype)> {
     let dtype = |value: ValueId| graph.graph.meta(value).tensor().map(|meta| meta.dtype);
     let mut dtypes = Vec::new();

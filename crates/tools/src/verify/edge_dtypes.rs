@@ -1,5 +1,5 @@
-//! The dtypes of the tensors that Edge operators take and give: `data/edge_dtypes.txt`, or an edge.yaml of one's own; any other operator
-//! takes and gives every dtype that ExecuTorch has.
+//! The dtypes of the tensors that Edge operators take and give: `data/edge_dtypes.txt`, or an edge.yaml of one's own;
+//! any other operator takes and gives every dtype that ExecuTorch has.
 //!
 //! Source: ExecuTorch, `exir/dialects/edge/_ops.py` (`FunctionDtypeConstraint`, `EdgeDialectFunctionSchema`).
 
@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use super::edge_yaml;
 use sizewise_ir::Dtype;
 use sizewise_ir::schema::{Schema, Type};
 
@@ -35,7 +34,7 @@ pub(super) const DTYPES: &[(u8, &str, Dtype)] = &[
 /// The dtypes that Edge operators take and give, by operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EdgeDtypes {
-    operators: FxHashMap<String, Combinations>,
+    pub(super) operators: FxHashMap<String, Combinations>,
 }
 
 /// The combinations of dtypes of one operator's tensors.
@@ -53,14 +52,6 @@ impl EdgeDtypes {
     /// What ExecuTorch's own edge.yaml says.
     pub fn shipped() -> &'static EdgeDtypes {
         SHIPPED.get_or_init(|| EdgeDtypes { operators: TEXT.lines().filter_map(parse).collect() })
-    }
-
-    /// What another edge.yaml says.
-    ///
-    /// # Errors
-    /// When the text is not of that form; the message says where.
-    pub fn from_yaml(text: &str) -> Result<EdgeDtypes, String> {
-        edge_yaml::read(text).map(|operators| EdgeDtypes { operators })
     }
 
     /// How many operators are listed.

@@ -1,18 +1,29 @@
-//! Reads an edge.yaml of one's own: a list of operators with sets of dtypes (`type_alias`) and combinations (`type_constraint`).
+//! Reads an edge.yaml of one's own: a list of operators with sets of dtypes (`type_alias`) and combinations
+//! (`type_constraint`).
 
 use rustc_hash::FxHashMap;
 use saphyr::{LoadableYamlNode, Yaml};
 
-use super::edge_dtypes::{Combinations, DTYPES};
+use super::edge_dtypes::{Combinations, DTYPES, EdgeDtypes};
 use sizewise_ir::Dtype;
 
-/// The longest line, in bytes, and the deepest nesting of brackets; such files have short lines and lists of names. Both bound how deep
-/// the document nests.
+/// The longest line, in bytes, and the deepest nesting of brackets; such files have short lines and lists of names.
+/// Both bound how deep the document nests.
 const LONGEST_LINE: usize = 1000;
 const DEEPEST: usize = 16;
 
+impl EdgeDtypes {
+    /// What another edge.yaml says.
+    ///
+    /// # Errors
+    /// When the text is not of that form; the message says where.
+    pub fn from_yaml(text: &str) -> Result<EdgeDtypes, String> {
+        read(text).map(|operators| EdgeDtypes { operators })
+    }
+}
+
 /// Reads the operators of a file.
-pub(super) fn read(text: &str) -> Result<FxHashMap<String, Combinations>, String> {
+fn read(text: &str) -> Result<FxHashMap<String, Combinations>, String> {
     bounded(text)?;
     let documents = Yaml::load_from_str(text).map_err(|error| format!("no YAML: {error}"))?;
     let [document] = documents.as_slice() else {
@@ -102,8 +113,8 @@ fn dtype(name: &Yaml<'_>) -> Result<Dtype, String> {
 mod tests {
     use super::*;
 
-    const ABS: &str = "- func: aten::abs\n  namespace: edge\n  inherits: aten::abs\n  type_alias:\n    T0: [Float, Half]\n  \
-                       type_constraint:\n  - self: T0\n    __ret_0: T0\n";
+    const ABS: &str = "- func: aten::abs\n  namespace: edge\n  inherits: aten::abs\n  \
+                       type_alias:\n    T0: [Float, Half]\n  type_constraint:\n  - self: T0\n    __ret_0: T0\n";
 
     #[test]
     fn a_file_is_read_as_executorch_reads_it() {

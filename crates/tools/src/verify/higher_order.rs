@@ -6,7 +6,7 @@
 //! | switch | index, graphs, operands | operands | the results, in all |
 //! | while_loop | condition, body, carried, others | carried, others | a truth value; carried |
 //! | map | graph, mapped, others | slices of mapped, others | slices of the results |
-//! | scan | graph, initial, scanned, others | initial, slices of scanned, others | carried, slices of the other results |
+//! | scan | graph, initial, scanned, others | initial, slices of scanned, others | carried, slices of the others |
 //! | associative_scan | graph, scanned, others | two slices of scanned each, others | slices of scanned |
 //! | wrap and the like | .., graph, operands | operands | the results |
 
@@ -84,7 +84,8 @@ impl Form {
         }
     }
 
-    /// Whether one may stand for the other: of one kind and dtype, with as many dimensions, and equal where both are numbers.
+    /// Whether one may stand for the other: of one kind and dtype, with as many dimensions, and equal where both are
+    /// numbers.
     fn fits(&self, other: &Form) -> bool {
         match (self, other) {
             (Form::Other, _) | (_, Form::Other) => true,

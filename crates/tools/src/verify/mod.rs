@@ -44,7 +44,8 @@ pub struct Options {
     /// Operators that are admitted although they are not of the core ATen set, wrapped or not (ExecuTorch's
     /// `_core_aten_ops_exception_list`): `aten.selu.default`.
     pub core_exceptions: Vec<String>,
-    /// ATen operators that are admitted although they are not of the core ATen set, unless they are views (`preserve_ops`).
+    /// ATen operators that are admitted although they are not of the core ATen set, unless they are views
+    /// (`preserve_ops`).
     pub preserved: Vec<String>,
     /// The dtypes that Edge operators take and give.
     pub edge_dtypes: Cow<'static, EdgeDtypes>,

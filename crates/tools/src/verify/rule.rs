@@ -179,7 +179,9 @@ rules! {
         OutputLast "output-last" Error
             "A graph has one output node, and it is the last" "torch.fx: Graph.lint";
         NodeKind "node-kind" Error
-            "Nodes take inputs, call functions, fetch graphs or return; no method or module is called and no tensor is fetched" "torch.export IR specification";
+            "Nodes take inputs, call functions, fetch graphs or return; no method or module is called and no tensor is \
+             fetched"
+            "torch.export IR specification";
         UniqueNames "unique-names" Error
             "No two nodes and no two values of a graph have one name" "torch.fx: Graph.lint";
         DefinedBeforeUse "defined-before-use" Error
@@ -187,7 +189,8 @@ rules! {
         MetadataRecorded "metadata-recorded" Error
             "Of every value its metadata is recorded" "torch Verifier: `val` of every call";
         MetadataKind "metadata-kind" Error
-            "What is recorded of a value is of the kind that its node makes" "export schema: tensor_values, sym_*_values";
+            "What is recorded of a value is of the kind that its node makes"
+            "export schema: tensor_values, sym_*_values";
         MetadataVersion "metadata-version" Error
             "From schema version 8.16 on every node records its name" "export schema: Node.name";
         MetadataStrides "metadata-strides" Error
@@ -203,47 +206,61 @@ rules! {
         InputName "input-name" Error
             "Each input of the signature names the graph's input at its place" "torch Verifier: signature";
         InputKind "input-kind" Error
-            "Parameters, buffers and constant tensors are tensors, custom objects are objects, constants have no value in the graph" "torch Verifier: signature";
+            "Parameters, buffers and constant tensors are tensors, custom objects are objects, constants have no value \
+             in the graph"
+            "torch Verifier: signature";
         OutputCount "output-count" Error
             "The signature has as many outputs as the graph" "torch Verifier: signature";
         OutputName "output-name" Error
             "Each output of the signature names the graph's output at its place" "torch Verifier: signature";
         OutputOrder "output-order" Error
-            "Tokens come first among the outputs, then new values of state and inputs, then what the user gets" "torch Verifier: signature";
+            "Tokens come first among the outputs, then new values of state and inputs, then what the user gets"
+            "torch Verifier: signature";
         MutationTarget "mutation-target" Error
             "What an output changes is an input of that kind, and is changed once" "torch Verifier: signature";
         StateRecorded "state-recorded" Error
-            "Parameters and persistent buffers are among the archive's weights, parameters as such; other buffers and constants are among its constants" "torch Verifier: signature";
+            "Parameters and persistent buffers are among the archive's weights, parameters as such; other buffers and \
+             constants are among its constants"
+            "torch Verifier: signature";
         ModuleCallValues "module-call-values" Error
             "The values that the calls of modules name exist in the graph" "torch Verifier: module_call_graph";
         CallStructure "call-structure" Error
-            "The structures of arguments and result have as many values as the user's inputs and outputs" "torch.export: in_spec and out_spec";
+            "The structures of arguments and result have as many values as the user's inputs and outputs"
+            "torch.export: in_spec and out_spec";
         RangeOrder "range-order" Error
             "No range constraint has a minimum above its maximum" "torch.export: range_constraints";
         StateSizes "state-sizes" Error
-            "Parameters, buffers and constant tensors have sizes, strides and offsets that are numbers" "torch.export: state is static";
+            "Parameters, buffers and constant tensors have sizes, strides and offsets that are numbers"
+            "torch.export: state is static";
         ParameterMutation "parameter-mutation" Warning
-            "Parameters are not written, neither by operators nor as outputs" "torch.export IR specification: parameters";
+            "Parameters are not written, neither by operators nor as outputs"
+            "torch.export IR specification: parameters";
     }
     Metadata {
         StackTraceForm "stack-trace-form" Warning
-            "A stack trace names lines of source: `File \"model.py\", line 8, in forward`" "torch.export IR specification: stack_trace";
+            "A stack trace names lines of source: `File \"model.py\", line 8, in forward`"
+            "torch.export IR specification: stack_trace";
         ModuleStackForm "module-stack-form" Error
             "`nn_module_stack` lists modules as key, path and class" "torch.export: _verify_nn_module_stack";
         SourceFunctionForm "source-function-form" Error
-            "`source_fn_stack` lists names with targets, `torch_fn` is a name and a function" "torch.export IR specification: source_fn_stack, torch_fn";
+            "`source_fn_stack` lists names with targets, `torch_fn` is a name and a function"
+            "torch.export IR specification: source_fn_stack, torch_fn";
         RecordedValue "recorded-value" Error
-            "What is recorded of a value is what its operator gives: dtype, rank and sizes" "torch Verifier: `val` of every call";
+            "What is recorded of a value is what its operator gives: dtype, rank and sizes"
+            "torch Verifier: `val` of every call";
     }
     Provenance {
         StackTraceRecorded "stack-trace-recorded" Warning
             "Calls record the lines of source they come from" "torch.export IR specification: stack_trace";
         ModuleStackRecorded "module-stack-recorded" Warning
-            "Every call of the program's own graph records the modules around it" "torch.export: _verify_nn_module_stack";
+            "Every call of the program's own graph records the modules around it"
+            "torch.export: _verify_nn_module_stack";
     }
     Training {
         CallTarget "call-target" Error
-            "A call's target is an operator overload, a higher-order operator or a function on numbers that the IR admits" "torch Verifier: check_valid_op";
+            "A call's target is an operator overload, a higher-order operator or a function on numbers that the IR \
+             admits"
+            "torch Verifier: check_valid_op";
         HigherOrderKnown "higher-order-known" Error
             "Higher-order operators are registered ones" "torch Verifier: check_valid_op";
         OperatorDeclared "operator-declared" Undecided
@@ -259,15 +276,19 @@ rules! {
         GraphCount "graph-count" Error
             "A higher-order operator is given as many graphs as it is defined on" "torch: _higher_order_ops";
         GraphOperands "graph-operands" Error
-            "A graph is given as many values as it takes, of the kinds, dtypes and sizes recorded in it; loops over slices give it slices" "torch: _higher_order_ops";
+            "A graph is given as many values as it takes, of the kinds, dtypes and sizes recorded in it; loops over \
+             slices give it slices"
+            "torch: _higher_order_ops";
         GraphResults "graph-results" Error
-            "A call of a graph makes as many values as the graph returns, of their kinds, dtypes and ranks" "torch: _higher_order_ops";
+            "A call of a graph makes as many values as the graph returns, of their kinds, dtypes and ranks"
+            "torch: _higher_order_ops";
         BranchResults "branch-results" Error
             "All branches return equally many values, of the same kinds, dtypes and ranks" "torch: cond._merge_output";
         LoopCondition "loop-condition" Error
             "The condition of a loop returns one truth value" "torch: while_loop";
         LoopCarried "loop-carried" Error
-            "What a loop carries comes out of each turn as many, and of the kinds, dtypes and sizes that went in" "torch: check_meta_consistency";
+            "What a loop carries comes out of each turn as many, and of the kinds, dtypes and sizes that went in"
+            "torch: check_meta_consistency";
     }
     Aten {
         Functional "functional" Error
@@ -281,7 +302,8 @@ rules! {
     }
     Core {
         CoreOperator "core-operator" Error
-            "ATen operators are tagged `core` or `view_copy`, or among ExecuTorch's exceptions" "ExecuTorch: EXIRATenDialectVerifier";
+            "ATen operators are tagged `core` or `view_copy`, or among ExecuTorch's exceptions"
+            "ExecuTorch: EXIRATenDialectVerifier";
     }
     Edge {
         EdgeOperator "edge-operator" Error
@@ -291,23 +313,32 @@ rules! {
         EdgeTensor "edge-tensor" Error
             "Where an operator takes a tensor it is given one, and no number" "ExecuTorch: EdgeOpArgValidator";
         EdgeDtype "edge-dtype" Error
-            "The dtypes of an operator's tensors are one of its combinations in edge.yaml, or any that ExecuTorch has where the operator is not listed" "ExecuTorch: EdgeDialectFunctionSchema";
+            "The dtypes of an operator's tensors are one of its combinations in edge.yaml, or any that ExecuTorch has \
+             where the operator is not listed"
+            "ExecuTorch: EdgeDialectFunctionSchema";
         ScalarInput "scalar-input" Error
             "No input of the program is a number" "ExecuTorch IR specification: Edge dialect";
         ScalarOutput "scalar-output" Error
             "No output of the program is a number" "ExecuTorch IR specification: Edge dialect";
         DimOrder "dim-order" Error
-            "Dimension orders are given by `dim_order_ops` and not by memory formats, or the other way round where that is asked for" "ExecuTorch: _check_valid_dim_order_ops";
+            "Dimension orders are given by `dim_order_ops` and not by memory formats, or the other way round where \
+             that is asked for"
+            "ExecuTorch: _check_valid_dim_order_ops";
     }
     Backend {
         DelegateModule "delegate-module" Error
-            "A delegate's first argument is a lowered module: its name with the backend's, or its record with backend, processed bytes in base64, compile specs and original module" "torch Verifier: LoweredBackendModule";
+            "A delegate's first argument is a lowered module: its name with the backend's, or its record with backend, \
+             processed bytes in base64, compile specs and original module"
+            "torch Verifier: LoweredBackendModule";
         DelegateArguments "delegate-arguments" Error
-            "A delegate takes tensors, numbers and nothing else: those that its lowered module takes" "ExecuTorch: executorch_call_delegate";
+            "A delegate takes tensors, numbers and nothing else: those that its lowered module takes"
+            "ExecuTorch: executorch_call_delegate";
         DelegateOutputs "delegate-outputs" Error
-            "A delegate gives tensors, of which shapes are recorded, as its lowered module does" "ExecuTorch: executorch_call_delegate";
+            "A delegate gives tensors, of which shapes are recorded, as its lowered module does"
+            "ExecuTorch: executorch_call_delegate";
         BackendOperator "backend-operator" Error
-            "Operators of backends stand in programs of the Backend dialect only" "ExecuTorch IR specification: Backend dialect";
+            "Operators of backends stand in programs of the Backend dialect only"
+            "ExecuTorch IR specification: Backend dialect";
     }
 }
 

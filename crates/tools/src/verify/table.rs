@@ -8,13 +8,16 @@ use super::rule::{Profile, Rule};
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Rules of the verifiers\n\n\
-         `sizewise verify PROGRAM --dialect training|aten|core|edge|backend` reports every violation with its code. A finding is an\n\
-         *error* (exit status 1), *undecided* (exit status 4) where what is known here does not tell, or a *warning* (no change of the\n\
-         exit status). Each dialect has the rules of the sections that it is listed with.\n\n\
-         `--core-exception OP` and `--preserve OP` admit operators that are not of the core ATen set, as `_core_aten_ops_exception_list`\n\
-         and `preserve_ops` of ExecuTorch's `EdgeCompileConfig` do; `--edge-yaml FILE` takes the dtypes of Edge operators from a file of\n\
-         the form of ExecuTorch's edge.yaml; `sizewise ops --edge OP` prints the dtypes that an operator takes.\n\n\
-         This page is generated from the rules in `crates/tools/src/verify/rule.rs`: `SIZEWISE_WRITE_DOCS=1 cargo test --test tests verify`.\n",
+         `sizewise verify PROGRAM --dialect training|aten|core|edge|backend` reports every violation with its\n\
+         code. A finding is an *error* (exit status 1), *undecided* (exit status 4) if what is known does not decide\n\
+         it, or a *warning* (which does not change the exit status). Each section lists the dialects that have its\n\
+         rules.\n\n\
+         `--core-exception OP` and `--preserve OP` allow operators that are not in the core ATen set, as\n\
+         `_core_aten_ops_exception_list` and `preserve_ops` of ExecuTorch's `EdgeCompileConfig` do;\n\
+         `--edge-yaml FILE` reads the dtypes of Edge operators from a file in the format of ExecuTorch's edge.yaml;\n\
+         `sizewise ops --edge OP` prints the dtypes of an operator.\n\n\
+         This page is generated from the rules in `crates/tools/src/verify/rule.rs`:\n\
+         `SIZEWISE_WRITE_DOCS=1 cargo test --test tests verify`.\n",
     );
     let mut section = None;
     for rule in Rule::ALL {

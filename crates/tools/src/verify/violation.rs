@@ -9,7 +9,8 @@ use super::rule::Rule;
 pub struct Violation {
     /// The rule.
     pub rule: Rule,
-    /// The graph, by the names of the subgraphs on the way: `true_graph_0.false_graph_0`; empty for the whole program's.
+    /// The graph, by the names of the subgraphs on the way: `true_graph_0.false_graph_0`; empty for the whole
+    /// program's.
     pub graph: String,
     /// The node, input or output, by name.
     pub node: Option<String>,

@@ -1,9 +1,8 @@
 //! Attention and softmax.
 use super::Made;
-use super::builder::{Builder, size};
+use super::builder::{Builder, Function, size};
 use super::call::{Call, refused};
 use super::products::matmul;
-use super::table::Function;
 use super::views::{copied, one, permuted, transposed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Dtype, Operand};

@@ -1,6 +1,7 @@
-//! What decompositions are made with: calls by the order of their parameters, sizes as operands, and arithmetic on them.
+//! What decompositions are made with: calls by the order of their parameters, sizes as operands, and arithmetic on
+//! them.
+use super::Made;
 use super::call::{Call, fitted, refused};
-use super::{Made, table};
 use crate::pass::tracer::{Proxy, Step, TraceError, Tracer};
 use crate::verify::is_core_or_excepted;
 use sizewise_expr::Expr;
@@ -14,15 +15,28 @@ const MAX_DEPTH: usize = 24;
 /// An integer: a literal, or a value of the graph.
 pub type Size = Operand<i64>;
 
+/// A decomposition that looks at ranks, sizes or options.
+pub type Function = fn(&mut Builder<'_, '_>, &Call<'_>) -> Made;
+
+/// What an operator becomes.
+pub trait Decomposition: Sync {
+    /// Makes the calls that stand for a call of the operator.
+    fn apply(&self, b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made;
+}
+
+/// Finds the decomposition of an operator.
+pub type Find = fn(&str) -> Option<&'static dyn Decomposition>;
+
 /// Makes the calls that stand for another.
 pub struct Builder<'t, 'o> {
     tracer: &'t mut Tracer<'o>,
+    find: Find,
     depth: usize,
 }
 
 impl<'t, 'o> Builder<'t, 'o> {
-    pub fn new(tracer: &'t mut Tracer<'o>) -> Builder<'t, 'o> {
-        Builder { tracer, depth: 0 }
+    pub fn new(tracer: &'t mut Tracer<'o>, find: Find) -> Builder<'t, 'o> {
+        Builder { tracer, find, depth: 0 }
     }
 
     /// What stands for the results of a call of the program. Dtypes and sizes have to be those of the results.
@@ -61,7 +75,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     fn decomposed(&mut self, op: &str, call: Call<'_>) -> Made {
-        let rule = table::find(op).ok_or_else(|| refused(format!("there is no decomposition of `{op}`")))?;
+        let rule = (self.find)(op).ok_or_else(|| refused(format!("there is no decomposition of `{op}`")))?;
         if self.depth >= MAX_DEPTH {
             return Err(refused("decompositions stand on each other without end"));
         }
@@ -71,7 +85,8 @@ impl<'t, 'o> Builder<'t, 'o> {
         made
     }
 
-    /// A call of an operator of `aten` with its arguments in order, and others by name. One that is not of the core set is decomposed.
+    /// A call of an operator of `aten` with its arguments in order, and others by name. One that is not of the core set
+    /// is decomposed.
     pub fn call_with(&mut self, op: &str, ordered: &[Argument], named: &[(&str, Argument)]) -> Made {
         let op = format!("aten.{op}");
         let (schema, _) = self.tracer.operators().find(&op).ok_or_else(|| TraceError::Unknown(op.clone()))?;
@@ -89,7 +104,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 given.push((name.to_owned(), fitted(argument.clone(), &spec.ty)));
             }
         }
-        if table::find(&op).is_some() {
+        if (self.find)(&op).is_some() {
             return self.decomposed(&op, Call::new(schema, given));
         }
         if !is_core_or_excepted(&op) {

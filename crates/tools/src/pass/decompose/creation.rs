@@ -1,8 +1,7 @@
 //! Tensors of numbers, and choices with numbers.
 use super::Made;
-use super::builder::{Builder, size, sizes};
+use super::builder::{Builder, Function, size, sizes};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{one, unsqueezed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Device, Dtype, Operand};

@@ -1,8 +1,7 @@
 //! Einstein sums: each operand is brought into the order of all letters, and two at a time are multiplied and summed.
 use super::Made;
-use super::builder::{Builder, Size};
+use super::builder::{Builder, Function, Size};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{one, permuted, reshaped, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand};

@@ -1,9 +1,10 @@
 //! Formulas: what an operator means, written as Python would have it.
 //!
-//! A formula is `name = expression; ..; result, ..`. Names are the operator's parameters, `none`, `true`, `false`, `inf` and `pi`;
-//! `a + b`, `a - b`, `a * b` and `a / b` are `add.Tensor` and so on, or arithmetic where both are numbers; `f(x, k=v)` calls
-//! `aten.f.default`, `f.O(x)` another overload; `f(x)[1]` is a result other than the first. `scalar(v, x)` is a tensor without
-//! dimensions, of the dtype and device of `x`; `cast(x, y)` is `x` in the dtype of `y`, or in a dtype.
+//! A formula is `name = expression; ..; result, ..`. Names are the operator's parameters, `none`, `true`, `false`,
+//! `inf` and `pi`; `a + b`, `a - b`, `a * b` and `a / b` are `add.Tensor` and so on, or arithmetic where both are
+//! numbers; `f(x, k=v)` calls `aten.f.default`, `f.O(x)` another overload; `f(x)[1]` is a result other than the first.
+//! `scalar(v, x)` is a tensor without dimensions, of the dtype and device of `x`; `cast(x, y)` is `x` in the dtype of
+//! `y`, or in a dtype.
 use super::Made;
 use super::builder::Builder;
 use super::call::{Call, refused};

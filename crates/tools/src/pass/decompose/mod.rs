@@ -1,9 +1,9 @@
-//! Operators that are not of the core ATen set become calls of those that are. Each operator's meaning is a line of `formulas.rs` or a
-//! function; shapes are inferred by the fake kernels as the calls are made, so that what is recorded holds for all sizes. Graphs
-//! within are decomposed too. What has no decomposition is named.
+//! Operators that are not of the core ATen set become calls of those that are. Each operator's meaning is a line of
+//! `formulas.rs` or a function; shapes are inferred by the fake kernels as the calls are made, so that what is recorded
+//! holds for all sizes. Graphs within are decomposed too. What has no decomposition is named.
 //!
-//! Source: torch 2.15, `torch/_decomp/decompositions.py`, `torch/_refs` and the composite kernels of `aten/src/ATen/native`; the forms
-//! are those that `run_decompositions()` leaves.
+//! Source: torch 2.15, `torch/_decomp/decompositions.py`, `torch/_refs` and the composite kernels of
+//! `aten/src/ATen/native`; the forms are those that `run_decompositions()` leaves.
 mod attention;
 mod builder;
 mod call;
@@ -21,7 +21,7 @@ mod reductions;
 mod table;
 mod views;
 
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::rewrite::rename_results;
 use super::tracer::{Edit, Proxy, Step, TraceError, Tracer, retrace_graphs};
 use super::{dead_code, derive};
@@ -39,7 +39,8 @@ type Made = Result<Vec<Proxy>, TraceError>;
 /// A program of core ATen operators: the others are replaced by what they mean.
 ///
 /// # Errors
-/// When the program is of another dialect than ATen, or operators are left that have no decomposition: [`PassError::Left`] names them.
+/// When the program is of another dialect than ATen, or operators are left that have no decomposition:
+/// [`PassError::Left`] names them.
 pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, PassError> {
     if program.dialect != Dialect::Aten {
         let message = format!(
@@ -84,7 +85,7 @@ fn edited(tracer: &mut Tracer<'_>, step: &Step<'_>, left: &mut Vec<String>) -> R
         }
         return Ok(Edit::Repeat);
     }
-    let replaced = Builder::new(tracer).replaced(step, &op);
+    let replaced = Builder::new(tracer, table::find).replaced(step, &op);
     Ok(match replaced {
         Ok(results) => Edit::Replace(results),
         Err(error) => {

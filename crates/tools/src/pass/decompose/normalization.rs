@@ -1,8 +1,7 @@
 //! Normalization and what dropout is in evaluation.
 use super::Made;
-use super::builder::{Builder, dims, size};
+use super::builder::{Builder, Function, dims, size};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{one, reshaped};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Dtype, Operand};

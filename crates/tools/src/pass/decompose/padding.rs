@@ -1,8 +1,7 @@
 //! Padding, and reordering of pixels.
 use super::Made;
-use super::builder::{Builder, size};
+use super::builder::{Builder, Function, size};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{copied, one, permuted, reshaped, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand};

@@ -1,9 +1,8 @@
 //! Pieces of tensors, and tensors of pieces.
 use super::Made;
-use super::builder::{Builder, Size, size, sizes};
+use super::builder::{Builder, Function, Size, size, sizes};
 use super::call::{Call, refused};
 use super::creation::numbers;
-use super::table::Function;
 use super::views::{copied, expanded, one, sliced, squeezed, transposed, unsqueezed, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand, ValueId};

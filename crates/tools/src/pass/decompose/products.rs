@@ -1,8 +1,7 @@
 //! Products of matrices.
 use super::Made;
-use super::builder::{Builder, Size};
+use super::builder::{Builder, Function, Size};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{copied, expanded, one, permuted, reshaped, squeezed, transposed, unsqueezed, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand};

@@ -1,8 +1,7 @@
 //! Sums, means, variances and norms.
 use super::Made;
-use super::builder::Builder;
+use super::builder::{Builder, Function};
 use super::call::{Call, refused};
-use super::table::Function;
 use super::views::{one, squeezed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Dtype};

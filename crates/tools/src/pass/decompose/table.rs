@@ -1,5 +1,5 @@
 //! The decompositions by operator.
-use super::builder::Builder;
+use super::builder::{Builder, Decomposition, Function};
 use super::call::Call;
 use super::formula::Formula;
 use super::formulas::{FORMULAS, Math};
@@ -12,11 +12,8 @@ use rustc_hash::FxHashMap;
 use sizewise_ir::Dtype;
 use std::sync::LazyLock;
 
-/// A decomposition that looks at ranks, sizes or options.
-pub type Function = fn(&mut Builder<'_, '_>, &Call<'_>) -> Made;
-
-/// What an operator becomes.
-pub enum Rule {
+/// A line of `formulas.rs`, or a function.
+enum Rule {
     Formula(Math, Formula),
     Function(Function),
 }
@@ -45,8 +42,8 @@ static TABLE: LazyLock<FxHashMap<&'static str, Rule>> = LazyLock::new(|| {
 });
 
 /// The decomposition of an operator.
-pub fn find(op: &str) -> Option<&'static Rule> {
-    TABLE.get(op.strip_prefix("aten.")?)
+pub fn find(op: &str) -> Option<&'static dyn Decomposition> {
+    TABLE.get(op.strip_prefix("aten.")?).map(|rule| rule as _)
 }
 
 /// The operators that have a decomposition, in order: `silu.default`.
@@ -56,8 +53,8 @@ pub fn operators() -> Vec<&'static str> {
     all
 }
 
-impl Rule {
-    pub fn apply(&self, b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+impl Decomposition for Rule {
+    fn apply(&self, b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         match self {
             Rule::Function(function) => function(b, call),
             Rule::Formula(Math::Exact, formula) => formula.apply(b, call, &[]),

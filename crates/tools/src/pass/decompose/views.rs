@@ -1,8 +1,7 @@
 //! Views, and copies where a view is not possible.
 use super::Made;
-use super::builder::{Builder, Size, dims, size, sizes};
+use super::builder::{Builder, Function, Size, dims, size, sizes};
 use super::call::{Call, refused};
-use super::table::Function;
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Dtype, MemoryFormat, Operand};
 

@@ -1,12 +1,13 @@
 //! Which tensors share memory: memories, the views of them, and the tensors of the program, each of which is a view.
 //!
-//! A write to a view makes a new value of the memory, through every view between; other views are made anew when they are next read. This
-//! is how torch functionalizes (`aten/src/ATen/FunctionalStorageImpl.h`).
-use super::emitter::{Emitter, Made, Results};
+//! A write to a view makes a new value of the memory, through every view between; other views are made anew when they
+//! are next read. This is how torch functionalizes (`aten/src/ATen/FunctionalStorageImpl.h`).
+use super::emitter::Emitter;
 use super::inverse;
-use crate::pass::pipeline::PassError;
+use super::step::Step;
+use crate::pass::error::PassError;
 use rustc_hash::FxHashMap;
-use sizewise_ir::{Argument, Input, Meta, Provenance, ValueId};
+use sizewise_ir::ValueId;
 use std::rc::Rc;
 
 /// A memory that tensors share.
@@ -26,26 +27,6 @@ struct View {
     item: usize,
     /// Its value after so many writes.
     known: Option<(u32, ValueId)>,
-}
-
-/// A call that makes a view.
-pub struct Step {
-    /// The operator: `aten.select.int`.
-    pub op: String,
-    /// The arguments in terms of the new graph; the one at `viewed` is what is viewed.
-    pub inputs: Vec<Input>,
-    /// Where the viewed tensor stands.
-    pub viewed: usize,
-    /// What is recorded of the viewed tensor.
-    pub before: Meta,
-    /// What is recorded of the results.
-    pub results: Vec<Made>,
-    /// Whether the results are one list.
-    pub list: bool,
-    /// Whether the result has the same elements at the same places.
-    pub identity: bool,
-    /// Where the call comes from.
-    pub provenance: Provenance,
 }
 
 /// A view, by number.
@@ -177,18 +158,5 @@ impl Aliases {
             self.views[view.0].known = Some((writes, value));
         }
         Ok(())
-    }
-}
-
-impl Step {
-    /// Makes the view anew of what is viewed now.
-    fn again(&self, whole: ValueId, emitter: &mut Emitter<'_, '_>) -> Result<Vec<ValueId>, PassError> {
-        let mut inputs = self.inputs.clone();
-        if let Some(input) = inputs.get_mut(self.viewed) {
-            input.arg = Argument::Tensor(whole);
-        }
-        let results = self.results.clone();
-        let results = if self.list { Results::List(results) } else { Results::Values(results) };
-        emitter.call(&self.op, inputs, results, &self.provenance)
     }
 }

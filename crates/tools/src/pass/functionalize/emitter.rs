@@ -1,8 +1,8 @@
 //! The graph that is being made: nodes are added one by one, and what is recorded of new values is inferred.
 use super::NAME;
 use crate::pass::derive::{float, size, tensor_meta, truth};
+use crate::pass::error::PassError;
 use crate::pass::names::Names;
-use crate::pass::pipeline::PassError;
 use sizewise_check::propagate::{arguments, recorded};
 use sizewise_check::records::Records;
 use sizewise_env::ShapeEnv;
@@ -107,7 +107,8 @@ impl<'s, 'p> Emitter<'s, 'p> {
         }
     }
 
-    /// Adds a node of the old graph with its records, under its own name or a new one: its old values with the new ones.
+    /// Adds a node of the old graph with its records, under its own name or a new one: its old values with the new
+    /// ones.
     pub fn keep(
         &mut self,
         old: &Graph,

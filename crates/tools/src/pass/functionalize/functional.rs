@@ -1,5 +1,5 @@
-//! The functional form of an operator that writes, as its schema tells it: the operator with the same arguments that returns what the other
-//! writes.
+//! The functional form of an operator that writes, as its schema tells it: the operator with the same arguments that
+//! returns what the other writes.
 //!
 //! Source: torch 2.15, `torchgen/native_function_generation.py`, which makes these forms by the same rules.
 use sizewise_ir::schema::{ArgSpec, DefaultValue, Schema, SchemaTable};
@@ -28,8 +28,8 @@ pub struct Functional {
     pub schema: &'static Schema,
 }
 
-/// What the functional form has to return: the results, those that are written arguments among them, then the written arguments that
-/// are no result.
+/// What the functional form has to return: the results, those that are written arguments among them, then the written
+/// arguments that are no result.
 fn returned(schema: &Schema) -> Vec<Returned> {
     let mut list = Vec::with_capacity(schema.returns.len());
     for index in 0..schema.returns.len() {
@@ -66,8 +66,8 @@ fn arguments(mutable: &Schema, candidate: &Schema) -> Option<Vec<usize>> {
     })
 }
 
-/// Operators that change the memory that other views go on seeing: nothing that returns a new value does the same, although some have a
-/// form that returns one.
+/// Operators that change the memory that other views go on seeing: nothing that returns a new value does the same,
+/// although some have a form that returns one.
 const REALLOCATING: &[&str] = &["resize_", "resize_as_", "set_"];
 
 /// The functional form of an operator that writes its arguments; `None` where torch has none that does the same.
@@ -99,8 +99,8 @@ pub fn of(schema: &Schema) -> Option<Functional> {
     found
 }
 
-/// The functional form of an overload that writes its result into given tensors (`add.out`), which the table of schemas does not have: the
-/// arguments are those of another overload, and so many more as that one has results.
+/// The functional form of an overload that writes its result into given tensors (`add.out`), which the table of schemas
+/// does not have: the arguments are those of another overload, and so many more as that one has results.
 pub fn of_out(node: &Node) -> Option<&'static Schema> {
     let (namespace, op, overload) = node.target.op()?;
     if overload != "out" && !overload.ends_with("_out") {

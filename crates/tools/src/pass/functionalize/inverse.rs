@@ -1,8 +1,8 @@
 //! What is viewed, after a view of it was written: each view operator has one that puts the view back.
-use super::aliases::Step;
 use super::emitter::{Emitter, Made, Results};
+use super::step::Step;
 use super::{NAME, functional};
-use crate::pass::pipeline::PassError;
+use crate::pass::error::PassError;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::SchemaTable;
 use sizewise_ir::{Argument, Input, MemoryFormat, Meta, Operand, PassedAs, Sym, TensorMeta, ValueId};

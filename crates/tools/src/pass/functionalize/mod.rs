@@ -1,27 +1,30 @@
-//! From training IR to ATen: operators that write become operators that return what the others write. Writes through views reach all that shares the memory;
-//! what is written of parameters, buffers and inputs becomes an output, before the program's own.
+//! From training IR to ATen: operators that write become operators that return what the others write. Writes through
+//! views reach all that shares the memory; what is written of parameters, buffers and inputs becomes an output, before
+//! the program's own.
 //!
-//! Which arguments are written and which results share memory is read from schemas (`Tensor(a!)`, `Tensor(a)`), and so are the functional
-//! forms of operators that write and the operators that put a view back.
+//! Which arguments are written and which results share memory is read from schemas (`Tensor(a!)`, `Tensor(a)`), and so
+//! are the functional forms of operators that write and the operators that put a view back.
 //!
-//! Source: torch 2.15, `torch/export/exported_program.py` (`run_decompositions`), `aten/src/ATen/FunctionalTensorWrapper.cpp` and
-//! `aten/src/ATen/FunctionalInverses.cpp`.
+//! Source: torch 2.15, `torch/export/exported_program.py` (`run_decompositions`),
+//! `aten/src/ATen/FunctionalTensorWrapper.cpp` and `aten/src/ATen/FunctionalInverses.cpp`.
 mod aliases;
 mod calls;
 mod emitter;
+mod frame;
 mod functional;
 mod inverse;
 mod sharing;
 mod silent;
+mod step;
 mod wrap;
 
 use super::derive;
-use super::pipeline::PassError;
+use super::error::PassError;
 use super::purity::writes;
 use super::rewrite::{rename_results, with_graph};
 use aliases::Aliases;
-use calls::{Frame, Functionalizer, Slot};
 use emitter::{Emitter, Shapes};
+use frame::{Frame, Functionalizer, Slot};
 use sizewise_check::records::Records;
 use sizewise_check::spec::Contract;
 use sizewise_ir::{Argument, Dialect, Graph, GraphInput, InputSpec, Meta, OutputSpec, Program, Signature};
@@ -46,7 +49,8 @@ struct Rewritten {
     written: Vec<(usize, Meta)>,
 }
 
-/// The functional form of a training program that writes tensors; any other program as it is, and one that has no functional form.
+/// The functional form of a training program that writes tensors; any other program as it is, and one that has no
+/// functional form.
 pub fn without_writes<'p>(program: &'p Program, operators: &Operators) -> Cow<'p, Program> {
     let functional = match program.dialect == Dialect::Training && writes(&program.graph) {
         true => functionalize(program, operators).ok(),
@@ -58,7 +62,8 @@ pub fn without_writes<'p>(program: &'p Program, operators: &Operators) -> Cow<'p
 /// The functional form of a program: of the ATen dialect, with an output for each state and input that it writes.
 ///
 /// # Errors
-/// When an operator writes and no functional form is known, or a view that is written cannot be put back: all that is left is named.
+/// When an operator writes and no functional form is known, or a view that is written cannot be put back: all that is
+/// left is named.
 pub fn functionalize(program: &Program, operators: &Operators) -> Result<Program, PassError> {
     let contract = Contract::load(program).map_err(|error| PassError::failed(NAME, error.to_string()))?;
     let env = contract.assumed().env.clone();

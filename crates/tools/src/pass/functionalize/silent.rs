@@ -1,9 +1,9 @@
-//! Operators that write, or give what they are given, without their schema saying so: they are made of other operators, and what they are made of
-//! depends on their arguments.
-use super::calls::{Frame, Functionalizer, Slot, left};
+//! Operators that write, or give what they are given, without their schema saying so: they are made of other operators,
+//! and what they are made of depends on their arguments.
 use super::emitter::{Made, Results};
+use super::frame::{Frame, Functionalizer, Slot, left};
 use super::functional;
-use crate::pass::pipeline::PassError;
+use crate::pass::error::PassError;
 use sizewise_ir::schema::{Schema, SchemaTable};
 use sizewise_ir::{Argument, Input, Meta, Node, Target};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
-//! Higher-order operators: graphs within are made functional too. What only changes the mode of autograd is put in the place of its call;
-//! a graph that one operator runs once may write its operands, which it then returns.
+//! Higher-order operators: graphs within are made functional too. What only changes the mode of autograd is put in the
+//! place of its call; a graph that one operator runs once may write its operands, which it then returns.
 use super::aliases::TensorId;
-use super::calls::{Done, Frame, Functionalizer, Slot, left, number};
+use super::calls::number;
+use super::frame::{Done, Frame, Functionalizer, Slot, left};
 use super::{Place, Rewritten, rewrite};
-use crate::pass::pipeline::PassError;
+use crate::pass::error::PassError;
 use sizewise_ir::{Argument, GraphInput, Meta, Node, Subgraph, ValueId};
 use std::sync::Arc;
 

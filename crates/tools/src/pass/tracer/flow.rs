@@ -91,8 +91,9 @@ impl<'o> Tracer<'o> {
         self.higher_order("map_impl", inputs, results)
     }
 
-    /// `scan`: a graph run on each slice of the first dimension of some tensors, with what it carries from slice to slice and others as they
-    /// are. It gives what is carried, of the form that it was given, and results that are stacked.
+    /// `scan`: a graph run on each slice of the first dimension of some tensors, with what it carries from slice to
+    /// slice and others as they are. It gives what is carried, of the form that it was given, and results that are
+    /// stacked.
     ///
     /// # Errors
     /// When the closure fails, what is carried changes its form, or something is scanned that has no dimension.

@@ -42,10 +42,10 @@ impl Step<'_> {
     }
 }
 
-/// Traces a program anew. `edit` is asked about each call, front to back, and may record others: those before it returns `None` stand in
-/// front of the call, which is repeated as it was; what it returns otherwise stands for the call's results, and the call is repeated
-/// only by [`Tracer::repeat`]. Where operands have other shapes than before, shapes are inferred; graphs within are kept. New calls have
-/// the source lines of the call that they are recorded for.
+/// Traces a program anew. `edit` is asked about each call, front to back, and may record others: those before it
+/// returns `None` stand in front of the call, which is repeated as it was; what it returns otherwise stands for the
+/// call's results, and the call is repeated only by [`Tracer::repeat`]. Where operands have other shapes than before,
+/// shapes are inferred; graphs within are kept. New calls have the source lines of the call that they are recorded for.
 ///
 /// ```
 /// use sizewise_kernels::Operators;
@@ -120,7 +120,8 @@ pub(in crate::pass) fn retrace_edits<'o>(
     tracer.finish_over()
 }
 
-/// As [`retrace_edits`], in the graphs within too. Calls that stand for others have the dtypes and sizes of their results.
+/// As [`retrace_edits`], in the graphs within too. Calls that stand for others have the dtypes and sizes of their
+/// results.
 pub(in crate::pass) fn retrace_graphs<'o>(
     program: &Program,
     operators: &'o Operators,
@@ -263,7 +264,8 @@ impl<'o> Tracer<'o> {
         Ok(tracer)
     }
 
-    /// What a value of the program that is traced anew is now; `None` where there is no such program, or nothing makes it any more.
+    /// What a value of the program that is traced anew is now; `None` where there is no such program, or nothing makes
+    /// it any more.
     pub fn now(&self, old: ValueId) -> Option<Proxy> {
         self.over.as_ref()?.now.get(old.index()).copied().flatten()
     }
@@ -281,7 +283,8 @@ impl<'o> Tracer<'o> {
     /// Repeats a call of the program that is traced anew, under its name. What it gives comes back, one proxy a value.
     ///
     /// # Errors
-    /// When an operand has another shape than before and the operator refuses it, or holds a graph; when the call is there already.
+    /// When an operand has another shape than before and the operator refuses it, or holds a graph; when the call is
+    /// there already.
     pub fn repeat(&mut self, step: &Step<'_>) -> Result<Vec<Proxy>, TraceError> {
         let node = step.node;
         let Some(over) = &self.over else {
@@ -361,8 +364,8 @@ impl<'o> Tracer<'o> {
         Ok(made)
     }
 
-    /// What a call gives for operands that lie otherwise in memory, where sizes and dtypes are those that were recorded and nothing
-    /// depends on data.
+    /// What a call gives for operands that lie otherwise in memory, where sizes and dtypes are those that were recorded
+    /// and nothing depends on data.
     fn inferred_alike(&mut self, step: &Step<'_>, recorded: &[(Value, Meta)]) -> Option<Vec<(Value, Meta)>> {
         if !self.over.as_ref()?.keeps_records {
             return None;
