@@ -19,7 +19,7 @@ use std::fmt;
 /// let budget = Budget::default();
 /// let answer = env.ask("seq >= 17", &budget)?;
 /// assert!(answer.is_implied());
-/// assert_eq!(answer.to_string(), "implied by range: 2 <= batch, batch % 8 == 0, seq == 2*batch + 1");
+/// assert_eq!(answer.to_string(), "implied by range: batch % 8 == 0, seq == 2*batch + 1, 2 <= batch");
 ///
 /// let answer = env.ask("seq >= 18", &budget)?;
 /// assert_eq!(answer.to_string(), "refuted: batch = 8, seq = 17");

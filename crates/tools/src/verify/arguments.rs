@@ -1,5 +1,4 @@
 //! Whether an argument is of a schema's type.
-
 use sizewise_ir::Argument;
 use sizewise_ir::schema::Type;
 

@@ -1,11 +1,9 @@
 //! ATen: functional operators with fake kernels, contiguous state, new values like the old; and the core operator set.
-
-use std::sync::Arc;
-
 use super::graphs::{Callee, Checks, ScopedGraph, callee, tags};
 use super::rule::Rule;
 use sizewise_ir::schema::{OperatorName, SchemaTable, Tags};
 use sizewise_ir::{InputSpec, Meta, OutputSpec, Sym, TensorMeta, ValueId};
+use std::sync::Arc;
 
 /// Operators that ExecuTorch admits although they are not of the core set, beside those that stay unwrapped.
 const CORE_EXCEPTIONS: &[(&str, &str)] = &[

@@ -1,5 +1,4 @@
 //! Backend: delegates, which are opaque but for their lowered modules and what is recorded of their results.
-
 use super::arguments::describe;
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::lowered_module::{self, LoweredModule, Operand};

@@ -1,5 +1,4 @@
 //! Calls: that what is called exists, and that it is given and gives what it should.
-
 use super::arguments::{describe, fits};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};

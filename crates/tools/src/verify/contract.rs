@@ -2,7 +2,6 @@
 //!
 //! Source: torch.export IR specification (metadata of nodes), torch, `export/_trace.py` (`_verify_nn_module_stack`,
 //! `_verify_stack_trace`) and `_export/serde/serialize.py` (`deserialize_metadata`).
-
 use super::graphs::{Checks, ScopedGraph};
 use super::rule::{Rule, Section};
 use super::violation::Violation;

@@ -1,5 +1,4 @@
 //! Edge: wrapped operators with the dtypes that have kernels, and tensors in and out.
-
 use super::arguments::{describe, is_number};
 use super::aten::stays_unwrapped;
 use super::edge_dtypes::{Mismatch, Takes, result_names, takes};

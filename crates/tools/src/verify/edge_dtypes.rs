@@ -2,14 +2,11 @@
 //! any other operator takes and gives every dtype that ExecuTorch has.
 //!
 //! Source: ExecuTorch, `exir/dialects/edge/_ops.py` (`FunctionDtypeConstraint`, `EdgeDialectFunctionSchema`).
-
-use std::borrow::Cow;
-use std::sync::OnceLock;
-
 use rustc_hash::FxHashMap;
-
 use sizewise_ir::Dtype;
 use sizewise_ir::schema::{Schema, Type};
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 static TEXT: &str = include_str!("../../../../data/edge_dtypes.txt");
 static SHIPPED: OnceLock<EdgeDtypes> = OnceLock::new();

@@ -1,10 +1,8 @@
 //! Reads an edge.yaml of one's own: a list of operators with sets of dtypes (`type_alias`) and combinations
 //! (`type_constraint`).
-
+use super::edge_dtypes::{Combinations, DTYPES, EdgeDtypes};
 use rustc_hash::FxHashMap;
 use saphyr::{LoadableYamlNode, Yaml};
-
-use super::edge_dtypes::{Combinations, DTYPES, EdgeDtypes};
 use sizewise_ir::Dtype;
 
 /// The longest line, in bytes, and the deepest nesting of brackets; such files have short lines and lists of names.

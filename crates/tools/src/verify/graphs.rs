@@ -1,13 +1,11 @@
 //! What the checks of a well-formed program share: its graphs, what is called, what is known of it.
-
-use std::sync::Arc;
-
 use super::Options;
 use super::rule::{Profile, Rule};
 use super::violation::{Violation, inner};
 use sizewise_ir::node::Wrapper;
 use sizewise_ir::schema::{OperatorName, Schema, SchemaTable, Tags};
 use sizewise_ir::{Graph, Node, Program, TargetKind};
+use std::sync::Arc;
 
 /// What is known of operators beside the schemas that come with the crate.
 pub trait KnownOperators {

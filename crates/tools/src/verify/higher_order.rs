@@ -9,14 +9,12 @@
 //! | scan | graph, initial, scanned, others | initial, slices of scanned, others | carried, slices of the others |
 //! | associative_scan | graph, scanned, others | two slices of scanned each, others | slices of scanned |
 //! | wrap and the like | .., graph, operands | operands | the results |
-
-use std::fmt;
-
 use super::graphs::{Checks, ScopedGraph};
 use super::rule::Rule;
 use sizewise_ir::{
     Argument, Constant, Dtype, Graph, GraphInput, Meta, Node, Operand, Output, Subgraph, Sym, ValueId,
 };
+use std::fmt;
 
 /// What is passed, as far as its form is known.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,7 @@
 //! The record of a lowered module: what ExecuTorch serializes of the part of a program that a backend takes over.
 //!
 //! Source: ExecuTorch, `exir/lowered_backend_module.py` and `exir/serde/serialize.py` (`serialize_lowered_module`).
-
 use serde_json::Value as Json;
-
 use sizewise_ir::{Dtype, Sym, TensorMeta};
 
 /// A tensor that a lowered module takes or gives, as far as it is recorded.

@@ -1,5 +1,4 @@
 //! Records: what the program says of its values, its ranges and the structure of its call.
-
 use super::graphs::{Checks, ScopedGraph};
 use super::rule::Rule;
 use super::violation::Violation;

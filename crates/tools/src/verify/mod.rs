@@ -27,13 +27,11 @@ pub use calls::is_edge_own;
 pub use edge_dtypes::{Combinations, EdgeDtypes};
 pub use graphs::KnownOperators;
 pub use rule::{Level, Profile, Rule, Section};
-pub use table::markdown;
-pub use violation::Violation;
-
-use std::borrow::Cow;
-
 use sizewise_ir::Program;
 use sizewise_ir::outline::Outline;
+use std::borrow::Cow;
+pub use table::markdown;
+pub use violation::Violation;
 
 /// What a verifier is to hold a program to, beside its dialect.
 #[derive(Debug, Clone)]

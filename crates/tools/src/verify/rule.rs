@@ -1,8 +1,6 @@
 //! The rules, one row each: its code, where it belongs, what it says, and where it comes from.
-
-use std::fmt;
-
 use sizewise_ir::Dialect;
+use std::fmt;
 
 /// What a program is verified as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,9 +1,7 @@
 //! Signature: entry for entry what the graph takes and gives.
-
-use rustc_hash::FxHashSet;
-
 use super::rule::Rule;
 use super::violation::Violation;
+use rustc_hash::FxHashSet;
 use sizewise_ir::outline::{
     InputKind, InputOutline, Outline, OutputKind, SignatureOutline, Step, StepKind, ValueKind,
 };

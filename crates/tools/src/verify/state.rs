@@ -1,12 +1,10 @@
 //! State: what the signature lifts is in the archive, of known sizes, and parameters stay as they are.
-
-use std::sync::Arc;
-
 use super::graphs::{Callee, Checks, callee};
 use super::rule::Rule;
 use super::violation::Violation;
 use sizewise_ir::outline::{InputKind, InputOutline, Outline, State};
 use sizewise_ir::{InputSpec, Meta, OutputSpec, Sym, ValueId};
+use std::sync::Arc;
 
 /// Checks the lifted inputs against the archive's lists, where there are any.
 pub(super) fn check(outline: &Outline, found: &mut Vec<Violation>) {

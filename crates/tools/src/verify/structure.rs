@@ -1,9 +1,7 @@
 //! Structure: names are made once, before they are used, in the right order, and recorded.
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::rule::Rule;
 use super::violation::{Violation, inner};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_ir::outline::{GraphOutline, Outline, Step, StepKind, ValueKind};
 
 /// The first minor version of the schema that is known to record names of nodes.

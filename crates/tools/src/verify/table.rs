@@ -1,8 +1,6 @@
 //! The table of rules, as `docs/verifier.md` has it.
-
-use std::fmt::Write;
-
 use super::rule::{Profile, Rule};
+use std::fmt::Write;
 
 /// The table in Markdown.
 pub fn markdown() -> String {

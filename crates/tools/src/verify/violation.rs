@@ -1,8 +1,6 @@
 //! What breaks a rule, and where.
-
-use std::fmt;
-
 use super::rule::Rule;
+use std::fmt;
 
 /// A finding: a rule, the place, and what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
