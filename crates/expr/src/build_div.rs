@@ -343,8 +343,8 @@ impl Pool {
         }
     }
 
-    /// The operands multiplied by the least common denominator of the ratios among them, and that denominator; `None` when none is a
-    /// ratio.
+    /// The operands multiplied by the least common denominator of the ratios among them, and that
+    /// denominator. `None` when no operand is a ratio.
     pub(super) fn common_denominator(&mut self, operands: &[Expr]) -> Option<(Vec<Expr>, Int)> {
         let mut denominator = Int::ONE;
         for &e in operands {

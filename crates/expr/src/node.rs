@@ -13,7 +13,8 @@ pub type Args = SmallVec<[Expr; 2]>;
 pub enum Sort {
     /// An integer (or, below [`Func::Ratio`], an exact rational).
     Int,
-    /// An IEEE double; a minimum, maximum or conditional with integer operands beside doubles may have an integer as its value, as in Python.
+    /// An IEEE double. As in Python, a minimum, maximum or conditional of integers and doubles may have an
+    /// integer as its value.
     Float,
     /// A truth value.
     Bool,
@@ -46,8 +47,8 @@ pub enum Node {
     Bool(bool),
     /// A free variable.
     Symbol(Symbol),
-    /// `constant + Σ coefficient · monomial`: terms sorted by handle, coefficients nonzero, at least one term, and not
-    /// just one monomial with coefficient 1.
+    /// `constant + Σ coefficient · monomial`: terms sorted by handle, coefficients nonzero, at least one
+    /// term, and not just one monomial with coefficient 1.
     Sum {
         /// The part without a monomial.
         constant: Int,
@@ -140,7 +141,8 @@ pub enum Func {
     BitOr,
     /// Bitwise exclusive or.
     BitXor,
-    /// 1 when strides (the second half of the operands) lay out the sizes (the first half) without gap or overlap, else 0.
+    /// 1 when strides (the second half of the operands) lay out the sizes (the first half) without gap or
+    /// overlap, else 0.
     DenseIndicator,
     /// Double to integer, towards zero.
     Trunc,
@@ -213,7 +215,8 @@ pub enum Func {
 }
 
 impl Func {
-    /// The sort of a call, given that of its value operands (all but the first one for [`Func::Ite`]): a double if one of them is.
+    /// The sort of a call, given the sorts of its value operands (all but the first one for [`Func::Ite`]).
+    /// It is a double if one of them is.
     pub fn sort(self, operand: Sort) -> Sort {
         use Func::*;
         match self {
@@ -227,7 +230,8 @@ impl Func {
         }
     }
 
-    /// Whether a call may have no value at some operands of the right sort: because it divides by zero, or outside its domain.
+    /// Whether a call has no value for some operands of the right sort: it divides by zero, or an operand is
+    /// outside of its domain.
     pub fn is_partial(self) -> bool {
         use Func::*;
         let rounds = matches!(self, ToFloat | RoundDecimal | TruncToFloat | Trunc | Floor | Ceil | Round);

@@ -78,7 +78,8 @@ impl fmt::Debug for Expr {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(pub u32);
 
-/// Stores expressions, each once. Handles of different pools must not be mixed, but those of a pool are valid in its copies too.
+/// Stores expressions, each once. Handles of different pools must not be mixed. A copy of a pool understands
+/// the handles of the original.
 ///
 /// A copy costs nothing until one of the two is added to.
 #[derive(Clone)]
@@ -181,7 +182,8 @@ impl Pool {
         self.intern(NodeRef::Call(func, args))
     }
 
-    /// The number of terms (long coefficients counting more), factors or operands of an expression; 1 where it has none.
+    /// The number of terms (long coefficients count more), factors or operands of an expression; 1 if it has
+    /// none.
     pub fn operands(&self, e: Expr) -> usize {
         self.node(e).map_or(1, |node| operands(node.borrowed()))
     }
@@ -340,8 +342,8 @@ impl Pool {
         }
     }
 
-    /// Whether the value of `e`, which is of sort [`Sort::Float`], may be an integer all the same: `min(s0, 2.5)` of Python is one of its
-    /// operands, unchanged.
+    /// Whether the value of `e`, which has the sort [`Sort::Float`], may be an integer: `min(s0, 2.5)` in
+    /// Python returns one of its operands unchanged.
     pub fn may_be_integer(&self, e: Expr) -> bool {
         e.index().is_some_and(|index| self.stored.mixed.contains(&index))
     }
@@ -369,7 +371,8 @@ impl Pool {
         self.closure(roots, |e, visit| self.for_each_child(e, visit)).into_vec()
     }
 
-    /// As [`Pool::reachable`], where `for_each_part` calls its second argument with what an expression is taken to be built of.
+    /// Like [`Pool::reachable`], but the caller defines the parts of an expression: `for_each_part` calls its
+    /// second argument with each.
     pub(super) fn closure(
         &self,
         roots: &[Expr],
@@ -384,8 +387,9 @@ impl Pool {
             if e.index().is_none() {
                 continue;
             }
-            // Operands come from the stack greatest first, and what is less than all that was found is new. Else, most expressions are small,
-            // and looking through a few handles costs less than hashing them.
+            // Operands come from the stack greatest first, and one that is less than all found so far is new.
+            // Otherwise, most expressions are small, and a scan of a few handles costs less than hashing
+            // them.
             let new = if e.0 < least {
                 true
             } else if found.len() < MAX_SCANNED {

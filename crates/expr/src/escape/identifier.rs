@@ -13,7 +13,8 @@ const PYTHON_KEYWORDS: &[&str] = &[
     "yield",
 ];
 
-/// Whether a text is an identifier in each of Python, C and Rust, keywords aside: ASCII, as other letters may stand for one another.
+/// Whether a text is an identifier in each of Python, C and Rust, apart from keywords. It has to be ASCII,
+/// because Python normalizes other letters.
 pub fn is_identifier(text: &str) -> bool {
     text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
         && text.len() <= MAX_NAME

@@ -7,7 +7,8 @@ use std::fmt;
 
 /// The integers in a range and in a residue class. Truth values are 0 and 1.
 ///
-/// Reduced: finite ends of the range belong to the class, and a single value is single in both. [`Domain::new`] sees to it.
+/// Always reduced: finite ends of the range belong to the class, and a single value is single in both.
+/// [`Domain::new`] ensures this.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Domain {
     /// The bounds.

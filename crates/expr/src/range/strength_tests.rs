@@ -1,7 +1,9 @@
-//! Strength by enumeration: how many results are the least domain that holds every value, and how far the others are from it.
+//! Precision, measured by enumeration: how many results are the least domain that holds every value, and how
+//! far the others are from it.
 //!
-//! The laws of soundness are kept by functions that answer "any integer". These tables say how much is known: a result is *loose* when
-//! enumeration gives a smaller one. A figure may fall, which is progress to be written down, and never rise.
+//! Soundness alone would allow a function to answer "any integer". These tables record how precise the
+//! functions are: a result is *loose* when enumeration gives a smaller one. A figure may fall, and is then
+//! recorded again. It must never rise.
 use super::backward;
 use super::transfer::{self, Abstract};
 use super::{Bound, Congruence, Domain, ValueRange};

@@ -1,7 +1,7 @@
 //! Reading expressions: Python's expression grammar with sympy's and torch's functions.
 //!
-//! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<` `>>`, `+` `-`,
-//! `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
+//! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<`
+//! `>>`, `+` `-`, `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
 use super::known::KnownCalls;
 use super::lexer::{Brackets, Lexer, Op, Token, clipped};
 use super::read_operators::infix;
@@ -26,12 +26,12 @@ const MAX_NEW_NODES: usize = 1 << 19;
 pub struct Read {
     /// The expression.
     pub expr: Expr,
-    /// Every divisor in the text (of `//`, `%`, `/` and the functions that divide) that is no nonzero constant, in order of
-    /// appearance, each once. Where one of them is zero the text has no value, although canonical construction may
-    /// have cancelled the division.
+    /// Every divisor in the text (of `//`, `%`, `/` and the functions that divide) that is not a nonzero
+    /// constant, each once, in order of appearance. If one of them is zero, the text has no value, although
+    /// canonical construction may have cancelled the division.
     pub divisors: Vec<Expr>,
-    /// Operations on doubles, and powers, in the text that may have no value (a square root, say) and that canonical construction has
-    /// dropped, in order of appearance. Where one of them has no value, the text has none.
+    /// Operations on doubles, and powers, that may have no value (a square root, say) and that canonical
+    /// construction has dropped, in order of appearance. If one of them has no value, the text has none.
     pub dropped: Vec<Expr>,
     /// What the text says about its symbols, in order of appearance.
     pub assumptions: Vec<Assumption>,
@@ -104,8 +104,8 @@ pub fn expression_in(
     read(pool, text, dialect, sources, None)
 }
 
-/// Reads an expression; `known` has the calls read before. What those said of divisors and symbols is not known: with them, nothing is
-/// remarked.
+/// Reads an expression; `known` has the calls read before. The divisors and symbols in such a call are not
+/// recorded, so a reader with `known` makes no remarks.
 pub(super) fn read<'a>(
     pool: &mut Pool,
     text: &'a str,
@@ -300,8 +300,8 @@ impl<'a> Reader<'a, '_> {
         if infix(self.token).is_none() { Ok(left) } else { self.joined(left, least, start) }
     }
 
-    /// What the operators behind an operand make of it. (Apart from [`Self::operators`], as are the other parts of reading an operand from each
-    /// other, to keep what recursion puts on the stack small.)
+    /// Applies the operators after an operand. (This and the other parts of reading an operand are functions
+    /// of their own, so that recursion takes little stack.)
     fn joined(
         &mut self,
         mut left: Operand<'a>,

@@ -183,7 +183,8 @@ impl<'a> Reader<'a, '_> {
         Ok(read)
     }
 
-    /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)
+    /// The arguments of a call, in brackets. (A function of its own, not part of [`Self::called`], so that
+    /// recursion takes little stack.)
     fn arguments(&mut self) -> Result<Arguments<'a>, ReadError> {
         self.advance()?;
         let mut arguments = Arguments { positional: Args::new(), keywords: SmallVec::new() };

@@ -150,7 +150,8 @@ impl<'a> Reader<'a, '_> {
         self.checked(result, at)
     }
 
-    /// A shift: multiplied or divided by a power of two. By a negative count it has no value, also where construction drops the power.
+    /// A shift: multiplication or division by a power of two. A negative count has no value, even if
+    /// construction drops the power.
     pub(super) fn shifted(&mut self, e: Expr, count: Expr, by: fn(&mut Pool, Expr, Expr) -> Expr) -> Expr {
         let power = self.pool.pow(Expr::from(2), count);
         self.operation(power);

@@ -8,7 +8,8 @@ pub enum Step {
     Key(String),
     /// `[0]`, negative from the end.
     Index(i64),
-    /// Any other key of a dictionary, as Python writes it: `[True]`, `[(1, 'a')]`. Members of enumerations are `Color.RED`.
+    /// Any other key of a dictionary, as Python writes it: `[True]`, `[(1, 'a')]`. Members of enumerations
+    /// are `Color.RED`.
     Literal(String),
     /// `.name`.
     Attribute(String),
@@ -25,8 +26,8 @@ pub enum Property {
     StorageOffset,
 }
 
-/// An input, the steps to one of its leaves, and the property asked of it: `L['d']['k'][0].size()[1]` has root `d`, steps
-/// `['k']`, `[0]` and the size of dimension 1.
+/// An input, the steps to one of its leaves, and the property that is read: `L['d']['k'][0].size()[1]` has
+/// root `d`, steps `['k']`, `[0]` and the size of dimension 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourcePath {
     /// The name of the input (`x` of `L['x']`, or of plain `x.shape[0]`).

@@ -1,8 +1,9 @@
 //! A quick way to read what torch writes of most sizes, in sympy's `srepr`:
 //! `Mul(Integer(4), Add(Symbol('s17', positive=True, integer=True), Integer(2)))`.
 //!
-//! It knows symbols that are integers, integers, sums, products, floor divisions, remainders and extrema, each written as torch writes it, in short
-//! texts. Of everything else, wrong texts above all, it says nothing: the reader proper is asked then.
+//! It handles short texts of integer symbols, integers, sums, products, floor divisions, remainders and
+//! extrema, each as torch writes it. For anything else, including invalid texts, it returns nothing, and the
+//! full reader takes over.
 use crate::node::Sort;
 use crate::{Expr, Func, Pool};
 use smallvec::SmallVec;
