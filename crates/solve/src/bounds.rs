@@ -27,8 +27,8 @@ pub struct Bounds {
     pub exact: bool,
 }
 
-/// The bounds of an integer expression under the facts. A finite end that is given is always a bound; it is attained where its assignment is
-/// given too.
+/// The bounds of an integer expression under the facts. A finite end is always a bound. It is attained if its
+/// assignment is given, too.
 pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
     bounds_traced(pool, facts, e, budget, &mut Trace::off())
 }

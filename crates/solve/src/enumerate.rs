@@ -29,7 +29,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A part of `root`, to be expressed by symbols, constants and other parts. `None` without assignments to compare at.
+    /// A part of `root`, to be expressed by symbols, constants and other parts. `None` if there are no
+    /// assignments to compare at.
     pub fn new(pool: &Pool, facts: &Facts, part: Expr, root: Expr) -> Option<Target> {
         let (symbols, mut points) = facts.models.points();
         points.truncate(MAX_POINTS);

@@ -39,7 +39,8 @@ enum Step {
     Relaxation,
     /// Search, until this many assignments have been evaluated in all.
     Search { points: u32 },
-    /// Every assignment of a small box, or some of a large one, by the exact evaluator: where compiled code cannot compute a condition.
+    /// Every assignment of a small box, or some of a large one, by the exact evaluator. Used where compiled
+    /// code cannot compute a condition.
     Exhaust,
     /// Linear reasoning with this share of the budget.
     Linear { share: u32 },
@@ -54,8 +55,8 @@ enum Step {
 
 /// Decides whether the facts imply `goal`.
 ///
-/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an assumption or the goal zero
-/// and satisfy every assumption; `Implied` also says that there is one.
+/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an
+/// assumption or the goal zero and satisfy every assumption. `Implied` also says that there is one.
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let mut answer = entails(pool, facts, goal, budget);
     if let Verdict::Refuted { witness } = &mut answer.verdict {
@@ -64,13 +65,14 @@ pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
     answer
 }
 
-/// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
-/// connect with them. [`Facts::complete`] adds the others.
+/// [`decide`] for one of many questions to many facts. A witness gives values to the symbols of the goal and
+/// those that facts connect with them. [`Facts::complete`] adds the others.
 pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     among(pool, facts, goal, budget, true)
 }
 
-/// Whether [`decide`] finds that the facts imply `goal`: for less, as nothing is made ready for the questions after this one.
+/// Whether [`decide`] finds that the facts imply `goal`. This is cheaper, because it prepares nothing for
+/// later questions.
 pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
@@ -96,8 +98,9 @@ fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: 
     Answer { verdict, decided_by, trace: climb.trace }
 }
 
-/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. With `chosen`, it runs the
-/// procedure that the ladder runs, else the one that it chooses by itself. A counterexample counts once it has been replayed.
+/// The answer of Z3 alone to the whole question in one check, without any other rung: the baseline of
+/// benchmarks. With `chosen`, it runs the procedure that the ladder runs, else the one that it chooses by
+/// itself. A counterexample counts once it has been replayed.
 #[cfg(feature = "smt")]
 pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chosen: bool) -> Option<bool> {
     use super::smt::{Procedure, Question, Response, check_by};
@@ -140,8 +143,8 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
     answer
 }
 
-/// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
-/// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
+/// Prepares facts for the first question: ranges and conditions tighten each other, and an assignment that
+/// satisfies them is sought within the budget. [`decide`] does this if it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     if facts.is_divided() {
         facts.check_components(pool, budget, true);
@@ -158,14 +161,14 @@ pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     Climb { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
 }
 
-/// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
-/// are consistent.
+/// The truth of a goal by cheap means: canonical form, ranges and congruences. Sound, takes microseconds, and
+/// does not ask whether the facts are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     quickly_knowing(pool, facts, goal, |_| None)
 }
 
-/// As [`quickly`], where someone may know that the goal is `possible`, or its opposite, under some assignment that the facts admit: then the
-/// contrary is not sought.
+/// Like [`quickly`], for a caller that may know an assignment, admitted by the facts, at which the goal is
+/// true or false (`possible`). Then the opposite answer is not sought.
 pub fn quickly_knowing(
     pool: &mut Pool,
     facts: &mut Facts,
@@ -191,8 +194,8 @@ pub fn quickly_knowing(
     by_contradiction(pool, facts, goal, possible)
 }
 
-/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once: then its range is exact, and where that
-/// decides nothing both outcomes are possible.
+/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once. Then
+/// the range of the sum is exact, and if that decides nothing, both outcomes are possible.
 fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
     let free = |e: Expr| pool.as_symbol(e).is_some_and(|symbol| !facts.mentions(symbol));
     match pool.as_call(goal) {
@@ -205,8 +208,8 @@ fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
     }
 }
 
-/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them. The opposite of what is
-/// known to be `possible`, or of no interest, is not sought.
+/// The truth of the goal by ranges and congruences: directly, or because its negation contradicts them. The
+/// opposite of an outcome that is known to be `possible`, or that does not matter, is not sought.
 fn by_range(
     pool: &mut Pool,
     facts: &mut Facts,

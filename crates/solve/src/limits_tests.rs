@@ -13,7 +13,7 @@ fn symbol(pool: &mut Pool, name: &str) -> Symbol {
 }
 
 #[test]
-fn more_than_twelve_assumptions_are_looked_at_in_groups() {
+fn more_than_twelve_assumptions_are_divided_into_components() {
     let mut pool = Pool::new();
     let mut facts = Facts::new();
     for i in 0..12 {
@@ -69,7 +69,7 @@ fn a_fact_that_is_added_to_many_counts_from_then_on() {
     for fact in ["s4 < 90", "s4 < 91", "s4 < 92"] {
         assert!(implied(&mut facts, Some(fact), "s4 < 92"));
     }
-    // About one group, and about two together, of which either or both learn.
+    // About one component, and about two together, of which either or both learn.
     assert!(implied(&mut facts, None, "s3 > 3") && !implied(&mut facts, None, "s3 > 4"));
     assert!(implied(&mut facts, Some("s3 > 4"), "s3 > 4"));
     assert!(implied(&mut facts, None, "s3 + s4 > 9") && !implied(&mut facts, None, "s3 + s4 > 10"));

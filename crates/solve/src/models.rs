@@ -131,7 +131,8 @@ impl Models {
         self.models.clear();
     }
 
-    /// An assignment at which `goal` is false, if one of those at hand is, the first `tried` of which are known not to be.
+    /// A cached assignment at which `goal` is false, if there is one. The goal is known to hold at the first
+    /// `tried` of them.
     pub fn failing(&mut self, pool: &Pool, goal: Expr, tried: usize) -> Option<Vec<(Symbol, Int)>> {
         if tried >= self.models.len() {
             return None;
@@ -171,7 +172,8 @@ impl Models {
         self.vary_some(pool, VARIATIONS);
     }
 
-    /// As [`Models::failing`] among others like the assignments at hand, which satisfy the goal. Looks for some of them.
+    /// Like [`Models::failing`], but searches some variations of the cached assignments, at which the goal
+    /// holds.
     pub fn failing_variation(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
         for _ in 0..VARIATIONS_PER_GOAL / VARIATIONS_AT_ONCE {
             let tried = self.models.len();
@@ -238,7 +240,8 @@ impl Models {
         self.constants.get_or_insert_with(|| Constants::of(pool, &self.roots))
     }
 
-    /// Searches for an assignment that satisfies the facts and `extra`, evaluating at most `points`; returns how many were left, too.
+    /// Searches for an assignment that satisfies the facts and `extra` with at most `points` evaluations.
+    /// Also returns how many were left.
     pub fn search(&mut self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
         let mut constants = self.constants(pool).clone();
         constants.merge(Constants::of(pool, extra));

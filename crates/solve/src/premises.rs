@@ -1,7 +1,7 @@
 //! Which premises a conclusion needs.
 //!
-//! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
-//! with the cheap rungs. So the result is checked, whatever way the first proof took.
+//! Proofs are found with all premises. The ones that a proof needs are found afterwards, by leaving premises
+//! out and proving again with the cheap rungs. So the result is checked, however the first proof was found.
 use super::differences::{self, Solved};
 use super::facts::Facts;
 use super::proof::{Log, Means, closes, conditions};
@@ -19,8 +19,8 @@ const MAX_ATTEMPTS: usize = 48;
 #[cfg(feature = "smt")]
 const CORE_RLIMIT: u32 = 400_000;
 
-/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
-/// or after a fixed number of attempts, what is left stays.
+/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. The rest stays if
+/// the cheap rungs cannot redo the proof, or after a fixed number of attempts.
 pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
     let limit = pool.limit_work(MAX_TERMS);
     let kept = narrowed(pool, facts, goal, because);
@@ -116,7 +116,8 @@ fn without(
             }
             holds
         };
-    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and single premises.
+    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and
+    // single premises.
     if !try_without(pool, &mut kept, &|_, p| matches!(p, Premise::Fact(_)))
         && let Some(goal) = goal
     {

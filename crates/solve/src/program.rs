@@ -215,8 +215,8 @@ impl Program {
         self.code.push(op);
     }
 
-    /// Runs the code from instruction `from` on (its predecessors' results being in `regs`) at an assignment of the slots,
-    /// up to the first check that fails.
+    /// Runs the code from instruction `from` on, at an assignment of the slots, up to the first check that
+    /// fails. `regs` has the results of the instructions before `from`.
     pub fn run(&self, from: usize, slots: &[i128], regs: &mut Vec<i128>) -> Outcome {
         regs.resize(self.code.len(), 0);
         for pc in from..self.code.len() {

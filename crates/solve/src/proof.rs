@@ -1,6 +1,7 @@
 //! Proofs to read: the steps by which premises exclude that a goal is false.
 //!
-//! A proof is found again from the premises that suffice, this time with a record of the steps: so what is shown is what was checked.
+//! A proof is found again from the premises that suffice, this time with a record of the steps. So the
+//! recorded steps are the checked ones.
 use super::cases::{self, Allowance};
 use super::facts::{Facts, symbolic_divisors};
 use super::linear::{self, Effort, Outcome};
@@ -20,7 +21,8 @@ const MAX_DOMAINS: usize = 24;
 /// One step of a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProofStep {
-    /// The rule or the kind of argument: `normal-form`, `range`, `egraph`, `farkas`, `case`, …, or the name of a reduction.
+    /// The rule or the kind of argument: `normal-form`, `range`, `egraph`, `farkas`, `case`, …, or the name
+    /// of a reduction.
     pub rule: String,
     /// What it says.
     pub says: String,
@@ -67,8 +69,8 @@ impl Log {
     }
 }
 
-/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by trying every assignment or by
-/// Z3 and the rungs between do not find another one.
+/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by
+/// trying every assignment or by Z3, and the rungs between do not find another one.
 pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> Vec<ProofStep> {
     let goal = goal.map(|g| pool.truth(g));
     if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {

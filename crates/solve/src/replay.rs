@@ -4,8 +4,8 @@ use super::verdict::Witness;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{EvalError, Evaluator, Expr, Func, Int, Pool, Sort, Symbol, Value};
 
-/// Whether an assignment lies in the ranges of `facts`, leaves no operation without a value, satisfies every assumption and falsifies `goal`
-/// (where one is given).
+/// Whether an assignment lies in the ranges of `facts`, gives every operation a value, satisfies every
+/// assumption and falsifies `goal` (if one is given).
 pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness) -> bool {
     let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
     for (symbol, low, high) in facts.ranges() {

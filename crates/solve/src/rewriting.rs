@@ -46,7 +46,8 @@ pub(super) fn refutation(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr
     true
 }
 
-/// Records the uses of rules by which a goal is equal to true under conditions, if it is. Where no rule is needed, nothing is recorded.
+/// Records the uses of rules that make a goal equal to true under conditions, if they do. If no rule is
+/// needed, nothing is recorded.
 pub(super) fn derivation(pool: &mut Pool, conditions: &[Expr], goal: Expr, log: &mut Log) -> bool {
     let (rules, limits) = (RuleSet::simplifying(), limits(ROUNDS));
     let (mut graph, assumed) = graph(pool, conditions, None);
@@ -65,8 +66,9 @@ pub(super) fn derivation(pool: &mut Pool, conditions: &[Expr], goal: Expr, log: 
     }
 }
 
-/// A graph of conditions and the negation of a goal, and what was assumed, in the order of its labels. Divisors of the conditions and of the
-/// goal are not 0: the graph takes every expression in it to be defined.
+/// A graph of conditions and the negation of a goal, and its assumptions in the order of their labels.
+/// Divisors of the conditions and of the goal are not 0, because the graph takes every expression in it to be
+/// defined.
 fn graph(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr>) -> (Graph, Vec<Expr>) {
     let mut assumed = conditions.to_vec();
     assumed.extend(goal.map(|g| pool.not(g)));

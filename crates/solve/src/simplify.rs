@@ -1,8 +1,9 @@
 //! The smallest expression that is equal under facts.
 //!
-//! Two ways: equality saturation with extraction of the smallest form; and trying small expressions in order of size, first on
-//! the assignments at hand (a different value anywhere rules one out), then by proof. Parts of what cannot be replaced as a whole are
-//! simplified by themselves.
+//! There are two ways: equality saturation with extraction of the smallest form, and enumeration of small
+//! expressions in order of size. Enumerated expressions are compared at the cached assignments first (a
+//! different value rules one out), then by proof. If the whole cannot be replaced, its parts are simplified
+//! by themselves.
 use super::enumerate::{Bank, Points, Target};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
@@ -25,7 +26,8 @@ const QUESTIONS: u64 = 3;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
 
-/// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with as few operators as was found.
+/// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with the fewest
+/// operators that were found.
 pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Expr {
     simplify_traced(pool, facts, e, budget, &mut Trace::off())
 }
@@ -185,8 +187,9 @@ impl Simplifier<'_> {
         if best == e { self.within(pool, facts, e) } else { best }
     }
 
-    /// Replaces a part by one of its operands where the whole stays equal although the part does not: `max(0, max(0, a) - min(a, 2))` is
-    /// `max(0, max(0, a) - 2)`, as `min(a, 2)` counts only where `a` is large.
+    /// Replaces a part by one of its operands if the whole stays equal although the part does not.
+    /// `max(0, max(0, a) - min(a, 2))` is `max(0, max(0, a) - 2)`, because `min(a, 2)` counts only if `a` is
+    /// large.
     fn within(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
         let Some(points) = Points::new(pool, facts, e) else { return e };
         let limit = self.cost(pool, e);

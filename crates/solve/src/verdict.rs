@@ -42,7 +42,8 @@ pub enum Verdict {
     },
     /// Not settled within the budget.
     Unknown {
-        /// What each rung came to. A limit that ran out is named as `budget: ` with its size and unit: [`Budget::times`] raises it.
+        /// The outcome of each rung. A limit that ran out is named as `budget: ` with its size and unit.
+        /// [`Budget::times`] raises it.
         reason: String,
     },
 }

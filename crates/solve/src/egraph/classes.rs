@@ -104,8 +104,8 @@ impl Classes {
         Some(&self.egg[*self.ids.get(&e)?].data)
     }
 
-    /// The expressions that a pattern may match in place of `e`: the members of its class, but of a class of a constant only
-    /// `e` and the constant (whatever else is true or zero says nothing about this place).
+    /// The expressions that a pattern may match in place of `e`: the members of its class. Of a class of a
+    /// constant, only `e` and the constant (whatever else is true or zero says nothing about this place).
     pub fn shapes(&self, e: Expr) -> Option<&[Expr]> {
         let members = self.members(e)?;
         (members.len() == 1 || members.constant().is_none()).then_some(&**members)

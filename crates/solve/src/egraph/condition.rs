@@ -19,8 +19,8 @@ enum Meaning {
     Holds(Pattern),
     /// The operand is an integer constant.
     Constant,
-    /// The operand's first term has a negative coefficient: of an expression and its negative, one is flipped. This only says which of
-    /// two equal forms to prefer, so that a rule does not undo itself.
+    /// The operand's first term has a negative coefficient. Of an expression and its negative, one is
+    /// flipped. This only decides which of two equal forms to prefer, so that a rule does not undo itself.
     Flipped,
 }
 

@@ -1,7 +1,8 @@
 //! What a proof used.
 //!
-//! A proof is explained by facts, declared symbols and uses of rules that suffice for it: the saturation is replayed with less and
-//! less, and what it can do without is left out. So an explanation is checked, whatever way the first proof took.
+//! Facts, declared symbols and uses of rules that suffice for a proof explain it. The saturation is replayed
+//! with fewer and fewer of them, and those that it does not need are left out. So an explanation is checked,
+//! however the first proof was found.
 use super::graph::{Contradiction, Graph, Input, Use};
 use super::rule::RuleSet;
 use super::saturate::{Allowed, Limits};
@@ -154,7 +155,7 @@ impl Premises {
     }
 }
 
-/// The graph that the premises lead to, if it settles what is aimed at: the value of a condition, or else a contradiction.
+/// The graph of the premises, if it proves the aim: the value of a condition, or else a contradiction.
 fn replay(
     pool: &mut Pool,
     premises: &Premises,

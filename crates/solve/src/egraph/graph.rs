@@ -259,8 +259,8 @@ impl Graph {
         }
     }
 
-    /// Brings classes, replacements and domains in line: normal forms join their classes, members of a class share their domain,
-    /// single-valued expressions become constants.
+    /// Brings classes, replacements and domains in line: normal forms join their classes, members of a class
+    /// share their domain, single-valued expressions become constants.
     pub(super) fn settle(&mut self, pool: &mut Pool, nodes: usize) {
         self.follow_up(pool);
         self.classes.rebuild();

@@ -10,7 +10,8 @@ fn of(pool: &mut Pool, text: &str) -> Expr {
     read::closed(pool, text).unwrap_or_else(|error| panic!("{text}: {error}")).expr
 }
 
-/// The ways in which the left side of a rule matches an expression, given what is equal to what; `known` are variables with values.
+/// The matches of a rule's left side with an expression, under some equalities. `known` are variables with
+/// values.
 fn ways(left: &str, text: &str, equal: &[(&str, &str)], known: &[(usize, &str)], steps: u32) -> Vec<String> {
     let rule = rule_file::parse(&format!("# .\nr: {left} => {left}\n"), "test").expect("a rule").remove(0);
     let (mut pool, mut classes) = (Pool::new(), Classes::default());

@@ -165,8 +165,8 @@ impl Pattern {
         })
     }
 
-    /// The value of the term as written, without any canonical construction: every operand is evaluated, so a zero divisor
-    /// anywhere is an error.
+    /// The value of the term as written, without any canonical construction. Every operand is evaluated, so a
+    /// zero divisor anywhere is an error.
     pub fn evaluate(&self, assignment: &[Value]) -> Result<Value, EvalError> {
         let (op, args) = match self {
             Pattern::Int(value) => return Ok(Value::Int(value.clone())),

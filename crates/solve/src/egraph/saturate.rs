@@ -243,7 +243,8 @@ impl Graph {
         rest: Rest,
         agenda: &mut Agenda,
     ) {
-        // Minima, maxima and choices are of doubles, too, and of these next to no rule holds: they round, and have two zeros.
+        // Minima, maxima and conditionals may be of doubles, and hardly any rule holds for those: they round,
+        // and have two zeros.
         let sorted =
             bindings.iter().zip(&rule.sorts).all(|(e, &sort)| e.is_none_or(|e| pool.sort(e) == sort));
         if !sorted {

@@ -1,9 +1,10 @@
 //! For every assignment that facts admit, is there a choice of some other symbols that satisfies conditions?
 //!
-//! This is how sizes that only data decides are dealt with: a condition on them may be left to run time if, for every admitted input shape,
-//! some data can pass. A choice is sought as a term for each such symbol (the greatest of its lower bounds, the least of its upper ones, what
-//! an equation says), with which the conditions follow from the facts. An assignment at which none of the terms will do either shows that
-//! there is no choice at all, or tells a value that helps.
+//! This decides conditions on unbacked sizes: a condition on them may be left to run time if, for every
+//! admitted input shape, some data can pass. For each such symbol, a term is sought (the greatest of its
+//! lower bounds, the least of its upper ones, the solution of an equation) with which the conditions follow
+//! from the facts. An assignment at which none of the terms works either shows that there is no choice at
+//! all, or gives a value that helps.
 mod terms;
 
 use super::Facts;
@@ -27,8 +28,9 @@ const MAX_GREEDY: usize = 6;
 pub enum Feasibility {
     /// There is a choice wherever the facts hold.
     Always,
-    /// At this assignment of the facts' symbols there is none. `condition` is a condition on these symbols alone that is false there, with
-    /// the position of that which it was made of: what the conditions need, as far as that was found.
+    /// There is no choice at this assignment of the facts' symbols. `condition` is a condition on these
+    /// symbols alone that is false there, with the position of the condition it was derived from. It is what
+    /// the conditions need, if that was found.
     Never {
         /// An assignment that the facts admit.
         witness: Witness,
@@ -195,7 +197,8 @@ impl Search<'_> {
         if open { Failing::Open } else { Failing::Nowhere }
     }
 
-    /// Whether some values of the symbols satisfy the conditions at an assignment; those found are proposed from now on.
+    /// Whether some values of the symbols satisfy the conditions at an assignment. Such values are proposed
+    /// from now on.
     fn learn(&mut self, pool: &mut Pool, witness: &Witness, budget: &Budget) -> Option<bool> {
         let known: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
         let mut facts = Facts::new();
@@ -225,8 +228,8 @@ impl Search<'_> {
         }
     }
 
-    /// That there is no choice at an assignment, with the first claim that is false there: of a choice, if there is one, that no claim is
-    /// false of everywhere, as such a claim says nothing of the assignment.
+    /// Reports that there is no choice at an assignment, with the first claim that is false there. Choices of
+    /// which a claim is false everywhere are avoided, because such a claim says nothing about the assignment.
     fn never(&self, pool: &mut Pool, witness: Witness, claims: &[Expr]) -> Feasibility {
         let hopeless = |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
         let mut claims = claims.to_vec();
@@ -259,7 +262,8 @@ fn is_float(pool: &mut Pool, symbol: Symbol) -> bool {
     pool.sort(e) == Sort::Float
 }
 
-/// An assignment that satisfies the facts, if one is at hand after a decision: what shows that they do not contradict each other.
+/// An assignment that satisfies the facts, if a decision has found one. It shows that they do not contradict
+/// each other.
 fn model(pool: &mut Pool, facts: &mut Facts) -> Option<Witness> {
     let model = if facts.is_divided() { facts.complete(pool, Vec::new()) } else { facts.models.first()? };
     replays(pool, facts, None, &model).then_some(model)

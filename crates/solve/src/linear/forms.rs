@@ -168,7 +168,8 @@ impl Forms {
         Ok(())
     }
 
-    /// Solves an equation for a variable with coefficient ±1, or takes a step of the extended Euclidean algorithm on it.
+    /// Solves an equation for a variable with coefficient ±1, or does one step of the extended Euclidean
+    /// algorithm on it.
     fn solve(&mut self, equation: &Poly, fresh: &mut dyn FnMut() -> Expr) -> Result<(), Conflict> {
         let mut equation = self.reduce(equation);
         loop {

@@ -21,8 +21,8 @@ impl Solver<'_> {
         None
     }
 
-    /// The value of a polynomial at a vertex, rounded down, and whether every variable in it has an integer value. Variables that the
-    /// vertex lacks are free within the table's bounds.
+    /// The value of a polynomial at a vertex, rounded down, and whether every variable in it has an integer
+    /// value. Variables that the vertex does not have are free within the table's bounds.
     pub(super) fn value(&mut self, node: &Branch, vertex: &Vertex, poly: &Poly) -> Option<(Int, bool)> {
         let reduced = node.forms.reduce(poly);
         let (mut total, mut exact) = (reduced.constant.clone(), true);
@@ -92,7 +92,7 @@ impl Solver<'_> {
                 best = Some((before, width, m, floor.clone()));
             }
         }
-        // In a thin region, a sum at its end is as good as an equation, which leaves fewer variables.
+        // In a narrow region, a sum at its end is as good as an equation, which leaves fewer variables.
         if best.as_ref().is_none_or(|(_, width, _, _)| width.bits() > 8)
             && best.is_some()
             && let Some((sum, end)) = vertex.tight.iter().find(|(sum, _)| {

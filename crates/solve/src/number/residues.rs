@@ -1,8 +1,9 @@
 //! Residues: a conjunction without a solution modulo some `M` has none.
 //!
-//! Polynomials and remainders by divisors of `M` depend on the residues of their atoms alone, so trying all residues settles what
-//! they say. A remainder is known exactly, everything else modulo `M`. Atoms other than remainders are taken as unknowns. A claim
-//! that `p` is no multiple of a composite `m` is one about some prime power that divides `m`; each is looked at by itself.
+//! Polynomials and remainders by divisors of `M` depend only on the residues of their atoms, so trying all
+//! residues decides them. A remainder is known exactly, everything else modulo `M`. Atoms other than
+//! remainders are unknowns. If `p` is no multiple of a composite `m`, it is no multiple of some prime power
+//! that divides `m`; each is examined separately.
 use super::Lemma;
 use super::factor::factors;
 use rustc_hash::FxHashMap;

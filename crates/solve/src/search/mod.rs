@@ -1,5 +1,5 @@
-//! Search for an assignment that satisfies conditions: corners, constants' neighbours, small boxes, random points and repair
-//! of failing ones.
+//! Search for an assignment that satisfies conditions: corners, values next to constants, small boxes, random
+//! points and repair of failing ones.
 //!
 //! What the search finds is an integer assignment that passed compiled code; the caller replays it exactly. When it has
 //! tried every assignment of a finite box, there is none.

@@ -117,7 +117,8 @@ fn moves(
     Some(moves)
 }
 
-/// Adds the values at which obstacles vanish: where one symbol's unit step changes an obstacle evenly, that value is known.
+/// Adds the values at which violated conditions hold, if a unit step of one symbol changes the violation
+/// evenly.
 fn vanishing(
     run: &mut Run,
     obstacles: &[usize],

@@ -1,5 +1,6 @@
-//! How large the numbers of a question may get: an estimate before Z3 is asked, whose resource counter counts operations and not the length
-//! of the numbers that they are done on. Products count, carries of sums do not: a few bits more or less matter nothing.
+//! An estimate of how large the numbers of a question may get, made before Z3 is called: its resource counter
+//! counts operations, not the length of their operands. The estimate includes products but not the carries of
+//! sums, as a few bits do not matter.
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol};
 
@@ -17,8 +18,9 @@ pub(super) struct Magnitudes<'a> {
     limit: u64,
 }
 
-/// The greatest length in bits, up to `limit`, of numbers that conditions force upon the expressions that they are built of: where one of them
-/// is compared with a sum of others, it may be as large as these, and so on from condition to condition.
+/// The greatest length in bits, up to `limit`, of the numbers that conditions force on their subexpressions.
+/// If one of them is compared with a sum of others, it may be as large as these, and so on from condition to
+/// condition.
 pub(super) fn estimate(
     pool: &Pool,
     ranges: &[(Symbol, Option<Int>, Option<Int>)],
