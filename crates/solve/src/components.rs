@@ -8,7 +8,7 @@ use super::ladder::{check, prepare};
 use super::replay::{Judge, Judgement, Required};
 use super::verdict::{Budget, FactId, Premise, Witness};
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Bounds, ValueRange, teaches_once};
+use sizewise_expr::range::{Bounds, ValueRange, is_idempotent};
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 use smallvec::SmallVec;
 
@@ -80,7 +80,7 @@ impl Components {
         root
     }
 
-    /// Joins the by_root of symbols, and returns the one component; none without symbols.
+    /// Joins the components of symbols and returns the result. `None` without symbols.
     fn join(&mut self, symbols: &[Symbol]) -> Option<Symbol> {
         let mut root = self.root(*symbols.first()?);
         for &s in &symbols[1..] {
@@ -298,7 +298,7 @@ impl Facts {
             return is_given.then_some(true);
         }
         // The end of such a sum is that of its terms, each of which may be there whatever the others are.
-        let compares = teaches_once(pool, goal);
+        let compares = is_idempotent(pool, goal);
         let known = |e: Expr| self.range(pool.as_symbol(e)?).map(|range| range.clone().into());
         compares.then(|| Bounds::new(pool, known).decide(goal) == Some(true))
     }

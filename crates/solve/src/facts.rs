@@ -145,7 +145,7 @@ impl Facts {
             if !self.is_divided() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.dirty).is_err();
+                self.empty |= self.table.assume_recording(pool, nonzero, &mut self.dirty).is_err();
             }
             self.changed();
         }
@@ -218,7 +218,8 @@ impl Facts {
         }
         let table = &mut self.table;
         let parts = self.parts.iter().map(|(condition, _)| *condition);
-        let learn = |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
+        let learn =
+            |pool: &Pool, condition, learned: &mut _| table.assume_recording(pool, condition, learned);
         let settled = self.worklist.run(pool, parts, self.dirty.drain(..), MAX_ROUNDS, learn);
         self.empty |= settled.is_err();
     }

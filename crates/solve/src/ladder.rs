@@ -7,7 +7,7 @@ use super::exhaust::is_beyond_code;
 use super::facts::{Consistency, Facts};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use sizewise_expr::range::{DomainTable, teaches_once};
+use sizewise_expr::range::{DomainTable, is_idempotent};
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
 use steps::MAX_RELAXED;
 
@@ -93,9 +93,9 @@ fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: 
     }
     let asked = goal;
     let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
-    let mut climb = Climb { pool, facts, asked, goal, budget, trace: Vec::new() };
-    let (verdict, decided_by) = climb.run();
-    Answer { verdict, decided_by, trace: climb.trace }
+    let mut ladder = Ladder { pool, facts, asked, goal, budget, trace: Vec::new() };
+    let (verdict, decided_by) = ladder.run();
+    Answer { verdict, decided_by, trace: ladder.trace }
 }
 
 /// The answer of Z3 alone to the whole question in one check, without any other rung: the baseline of
@@ -158,7 +158,7 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
-    Climb { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
+    Ladder { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
 }
 
 /// The truth of a goal by cheap means: canonical form, ranges and congruences. Sound, takes microseconds, and
@@ -236,7 +236,7 @@ fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Op
 fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     let mark = table.mark();
     let mut contradiction = false;
-    for _ in 0..if teaches_once(pool, condition) { 1 } else { 3 } {
+    for _ in 0..if is_idempotent(pool, condition) { 1 } else { 3 } {
         match table.assume(pool, condition) {
             Err(_) => contradiction = true,
             Ok(true) => continue,
@@ -271,7 +271,8 @@ enum Finding {
     Open(String),
 }
 
-struct Climb<'a> {
+/// One run of the ladder.
+struct Ladder<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
     /// The goal as it was put.
@@ -282,7 +283,7 @@ struct Climb<'a> {
     trace: Vec<Attempt>,
 }
 
-impl Climb<'_> {
+impl Ladder<'_> {
     fn note(&mut self, rung: Rung, outcome: impl Into<String>) {
         self.trace.push(Attempt { rung, outcome: outcome.into() });
     }
@@ -403,9 +404,9 @@ impl Climb<'_> {
     /// Each symbol at the end of what the table leaves it.
     fn corner(&mut self) -> Witness {
         let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
-        let value = |climb: &mut Self, s: Symbol| {
-            let e = climb.pool.symbol_expr(s);
-            let domain = climb.facts.table(climb.pool).domain(climb.pool, e);
+        let value = |ladder: &mut Self, s: Symbol| {
+            let e = ladder.pool.symbol_expr(s);
+            let domain = ladder.facts.table(ladder.pool).domain(ladder.pool, e);
             let (low, high) = (domain.range.lo.finite(), domain.range.hi.finite());
             low.or(high).cloned().unwrap_or_else(|| domain.congruence.next(&Int::ZERO))
         };
@@ -436,7 +437,7 @@ impl Climb<'_> {
             return Some(true);
         }
         let denial = self.pool.not(self.asked);
-        let holds = |climb: &Self, model: &Witness| replays(climb.pool, climb.facts, Some(denial), model);
+        let holds = |ladder: &Self, model: &Witness| replays(ladder.pool, ladder.facts, Some(denial), model);
         if self.facts.models.first().is_some_and(|model| holds(self, &model)) {
             return Some(true);
         }

@@ -1,6 +1,6 @@
 //! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
 use super::program::{Mark, Outcome, Program};
-use super::search::{Constants, Dice, Found, Problem, conjuncts, machine_range};
+use super::search::{Constants, Found, Problem, Rng, conjuncts, machine_range};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 
@@ -47,7 +47,7 @@ pub(super) struct Models {
 struct Variation {
     /// Assignments that may still be tried.
     left: usize,
-    dice: Dice,
+    rng: Rng,
     /// Values by slot; to be made anew after a change of the facts.
     values: Vec<Vec<i128>>,
 }
@@ -205,8 +205,8 @@ impl Models {
             if variation.left == 0 || self.models.len() >= MAX_MODELS || slots == 0 {
                 break;
             }
-            let Variation { left, dice, values } = &mut variation;
-            next.clone_from(&self.models[dice.below(self.models.len())].point);
+            let Variation { left, rng, values } = &mut variation;
+            next.clone_from(&self.models[rng.below(self.models.len())].point);
             // One symbol, then two, then all.
             let changes = match (VARIATIONS - *left) % 4 {
                 0 | 1 => 1,
@@ -216,9 +216,9 @@ impl Models {
             *left -= 1;
             self.variations += 1;
             for change in 0..changes {
-                let slot = if changes == slots { change } else { dice.below(slots) };
+                let slot = if changes == slots { change } else { rng.below(slots) };
                 if !values[slot].is_empty() {
-                    next[slot] = values[slot][dice.early(values[slot].len())];
+                    next[slot] = values[slot][rng.early(values[slot].len())];
                 }
             }
             self.keep(&next, &mut regs);

@@ -4,7 +4,7 @@
 //! expressions in order of size. Enumerated expressions are compared at the cached assignments first (a
 //! different value rules one out), then by proof. If the whole cannot be replaced, its parts are simplified
 //! by themselves.
-use super::enumerate::{Bank, Points, Target};
+use super::enumerate::{Points, Target, TermBank};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
@@ -254,7 +254,7 @@ impl Simplifier<'_> {
             return Some(pool.bool(truth));
         }
         let target = Target::new(pool, facts, part, root)?;
-        let mut bank = Bank::new(pool, &mut self.reading, target, limit);
+        let mut bank = TermBank::new(pool, &mut self.reading, target, limit);
         let mut tries = 0;
         while let Some(candidate) = bank.next(pool) {
             tries += 1;

@@ -37,7 +37,7 @@ impl DomainTable {
     }
 
     /// As [`DomainTable::assume`], and adds to `learned` what more has become known of.
-    pub fn assume_telling(
+    pub fn assume_recording(
         &mut self,
         pool: &Pool,
         condition: Expr,
@@ -374,7 +374,7 @@ impl DomainTable {
 /// Whether assuming a condition a second time changes nothing, unless something else has changed. That is so
 /// if it compares a symbol with a constant, or one sum of symbols with another: then lower bounds follow from
 /// lower bounds alone, and upper bounds from upper bounds.
-pub fn teaches_once(pool: &Pool, condition: Expr) -> bool {
+pub fn is_idempotent(pool: &Pool, condition: Expr) -> bool {
     let mut e = condition;
     let mut compares = None;
     while let Some((func @ (Func::Not | Func::IsZero | Func::NotPositive), &[inner])) = pool.as_call(e) {

@@ -1,5 +1,5 @@
 //! The e-graph proper: classes of equal expressions, closed under congruence.
-use super::language::{Members, Membership, Operations, Term};
+use super::language::{MemberAnalysis, Members, Operations, Term};
 use egg::{EGraph, Id};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -7,7 +7,7 @@ use sizewise_expr::{Expr, Func, Pool};
 
 /// A summary of what is near an expression, to skip rules that cannot match there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct Context {
     /// The functions of the calls, see [`bit`].
     pub funcs: u64,
     /// Grows with every expression that joins.
@@ -22,7 +22,7 @@ pub(super) fn bit(func: Func) -> u64 {
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    egg: EGraph<Term, Membership>,
+    egg: EGraph<Term, MemberAnalysis>,
     operations: Operations,
     ids: IndexMap<Expr, Id, FxBuildHasher>,
     by_func: FxHashMap<Func, Vec<Expr>>,
@@ -33,7 +33,7 @@ pub(super) struct Classes {
 impl Default for Classes {
     fn default() -> Classes {
         Classes {
-            egg: EGraph::new(Membership::default()),
+            egg: EGraph::new(MemberAnalysis::default()),
             operations: Operations::default(),
             ids: IndexMap::default(),
             by_func: FxHashMap::default(),
@@ -112,8 +112,8 @@ impl Classes {
     }
 
     /// What patterns rooted at `e` can meet below it.
-    pub fn surroundings(&self, pool: &Pool, e: Expr) -> Surroundings {
-        let mut found = Surroundings::default();
+    pub fn context(&self, pool: &Pool, e: Expr) -> Context {
+        let mut found = Context::default();
         let mut meet = |part: Expr| {
             found.size += 1;
             if let Some((func, _)) = pool.as_call(part) {

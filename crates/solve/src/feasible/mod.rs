@@ -231,14 +231,15 @@ impl Search<'_> {
     /// Reports that there is no choice at an assignment, with the first claim that is false there. Choices of
     /// which a claim is false everywhere are avoided, because such a claim says nothing about the assignment.
     fn never(&self, pool: &mut Pool, witness: Witness, claims: &[Expr]) -> Feasibility {
-        let hopeless = |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
+        let is_false_everywhere =
+            |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
         let mut claims = claims.to_vec();
         for n in 0..MAX_GREEDY {
-            if !hopeless(pool, &claims) {
+            if !is_false_everywhere(pool, &claims) {
                 break;
             }
             let others = self.greedy(pool, n);
-            if !hopeless(pool, &others) {
+            if !is_false_everywhere(pool, &others) {
                 claims = others;
             }
         }

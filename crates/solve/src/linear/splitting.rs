@@ -109,13 +109,13 @@ impl Solver<'_> {
             let p = Poly { constant: -floor, terms: [(m, Int::ONE)].into_iter().collect() };
             return Some(Split::At(p));
         }
-        let (e, split) = self.crooked_product(node, vertex)?;
+        let (e, split) = self.split_product(node, vertex)?;
         node.splits.push(e);
         Some(split)
     }
 
     /// Splits a factor of a product whose value is not the product of the factors' values.
-    pub(super) fn crooked_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<(Expr, Split)> {
+    pub(super) fn split_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<(Expr, Split)> {
         let at = |solver: &mut Self, e: Expr| {
             let poly = Poly { constant: Int::ZERO, terms: [(e, Int::ONE)].into_iter().collect() };
             solver.value(node, vertex, &poly).map(|(v, _)| v)

@@ -1,4 +1,4 @@
-//! Symbols with few values: every assignment is tried, or pigeons are counted.
+//! Symbols with few values: exhaustive enumeration, and the pigeonhole principle.
 use super::super::program::{Outcome, Program, to_i128};
 use super::super::reduce::Reduced;
 use super::Lemma;

@@ -108,7 +108,7 @@ fn said_within(argument: Argument, names: &[&str], (low, high): (i64, i64), cond
 }
 
 #[test]
-fn pigeons_need_holes() {
+fn the_pigeonhole_principle_excludes_solutions() {
     let argument: Argument = |pool, problem, _| finite::cliques(pool, problem);
     let said = |range, conditions: &[&str]| said_within(argument, &["x", "y", "z", "w"], range, conditions);
     let three = ["Ne(x, y)", "Ne(y, z)", "Ne(x, z)"];
