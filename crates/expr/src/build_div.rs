@@ -131,7 +131,7 @@ impl Pool {
         }
     }
 
-    /// `a // b` for what is left after splitting: common constant and monomial factors cancelled.
+    /// `a // b` for the rest after splitting: common constant and monomial factors are cancelled.
     fn reduced_quotient(&mut self, a: &Poly, b: &Poly) -> Expr {
         if a.is_zero() {
             return Expr::ZERO;

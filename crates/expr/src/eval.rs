@@ -14,7 +14,7 @@ const MAX_BITS: u64 = 1 << 16;
 
 /// Rounding to more decimals than this changes no double, as in Python's `round`.
 const MAX_DECIMALS: i64 = 323;
-/// Rounding to fewer leaves nothing.
+/// Rounding to fewer digits gives zero.
 const MIN_DECIMALS: i64 = -308;
 
 /// Products of more symbols are remembered.
@@ -278,7 +278,7 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             let keep = if func == Min { Ordering::Less } else { Ordering::Greater };
             let mut best = args.first().ok_or(EvalError::Domain)?;
             for v in &args[1..] {
-                // Which operand Python returns beside NaN depends on their order, which is not kept.
+                // If an operand is NaN, Python's result depends on their order, which is not kept.
                 if compare(v, best).ok_or(EvalError::Domain)? == keep {
                     best = v;
                 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Meter {
     work: AtomicU64,
     limit: u64,
-    /// Work beside it that is bounded by constants, so that no limit has to count it.
+    /// Other work, bounded by constants, so that no limit has to count it.
     beside: AtomicU64,
 }
 
@@ -48,7 +48,7 @@ impl Pool {
         self.meter.work.store(self.meter.work().saturating_add(work as u64), Ordering::Relaxed);
     }
 
-    /// Adds to the work counted, but not to what is limited: for what is bounded by constants anyway.
+    /// Counts work without adding to the limited work, because constants bound it anyway.
     pub fn note_work(&self, work: usize) {
         self.meter.beside.store(self.meter.beside().saturating_add(work as u64), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What an expression is made of.
+//! The nodes of expressions.
 use super::int::Int;
 use super::pool::{Expr, Symbol};
 use indexmap::Equivalent;
@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 /// The operands of a call.
 pub type Args = SmallVec<[Expr; 2]>;
 
-/// What kind of value an expression has.
+/// The kind of value that an expression has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Sort {
     /// An integer (or, below [`Func::Ratio`], an exact rational).
@@ -61,7 +61,7 @@ pub enum Node {
     Call(Func, Args),
 }
 
-/// A node whose operands are borrowed: what a pool is asked for before anything is copied into it.
+/// A node whose operands are borrowed, to look it up in a pool before anything is copied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum NodeRef<'a> {
     Int(&'a Int),
@@ -101,7 +101,7 @@ impl NodeRef<'_> {
     }
 }
 
-/// A node hashes as what is borrowed of it.
+/// A node hashes as its borrowed form does.
 impl Hash for Node {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.borrowed().hash(state);
@@ -114,7 +114,7 @@ impl Equivalent<Node> for NodeRef<'_> {
     }
 }
 
-/// The operations beside sums and products.
+/// The operations other than sums and products.
 ///
 /// Integer ones are total over all integers except where a zero divisor makes them undefined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

@@ -88,7 +88,7 @@ pub struct Pool {
     pub(super) meter: Meter,
 }
 
-/// What a pool shares with its copies.
+/// The part of a pool that it shares with its copies.
 #[derive(Clone, Default)]
 struct Stored {
     nodes: IndexSet<Node, FxBuildHasher>,
@@ -128,7 +128,7 @@ impl Pool {
         pool
     }
 
-    /// Makes room for so many more expressions.
+    /// Reserves capacity for this many more expressions.
     pub fn reserve(&mut self, more: usize) {
         let stored = Arc::make_mut(&mut self.stored);
         stored.nodes.reserve(more);
@@ -317,12 +317,12 @@ impl Pool {
         e.as_inline().is_some() || matches!(self.node(e), Some(Node::Int(_) | Node::Float(_) | Node::Bool(_)))
     }
 
-    /// What kind of value `e` has.
+    /// The kind of value that `e` has.
     pub fn sort(&self, e: Expr) -> Sort {
         e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
     }
 
-    /// What kind of value a symbol stands for.
+    /// The kind of value that a symbol has.
     pub fn symbol_sort(&self, symbol: Symbol) -> Sort {
         self.stored.symbols.get_index(symbol.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
     }
@@ -380,7 +380,7 @@ impl Pool {
     ) -> SmallVec<[Expr; 8]> {
         let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
         let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
-        // The least of what is found, and how much of it has been put into the set that is asked once it is long.
+        // The least expression found, and how many of them are in the set, which is used once the list is long.
         let (mut least, mut noted) = (u64::MAX, 0);
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some(e) = stack.pop() {

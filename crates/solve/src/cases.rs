@@ -1,4 +1,4 @@
-//! Case splits on whole problems: each case is reduced anew, so that what it settles disappears from the expressions.
+//! Case splits on whole problems: each case is reduced anew, which simplifies the expressions.
 //!
 //! The linear rung splits, too, but keeps its expressions. Here `Min(a, b)` becomes `a` in one case and `b`
 //! in the other, `Abs(a)` becomes `a` or `-a`, and products of them are multiplied out.

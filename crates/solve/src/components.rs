@@ -114,7 +114,7 @@ impl Components {
 
     /// Records a declaration.
     pub fn record_declaration(&mut self, symbol: Symbol) {
-        // Of most symbols nothing has been said or asked yet: they have no component.
+        // Most symbols have no fact or question yet, and no component.
         if !self.parents.contains_key(&symbol) {
             return;
         }
@@ -316,7 +316,7 @@ impl Facts {
         self.components.unsettled.is_empty()
     }
 
-    /// An assignment of some symbols completed to one of all, by what is known to satisfy the facts about the others.
+    /// Completes an assignment of some symbols by values that satisfy the facts about the others.
     pub fn complete(&mut self, pool: &mut Pool, witness: Witness) -> Witness {
         if !self.is_divided() {
             return witness;

@@ -12,7 +12,7 @@ use sizewise_expr::{Expr, Func, Int, Node, Pool};
 /// All edges are looked at this often before the graph is given up.
 const MAX_ROUNDS: usize = 32;
 
-/// What becomes of a system.
+/// The result for a system.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Solved {
     /// These of the conditions, by position, already contradict each other.

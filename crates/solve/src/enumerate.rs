@@ -18,12 +18,12 @@ const MAX_CONSTANTS: usize = 10;
 /// Expressions of more operators are not tried.
 const MAX_COST: u32 = 4;
 
-/// What is to be expressed.
+/// The expression to find a smaller form of.
 pub(super) struct Target {
     part: Expr,
     symbols: Vec<Symbol>,
     points: Vec<Vec<i128>>,
-    /// Building blocks beside symbols: other parts of the expression.
+    /// Building blocks in addition to symbols: other parts of the expression.
     blocks: Vec<Expr>,
     constants: Vec<i128>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The values of `e` where they can be computed; none without assignments, or of what is no integer.
+    /// The values of `e` where they can be computed. None without assignments, or if `e` is not an integer.
     pub fn new(pool: &Pool, facts: &Facts, e: Expr) -> Option<Points> {
         let (symbols, points) = facts.models.points();
         let mut found = Points { symbols: symbols.to_vec(), points: Vec::new(), values: Vec::new() };
@@ -190,7 +190,7 @@ impl TermBank {
         Some(self.build(pool, construction))
     }
 
-    /// Drops matches that an assignment tells apart from the target.
+    /// Drops matches that differ from the target at an assignment.
     pub fn learn(&mut self, pool: &mut Pool, witness: &Witness) {
         let values: FxHashMap<Symbol, sizewise_expr::Int> = witness.iter().cloned().collect();
         let at = |pool: &Pool, e: Expr| {

@@ -26,7 +26,7 @@ struct Dyadic {
     exponent: i32,
 }
 
-/// What is known of a number.
+/// Known properties of a number.
 #[derive(Clone, Copy, Debug)]
 enum Real {
     /// It is exactly this.
@@ -128,7 +128,7 @@ impl Reading<'_> {
         is_double.then_some(Real::Exact(Dyadic { numerator, exponent }))
     }
 
-    /// Whether the magnitude of `e` is known to have at most so many bits.
+    /// Whether the magnitude of `e` is known to have at most this many bits.
     fn fits(&mut self, e: Expr, bits: u64) -> bool {
         let domain = self.table.domain(self.pool, e);
         let bound = |v: Option<&Int>| v.is_some_and(|v| v.abs().bits() <= bits);
@@ -163,7 +163,7 @@ impl Reading<'_> {
         (numerators, exponent)
     }
 
-    /// What is known of a call whose value is a double, or one of its operands.
+    /// Known properties of a call whose value is a double, or one of its operands.
     fn number(&mut self, func: Func, args: &[Expr]) -> Option<Real> {
         match (func, args) {
             (Func::ToFloat, &[e]) => {
@@ -224,7 +224,7 @@ impl Reading<'_> {
             if Int::power_of_two(shift.unsigned_abs()) == divisor {
                 return self.double(n, -shift);
             }
-            // What is divisible is divided exactly.
+            // A multiple of the divisor is divided exactly.
             let remainder = self.pool.modulo(n, d);
             if self.pool.as_int(remainder).is_some_and(|r| r.is_zero()) {
                 let whole = self.pool.floor_div(n, d);
@@ -399,7 +399,7 @@ mod tests {
     fn beyond_53_bits_rounding_shows() {
         assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
         assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));
-        // One tenth is no double, and ten of what is taken for it are a little too many.
+        // One tenth is not a double, and ten times the nearest double is a little too much.
         assert!(!implied(40, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
     }
 }

@@ -10,7 +10,7 @@ use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 const COST: u32 = 12;
 /// Assignments that are tried of a box that is too large to try all.
 const SAMPLES: u32 = 400;
-/// Values of each symbol that they are made of.
+/// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 48;
 
 /// What trying came to.
@@ -19,7 +19,7 @@ pub(super) enum Exhausted {
     Found(Witness),
     /// There is none: every assignment was tried.
     None,
-    /// None was found among so many.
+    /// None was found among this many.
     Open(u32),
 }
 
@@ -112,7 +112,7 @@ impl Tester<'_> {
         }
     }
 
-    /// So many combinations: all symbols at the same rank of their list, then random ones.
+    /// This many combinations: all symbols at the same rank of their list, then random ones.
     fn some(&self, values: &[Vec<Int>], samples: u32) -> Exhausted {
         if values.iter().any(Vec::is_empty) {
             return Exhausted::Open(0);

@@ -1,4 +1,4 @@
-//! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+//! Facts: ranges of symbols, assumptions, and divisors that are not zero.
 use super::components::Components;
 use super::exact_floats::{exact, has_floats};
 use super::models::Models;
@@ -107,7 +107,7 @@ impl Facts {
         self.assumed_of.extend(symbols.iter().copied());
         self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
-        // What is taken apart is integer arithmetic as far as what was known before makes doubles exact.
+        // Doubles become integers first, where the earlier facts make them exact.
         let condition =
             if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
         conjuncts(pool, condition, &mut parts);
@@ -169,7 +169,7 @@ impl Facts {
         self.changed();
     }
 
-    /// What is required beside the assumptions.
+    /// Requirements other than the assumptions.
     pub(super) fn required(&self) -> &Required {
         &self.required
     }
@@ -257,7 +257,7 @@ impl Facts {
         self.ranges.iter().map(|(s, r)| (*s, r.lo.finite(), r.hi.finite()))
     }
 
-    /// The divisors that are excluded from being zero beside those in assumptions.
+    /// The divisors that are excluded from being zero, other than those in assumptions.
     pub fn nonzero(&self) -> &[Expr] {
         &self.required.nonzero
     }

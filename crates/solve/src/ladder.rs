@@ -11,7 +11,7 @@ use sizewise_expr::range::{DomainTable, is_idempotent};
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
 use steps::MAX_RELAXED;
 
-/// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
+/// The steps that try to refute or satisfy a conjunction, cheapest first.
 const STEPS: &[Step] = &[
     Step::Differences,
     Step::Relaxation,
@@ -254,7 +254,7 @@ fn only_divides(pool: &Pool, e: Expr) -> bool {
     pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
 }
 
-/// What became of a conjunction of the facts and something else.
+/// The result for a conjunction of the facts and something else.
 enum Settled {
     /// No assignment satisfies it.
     Closed(Rung),
@@ -264,7 +264,7 @@ enum Settled {
     Open(String, Rung),
 }
 
-/// What one step says, before any replay.
+/// The result of one step, before any replay.
 enum Finding {
     Closed,
     Candidate(Witness),
@@ -275,7 +275,7 @@ enum Finding {
 struct Ladder<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
-    /// The goal as it was put.
+    /// The goal as the caller gave it.
     asked: Expr,
     /// The same with doubles replaced by integers as far as that is exact.
     goal: Expr,
@@ -351,7 +351,7 @@ impl Ladder<'_> {
             }
             last = rung;
         }
-        // What the last step of each rung said.
+        // The result of the last step of each rung.
         let mut reasons: Vec<String> = Vec::new();
         for rung in [Rung::EGraph, Rung::Linear, Rung::Search, Rung::Smt] {
             let said = self.trace.iter().rev().find(|a| a.rung == rung);

@@ -9,16 +9,16 @@ use crate::egraph::Reading;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
 
-/// Larger sets are returned with only what ranges make redundant left out.
+/// From larger sets, only guards that the ranges imply are left out.
 const MAX_GUARDS: usize = 400;
 
-/// Of larger sets, the ways to make them smaller are not compared in simplified form.
+/// For larger sets, the candidates are not compared in simplified form.
 const MAX_COMPARED: usize = 6;
 
-/// A set of guards made smaller.
+/// A minimized set of guards.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Minimized {
-    /// What is left, each as simple as was found.
+    /// The remaining guards, each simplified.
     pub kept: Vec<Expr>,
     /// Guards (by their position) that the kept guards and the ranges imply, with premises that suffice.
     /// [`Premise::Fact`] is a position in the list of guards, followed by `equations`.
@@ -104,22 +104,22 @@ pub fn without_redundant(
     kept
 }
 
-/// In how many orders guards are left out: which are redundant depends on which go first.
+/// In how many orders guards are left out, because the result depends on the order.
 const ORDERS: usize = 3;
 
-/// So many guards are few.
+/// At most this many guards are few.
 const FEW: usize = 16;
 
-/// So many questions that stay open have the whole budget.
+/// This many open questions have the whole budget.
 const MAX_OPEN: u32 = 1;
 
-/// So many may stay open in all: the rest have a share of the budget. Beyond them, nothing more is asked.
+/// The most open questions in all: the later ones have a share of the budget. After them, nothing more is asked.
 const MAX_OPEN_IN_ALL: u32 = 20;
 
 /// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
 const SHARE: u32 = 5;
 
-/// So many guards have one allowance of work together; more have more.
+/// The guards that share one allowance of work; more guards have more.
 const GUARDS_PER_ALLOWANCE: usize = 60;
 
 /// A set of guards with the redundant ones marked.
@@ -130,21 +130,21 @@ struct Smallest {
     simple: Vec<Expr>,
 }
 
-/// What minimizing asks, with how much work.
+/// The questions of a minimization, and their work.
 struct Minimizer<'a, 't> {
     ranges: &'a [(Symbol, ValueRange)],
     budget: &'a Budget,
     trace: &'t mut Trace,
     /// The questions that stayed open, on each of which a whole budget was spent.
     open: u32,
-    /// What all questions may take: many easy ones take as long as a hard one.
+    /// The work of all questions together: many easy ones take as long as a hard one.
     allowance: Allowance,
     /// The whole of it.
     most: u64,
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take three times what one may.
+    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards have the work of three questions.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],

@@ -8,11 +8,11 @@ use sizewise_expr::{Expr, Int, Pool, Symbol};
 const MAX_MODELS: usize = 32;
 /// Assignments tried to find more once there is one.
 const VARIATIONS: usize = 300;
-/// As many of these for one goal that those at hand satisfy; others follow for later goals.
+/// The most variations tried for one goal that the cached assignments satisfy. Later goals continue.
 const VARIATIONS_PER_GOAL: usize = 64;
-/// As many between two looks at the goal.
+/// Variations tried before the goal is evaluated again.
 const VARIATIONS_AT_ONCE: usize = 16;
-/// Values of each symbol that they are made of.
+/// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 40;
 
 /// One satisfying assignment.
@@ -38,11 +38,11 @@ pub(super) struct Models {
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
     variation: Variation,
-    /// Assignments made of those at hand so far.
+    /// Variations of cached assignments so far.
     variations: u64,
 }
 
-/// How far looking for others like the assignments at hand has come.
+/// The state of the search for variations of the cached assignments.
 #[derive(Clone, Debug, Default)]
 struct Variation {
     /// Assignments that may still be tried.
@@ -121,7 +121,7 @@ impl Models {
         (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
     }
 
-    /// How many assignments were made of those at hand.
+    /// How many variations of cached assignments were tried.
     pub fn variations(&self) -> u64 {
         self.variations
     }
@@ -167,7 +167,7 @@ impl Models {
         }
     }
 
-    /// Looks for others like the assignments at hand, unless that has been done.
+    /// Searches variations of the cached assignments, unless that has been done.
     pub fn vary(&mut self, pool: &Pool) {
         self.vary_some(pool, VARIATIONS);
     }
@@ -188,7 +188,7 @@ impl Models {
         None
     }
 
-    /// Looks for others like the assignments at hand among so many candidates.
+    /// Searches this many variations of the cached assignments.
     fn vary_some(&mut self, pool: &Pool, most: usize) {
         if self.variation.left == 0 || self.models.is_empty() {
             return;

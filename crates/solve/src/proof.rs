@@ -134,7 +134,7 @@ pub(super) fn closes(
         return rewriting::contradicts(pool, &conditions, goal);
     }
     let mut conditions = conditions;
-    // The divisors of what is used are not zero, nor are those of the goal.
+    // The divisors of the premises are not zero, nor are those of the goal.
     let mut roots = conditions.clone();
     roots.extend(goal);
     for d in symbolic_divisors(pool, &roots) {

@@ -22,7 +22,7 @@ use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort,
 const MAX_STEPS: usize = 60;
 /// The most bits of the modulus by which a symbol is split.
 const MAX_MODULUS_BITS: u64 = 200;
-/// The most symbols that are split by what is no constant.
+/// The most symbols that are split by a divisor that is not constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
 /// Equations of more symbols are solved for one symbol at a time.
 const MAX_LATTICE: usize = 8;
@@ -71,7 +71,7 @@ impl Reduced {
         reduced
     }
 
-    /// Reduces what is left of this problem together with another condition.
+    /// Reduces this problem further, together with another condition.
     pub fn with(&self, pool: &mut Pool, condition: Expr) -> Reduced {
         let mut conditions = self.unexpanded.clone();
         conditions.push(condition);
@@ -131,7 +131,7 @@ impl Reduced {
         Some(())
     }
 
-    /// Tidies the conditions and tells the table about them.
+    /// Tidies the conditions and assumes them in the table.
     fn learn(&mut self, pool: &mut Pool) {
         self.tidy(pool);
         self.table = DomainTable::new();

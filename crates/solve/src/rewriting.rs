@@ -4,13 +4,13 @@ use super::proof::Log;
 use crate::egraph::{Contradiction, Explanation, Graph, Limits, RuleSet};
 use sizewise_expr::{Expr, Pool, print};
 
-/// What the e-graph may grow by for each round that the budget allows: expressions, and uses of rules.
+/// The growth of the e-graph for each round that the budget allows: expressions, and uses of rules.
 const NODES_PER_ROUND: usize = 100;
 const MATCHES_PER_ROUND: usize = 75;
 /// The rounds where a proof is found again.
 const ROUNDS: usize = 4;
 
-/// The limits of so many rounds.
+/// The limits for this many rounds.
 pub(super) fn limits(rounds: usize) -> Limits {
     Limits {
         nodes: NODES_PER_ROUND.saturating_mul(rounds),
@@ -82,7 +82,7 @@ fn graph(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr>) -> (Graph, Ve
     (graph, assumed)
 }
 
-/// Records what an explanation is made of: conditions, then uses of rules.
+/// Records the parts of an explanation: conditions, then uses of rules.
 fn chain(
     pool: &Pool,
     rules: &RuleSet,

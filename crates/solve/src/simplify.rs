@@ -21,7 +21,7 @@ const MAX_PARTS: usize = 40;
 const MAX_WITHIN: usize = 4;
 /// The most questions that may stay open.
 const MAX_OPEN: u32 = 30;
-/// All questions together may take as much as so many whose work is exhausted.
+/// All questions together may take as much work as this many that use up their budget.
 const QUESTIONS: u64 = 3;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
@@ -43,7 +43,7 @@ pub fn simplify_traced(
     simplify_within(pool, facts, e, &Limits { budget, most: u64::from(budget.work) * QUESTIONS }, trace)
 }
 
-/// What simplifying may take.
+/// The limits of a simplification.
 pub(super) struct Limits<'b> {
     /// Of each question.
     pub budget: &'b Budget,
@@ -110,16 +110,16 @@ struct Simplifier<'a> {
     budget: Budget,
     /// Questions that stayed open.
     open: u32,
-    /// What all questions may take: the budget for one is that of each.
+    /// The work of all questions. Each has the budget of one.
     allowance: Allowance,
-    /// What the facts had taken before.
+    /// The work of the facts before.
     before: Work,
-    /// Parts that have been looked at as a whole, with what they became.
+    /// Parts that have been simplified as a whole, with their results.
     done: FxHashMap<Expr, Expr>,
 }
 
 impl Simplifier<'_> {
-    /// Whether nothing more is to be asked.
+    /// Whether no more questions may be asked.
     fn is_done(&self, pool: &Pool, facts: &Facts) -> bool {
         is_cancelled()
             || self.open >= MAX_OPEN

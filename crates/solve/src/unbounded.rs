@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Evaluator, Expr, Int, Node, Pool, Symbol, Value, print};
 
-/// Directions are tried for each of so many symbols.
+/// Directions are tried for at most this many symbols.
 const MAX_SYMBOLS: usize = 8;
 /// The most directions along facts.
 const MAX_ALONG: usize = 12;

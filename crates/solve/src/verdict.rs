@@ -224,7 +224,7 @@ impl Budget {
         self.scaled(part)
     }
 
-    /// The part of a budget that each of so many questions gets.
+    /// The part of a budget for each of this many questions.
     pub(super) fn shared(&self, questions: u32) -> Budget {
         self.scaled(|v: u32| v / questions.max(1))
     }

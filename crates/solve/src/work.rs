@@ -8,7 +8,7 @@ use sizewise_expr::Pool;
 pub struct Work {
     /// Assignments that the search evaluated.
     pub points: u64,
-    /// Assignments made of those at hand, to be tried on goals.
+    /// Variations of cached assignments, to be tried on goals.
     pub variations: u64,
     /// Branches that linear reasoning opened, and cases that were reduced anew.
     pub branches: u64,
@@ -83,7 +83,7 @@ impl Allowance {
         self.spent = self.spent.saturating_add(work.effort());
     }
 
-    /// What is left of it, when `work` is being spent.
+    /// The rest of it, when `work` is being spent.
     pub(super) fn left(&self, pool: &Pool, work: Work) -> u64 {
         let on_expressions = pool.work().saturating_sub(self.begun) / 2;
         self.most.saturating_sub(on_expressions).saturating_sub(self.spent).saturating_sub(work.effort())

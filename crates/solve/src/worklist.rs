@@ -40,7 +40,7 @@ impl Worklist {
         for condition in all.skip(self.conditions.len()) {
             let number = self.conditions.len() as u32;
             for part in pool.reachable(&[condition]) {
-                // That the condition itself has become true teaches nothing when it is assumed again.
+                // If only the condition itself has become true, assuming it again tightens nothing.
                 if part != condition {
                     self.dependents.entry(Subject::of(pool, part)).or_default().push(number);
                 }
@@ -87,7 +87,7 @@ mod tests {
         let mut parse = |text: &str| closed(&mut pool, text).expect("an expression").expr;
         let texts = ["a <= b", "b*c <= 9", "Eq(d % 2, 0)", "2*b - 2*a >= 1"];
         let conditions = texts.map(&mut parse);
-        // What the first condition says when it is assumed for the second time.
+        // The subject that the first condition tightens when it is assumed a second time.
         let cases = [
             ("a", "", &["a <= b", "2*b - 2*a >= 1"][..]),
             ("b", "", &["a <= b", "b*c <= 9", "2*b - 2*a >= 1"]),

@@ -1,7 +1,7 @@
-//! Characters that do something other than to be seen.
+//! Characters that are not visible themselves.
 use std::fmt::Write;
 
-/// Whether a character is a control character, reorders text, takes no room, or ends a line.
+/// Whether a character is a control character, reorders text, has no width, or ends a line.
 ///
 /// These are C0 and C1, DEL, the line separators, the default-ignorable characters of Unicode (bidirectional
 /// controls, joiners, variation selectors, tags, fillers), and interlinear annotations.

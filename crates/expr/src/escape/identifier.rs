@@ -42,7 +42,7 @@ impl Identifiers {
         Identifiers { may_stand, taken, made: HashMap::new(), order: Vec::new() }
     }
 
-    /// What a name is to be called; always the same for one name.
+    /// The identifier for a name; always the same for one name.
     pub fn of(&mut self, name: &str) -> String {
         if (self.may_stand)(name) {
             return name.to_owned();
@@ -77,7 +77,7 @@ impl Identifiers {
         made
     }
 
-    /// The names that did not stay, with what they are called.
+    /// The names that were changed, with their identifiers.
     pub fn renamed(&self) -> impl Iterator<Item = (&str, &str)> {
         self.order.iter().map(|name| (name.as_str(), self.made[name].as_str()))
     }

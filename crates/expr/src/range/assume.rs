@@ -1,4 +1,4 @@
-//! Conditions run backwards: what a condition known to be true says about the expressions that it is built of.
+//! Conditions run backwards: the domains of subexpressions from a condition that is known to be true.
 use super::backward;
 use super::domain::{Contradiction, Domain, truth};
 use super::table::{DomainTable, Subject};
@@ -20,7 +20,7 @@ const MAX_SPLIT_DEPTH: u32 = 2;
 /// The nodes still to visit. A child is older than its parents, so the newest first is parents first.
 struct Work {
     queue: BinaryHeap<Expr>,
-    /// What more has become known of, each as often as that happened.
+    /// The expressions whose domains became smaller, each as often as that happened.
     learned: SmallVec<[Expr; 8]>,
     depth: u32,
 }
@@ -36,7 +36,7 @@ impl DomainTable {
         self.restrict(pool, condition, Domain::of_truth(Some(true)))
     }
 
-    /// As [`DomainTable::assume`], and adds to `learned` what more has become known of.
+    /// Like [`DomainTable::assume`], and adds the subjects whose domains became smaller to `learned`.
     pub fn assume_recording(
         &mut self,
         pool: &Pool,
@@ -54,7 +54,7 @@ impl DomainTable {
         self.restrict_at_depth(pool, e, domain, 0).map(|learned| !learned.is_empty())
     }
 
-    /// Returns what more has become known of.
+    /// Returns the expressions whose domains became smaller.
     fn restrict_at_depth(
         &mut self,
         pool: &Pool,
@@ -362,7 +362,7 @@ impl DomainTable {
         }
         let Some(common) = common else { return Err(self.contradict(e)) };
         for (fact, domain) in common {
-            // The condition's own operands stay open; what they are about is what counts.
+            // The condition's own operands stay open; only the facts about other expressions count.
             if !branches.contains(&fact) {
                 self.require(pool, fact, Some(domain), work)?;
             }

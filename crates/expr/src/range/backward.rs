@@ -1,4 +1,4 @@
-//! Transfer functions run backwards: what the domain of a result says about an operand.
+//! Transfer functions run backwards: the domain of an operand from the domain of the result.
 //!
 //! Each function returns a domain that holds every value of the operand for which the result can lie in its
 //! domain, given the domains of the other operands. `None` means that there is no such value.

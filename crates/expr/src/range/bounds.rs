@@ -28,7 +28,7 @@ impl<'a, F: Fn(Expr) -> Option<Domain>> Bounds<'a, F> {
         super::truth(&self.domain(condition))
     }
 
-    /// What the facts contradict each other at, if that turned up.
+    /// The expression at which the facts contradict each other, if they do.
     pub fn contradiction(&self) -> Option<Contradiction> {
         self.table.contradiction()
     }

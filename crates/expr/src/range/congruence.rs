@@ -1,4 +1,4 @@
-//! Residue classes: what is known about a value modulo something.
+//! Residue classes: the value of an integer modulo another one.
 use super::MAX_BITS;
 use crate::Int;
 use std::fmt;

@@ -142,7 +142,7 @@ fn overlaps(poly: &Poly, other: &Poly) -> bool {
     other.terms.iter().any(|(m, _)| poly.terms.iter().any(|(n, _)| m == n))
 }
 
-/// The members of both; of two sound ranges that share nothing either will do: there is no value to hold.
+/// The intersection. Of two disjoint sound ranges either is sound, because there is no value.
 fn met(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.meet(&b).unwrap_or(b)),
@@ -151,7 +151,7 @@ fn met(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
 }
 
 impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
-    /// The bounds of a polynomial by interval arithmetic and every device.
+    /// The bounds of a polynomial by interval arithmetic and every method above.
     fn refined(&mut self, poly: &Poly) -> Option<ValueRange> {
         let domains: SmallVec<[Domain; 8]> = poly.terms.iter().map(|(m, _)| (self.domain)(*m)).collect();
         let naive =
@@ -174,7 +174,7 @@ impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
         best
     }
 
-    /// `known` met with what quotients, remainders and cases say.
+    /// `known` intersected with the bounds by quotients, remainders and cases.
     fn devices(&mut self, poly: &Poly, known: Option<ValueRange>) -> Option<ValueRange> {
         let mut best = known;
         for (monomial, coefficient) in &poly.terms {

@@ -17,7 +17,7 @@ pub struct Domain {
     pub congruence: Congruence,
 }
 
-/// What is known cannot be true together: no assignment gives this expression a value within its domain.
+/// The facts contradict each other: no assignment gives this expression a value within its domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the facts contradict each other at {at:?}")]
 pub struct Contradiction {

@@ -1,4 +1,4 @@
-//! Domains of the expressions of a pool, with a memory.
+//! Domains of the expressions of a pool, with a cache.
 use super::correlated;
 use super::domain::{Contradiction, Domain, truth};
 use super::float_range::FloatRange;
@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// What is remembered about an expression.
+/// The stored domain of an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: Abstract,
@@ -31,7 +31,7 @@ pub struct DomainTable {
     forms: FxHashMap<u64, SmallVec<[Expr; 2]>>,
     version: u32,
     contradiction: Option<Contradiction>,
-    /// What to put back, newest last, while a mark is active.
+    /// Entries to restore, newest last, while a mark is active.
     trail: Vec<(Expr, Option<Entry>)>,
     marks: u32,
     stack: Vec<Expr>,
@@ -201,7 +201,7 @@ impl DomainTable {
         *self.contradiction.get_or_insert(contradiction)
     }
 
-    /// Meets what is known about `e` with a fact; whether that changed anything.
+    /// Intersects the domain of `e` with a fact. Returns whether that changed anything.
     pub(super) fn tighten(&mut self, pool: &Pool, e: Expr, value: Abstract) -> Result<bool, Contradiction> {
         let old = match self.memo.get(&e) {
             Some(entry) => entry.value.clone(),
@@ -311,7 +311,7 @@ impl DomainTable {
         }
     }
 
-    /// What is remembered, or else everything of the sort.
+    /// The stored domain, or else all values of the sort.
     pub(super) fn known(&self, pool: &Pool, e: Expr) -> Abstract {
         match self.memo.get(&e) {
             Some(entry) => entry.value.clone(),

@@ -1,4 +1,4 @@
-//! What a table derives from facts, as statements about expressions.
+//! The domains that a table derives from facts, as statements about expressions.
 use super::{
     Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, is_idempotent, truth,
 };

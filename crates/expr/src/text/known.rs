@@ -48,7 +48,7 @@ impl<'a> Reader<'a, '_> {
         self.advance()
     }
 
-    /// Remembers what a call was read as.
+    /// Stores the expression that a call was read as.
     pub(super) fn remember(&mut self, text: &'a str, e: Expr) {
         if let Some(known) = &mut self.known {
             known.0.insert(text, e);

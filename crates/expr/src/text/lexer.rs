@@ -28,7 +28,7 @@ pub(super) enum Token<'a> {
     Float(&'a str),
     /// An identifier or keyword.
     Name(&'a str),
-    /// What stands between quotes, escapes as written.
+    /// The text between quotes, with escapes as written.
     Text(&'a str),
     /// An operator or a bracket.
     Op(Op),
@@ -215,7 +215,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// What a byte can be in a name or number.
+/// The role of a byte in a name or number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Letter,

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// The texts of all subexpressions of one expression together take at most this many bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Room for the texts of a small expression and its subexpressions.
+/// Initial capacity for the texts of a small expression and its subexpressions.
 const FIRST_BYTES: usize = 64;
 
 /// The text of an expression would be too long, as shared subexpressions are written each time they occur.
@@ -31,7 +31,7 @@ pub fn expression(pool: &Pool, e: Expr) -> String {
     try_expression(pool, e).unwrap_or_else(|error| format!("<{error}>"))
 }
 
-/// As [`expression`], with an error for what is too large.
+/// Like [`expression`], with an error for a text that is too large.
 pub fn try_expression(pool: &Pool, e: Expr) -> Result<String, TooLong> {
     render(pool, e, Style::Sympy, &|symbol| pool.symbol_name(symbol))
 }
@@ -128,7 +128,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What `write` appends.
+    /// The text that `write` appends.
     pub(super) fn piece_of(&mut self, write: impl FnOnce(&mut Self) -> Binding) -> Piece {
         let start = self.text.len();
         let binding = write(self);

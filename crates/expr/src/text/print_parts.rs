@@ -354,7 +354,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// A quotient or remainder; what is divided stands in brackets when it is a sum, product or quotient.
+    /// A quotient or remainder; a dividend that is a sum, product or quotient is put in brackets.
     fn quotient(&mut self, op: &str, a: Piece, b: Piece) -> Piece {
         self.piece_of(|p| {
             p.push_at_least(Binding::Unary, a);

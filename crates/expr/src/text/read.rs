@@ -21,7 +21,7 @@ const MAX_BITS: u64 = 1 << 17;
 /// One text may add this many nodes to the pool.
 const MAX_NEW_NODES: usize = 1 << 19;
 
-/// What was read.
+/// The result of reading a text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Read {
     /// The expression.
@@ -33,7 +33,7 @@ pub struct Read {
     /// Operations on doubles, and powers, that may have no value (a square root, say) and that canonical
     /// construction has dropped, in order of appearance. If one of them has no value, the text has none.
     pub dropped: Vec<Expr>,
-    /// What the text says about its symbols, in order of appearance.
+    /// The assumptions about symbols in the text, in order of appearance.
     pub assumptions: Vec<Assumption>,
 }
 
@@ -60,11 +60,11 @@ pub struct ReadError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What was expected.
+    /// The error message: what was expected.
     pub message: String,
 }
 
-/// What `/` between integers means.
+/// The meaning of `/` between integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
     /// [`Dialect::Python`] for a text that names a source (`L['x']`) or a function of a Python module, else
@@ -131,7 +131,7 @@ pub(super) fn read<'a>(
         pool,
         sources,
         python,
-        // What a call means is not said by its text alone where `/` is Python's.
+        // Where `/` is Python's, the text of a call alone does not determine its meaning.
         known: known.filter(|_| !python),
         names_are_sources: dialect == Dialect::Formula,
         brackets: None,
@@ -203,7 +203,7 @@ impl Level {
     }
 }
 
-/// What a part of the text stands for.
+/// The meaning of a part of the text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Operand<'a> {
     /// An expression.
@@ -229,7 +229,7 @@ pub(super) struct Reader<'a, 's> {
     pub(super) python: bool,
     pub(super) names_are_sources: bool,
     pub(super) known: Option<&'s mut KnownCalls<'a>>,
-    /// Where the brackets of the text close, once that has been asked.
+    /// Where the brackets of the text close, once that is known.
     pub(super) brackets: Option<Brackets>,
     /// Whether divisors and assumptions are asked for.
     pub(super) remarks: bool,
@@ -402,7 +402,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(self.pool.int(value)))
     }
 
-    /// What stands between brackets of which the first has been taken: one operand, or a list.
+    /// The contents of brackets, of which the first has been read: one operand, or a list.
     fn bracketed(&mut self, close: Op) -> Result<Operand<'a>, ReadError> {
         let mut items = Vec::new();
         let mut list = close == Op::CloseIndex;
@@ -468,7 +468,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `e`, unless it or the pool has grown beyond what one text may ask for.
+    /// `e`, unless it or the pool has grown beyond the limit for one text.
     pub(super) fn checked(&mut self, e: Expr, at: usize) -> Result<Expr, ReadError> {
         self.operation(e);
         if self.pool.len() > self.max_nodes {

@@ -1,4 +1,4 @@
-//! What the operators of expression text do.
+//! The operators of expression text.
 use super::lexer::{Op, Token};
 use super::read::{Level, Operand, ReadError, Reader};
 use crate::node::Sort;
@@ -46,7 +46,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(all))
     }
 
-    /// What a run of operands of one level amounts to.
+    /// The result of a run of operands of one level.
     pub(super) fn combined(&mut self, level: Level, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
         if let [only] = operands {
             return self.checked(*only, at);

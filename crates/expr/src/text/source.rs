@@ -15,7 +15,7 @@ pub enum Step {
     Attribute(String),
 }
 
-/// What is asked of a tensor.
+/// The property of a tensor that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Property {
     /// `.size()[d]` or `.shape[d]`; a negative `d` counts from the last dimension.
@@ -34,7 +34,7 @@ pub struct SourcePath {
     pub root: String,
     /// The way to the leaf.
     pub steps: Vec<Step>,
-    /// What is asked of the leaf; nothing of one that is a number itself.
+    /// The property of the leaf; `None` if it is a number itself.
     pub property: Option<Property>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn key(text: &str) -> Option<(Step, usize)> {
     literal(text).map(|text| (Step::Literal(key_text(text)), text.len()))
 }
 
-/// What stands before the bracket that closes a subscript.
+/// The text before the bracket that closes a subscript.
 fn literal(text: &str) -> Option<&str> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, c) in text.char_indices() {

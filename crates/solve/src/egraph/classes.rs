@@ -1,11 +1,11 @@
-//! The e-graph proper: classes of equal expressions, closed under congruence.
+//! The core of the e-graph: classes of equal expressions, closed under congruence.
 use super::language::{MemberAnalysis, Members, Operations, Term};
 use egg::{EGraph, Id};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_expr::{Expr, Func, Pool};
 
-/// A summary of what is near an expression, to skip rules that cannot match there.
+/// A summary of the context of an expression, to skip rules that cannot match there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Context {
     /// The functions of the calls, see [`bit`].
@@ -50,7 +50,7 @@ impl Classes {
         }
         let mut parts = vec![e];
         let mut order = Vec::new();
-        // A part is older than what is built of it, but integers carried by their handle compare arbitrarily.
+        // A part is older than expressions that contain it, but integers stored in their handle compare arbitrarily.
         while let Some(part) = parts.pop() {
             if self.ids.contains_key(&part) || order.contains(&part) {
                 continue;

@@ -3,7 +3,7 @@ use super::pattern::{Bindings, Operation, Pattern};
 use sizewise_expr::{EvalError, Expr, Int, Pool, Sort, Value};
 use smallvec::SmallVec;
 
-/// A side condition. What is not known to hold counts as not holding.
+/// A side condition. If it is not known to hold, it counts as false.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// As a rule file names it: `nonzero`, `divides`, ….

@@ -1,4 +1,4 @@
-//! What a proof used.
+//! The premises and rules that a proof used.
 //!
 //! Facts, declared symbols and uses of rules that suffice for a proof explain it. The saturation is replayed
 //! with fewer and fewer of them, and those that it does not need are left out. So an explanation is checked,
@@ -9,12 +9,12 @@ use super::saturate::{Allowed, Limits};
 use indexmap::IndexSet;
 use sizewise_expr::{Expr, Pool};
 
-/// What suffices to settle a condition, or for a contradiction.
+/// The premises that suffice to decide a condition, or for a contradiction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explanation {
     /// The rules, by name.
     pub rules: Vec<String>,
-    /// What they were used for, in order; [`Use::rule`] is a position in the rule set.
+    /// The uses of these rules, in order; [`Use::rule`] is a position in the rule set.
     pub uses: Vec<Use>,
     /// The labels of the assumed conditions.
     pub facts: Vec<u32>,
@@ -29,7 +29,7 @@ pub struct Explanation {
 /// The most replays of one explanation.
 const MAX_REPLAYS: usize = 240;
 
-/// What a replay begins with.
+/// The premises at the start of a replay.
 #[derive(Clone)]
 struct Premises {
     inputs: Vec<Input>,
@@ -38,7 +38,7 @@ struct Premises {
 }
 
 impl Graph {
-    /// What suffices for `condition` to have the value `value` (or, after a contradiction, to be contradictory), within
+    /// Premises that suffice for `condition` to have the value `value` (or, after a contradiction, for that), within
     /// limits that have been enough before; `None` when the graph does not settle it so.
     pub fn explain(
         &self,
@@ -51,7 +51,7 @@ impl Graph {
         self.explain_aim(pool, rules, limits, Some((condition, value)))
     }
 
-    /// As [`Graph::explain`]: what suffices for a contradiction.
+    /// Like [`Graph::explain`], for a contradiction.
     pub fn explain_contradiction(
         &self,
         pool: &mut Pool,

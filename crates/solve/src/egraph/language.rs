@@ -38,7 +38,7 @@ impl egg::Language for Term {
     }
 }
 
-/// What a node does with its children.
+/// The operation of a node on its children.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Operation {
     /// A constant or symbol.

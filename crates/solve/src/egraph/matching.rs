@@ -1,4 +1,4 @@
-//! Matching of left sides against the expressions of an e-graph, modulo what is canonical about sums and products.
+//! Matching of left sides against the expressions of an e-graph, modulo the canonical form of sums and products.
 //!
 //! A linear form is matched without trying all arrangements. Its calls are looked up among the atoms of the
 //! polynomial, terms with bound variables are subtracted, a product with one unbound variable is matched by
@@ -94,7 +94,7 @@ impl Matcher<'_> {
                 found
             }
             Form::Call(Func::Not, forms) => {
-                // Negation is pushed inwards on construction: what is negated here is the complement.
+                // Construction pushes negation inwards, so the complement is matched.
                 let (Sort::Bool, [form]) = (self.pool.sort(e), forms.as_slice()) else {
                     return Found::new();
                 };

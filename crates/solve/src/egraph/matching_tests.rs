@@ -175,7 +175,7 @@ fn what_is_equal_matches_in_place_of_an_operand() {
     assert_eq!(ways(left, "x//w", &[("x", "y//z")], &[], PLENTY), ["a=y b=z c=w"]);
     // Everything that is 5 says nothing about a 5 at this place.
     assert_eq!(ways(left, "x//w", &[("x", "5"), ("y//z", "5")], &[], PLENTY), [""; 0]);
-    // A variable takes what is equal to its value.
+    // A bound variable matches every expression that is equal to its value.
     assert_eq!(ways("(// ?a ?b)", "x//w", &[], &[(0, "y")], PLENTY), [""; 0]);
     assert_eq!(ways("(// ?a ?b)", "x//w", &[("x", "y")], &[(0, "y")], PLENTY), ["a=y b=w"]);
     assert_eq!(ways("(// ?a ?a)", "x//w", &[("x", "w")], &[], PLENTY), ["a=w"]);

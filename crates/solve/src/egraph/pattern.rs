@@ -1,4 +1,4 @@
-//! Terms with variables: what the two sides of a rule and its conditions are written in.
+//! Terms with variables: the two sides of a rule, and its conditions.
 use sizewise_expr::{EvalError, Expr, Func, Int, Pool, Sort, Value, evaluate_call};
 
 /// An operation of a rule's terms.

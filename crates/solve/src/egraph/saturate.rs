@@ -59,7 +59,7 @@ impl std::fmt::Display for Stop {
     }
 }
 
-/// What a saturation came to.
+/// The result of a saturation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Why it stopped.
@@ -139,7 +139,7 @@ impl Graph {
         Outcome { stop, iterations, nodes: self.nodes(), attempts, uses: progress.matches }
     }
 
-    /// Applies what was found; tells which limit was reached, if one was.
+    /// Applies the matches. Returns the limit that was reached, if any.
     fn apply(&mut self, pool: &mut Pool, progress: &mut Progress, limits: &Limits) -> Option<Stop> {
         for found in std::mem::take(&mut progress.found) {
             let Use { rule, from, to, .. } = found;
@@ -205,7 +205,7 @@ impl Graph {
         }
     }
 
-    /// A law about a sum or product is used where all calls that it speaks of are there.
+    /// A law about a sum or product is used where all its calls occur.
     #[allow(clippy::too_many_arguments)]
     fn search_law(
         &mut self,
@@ -255,7 +255,7 @@ impl Graph {
             return;
         }
         let Some(mut value) = rule.right.instantiate(pool, bindings) else { return };
-        // What the match left over stays beside the result.
+        // The rest of the match is kept with the result.
         if let (false, Some((func, _))) = (rest.is_empty(), pool.as_call(root)) {
             let mut operands = rest;
             operands.push(value);
@@ -290,7 +290,7 @@ impl Graph {
 /// The most matches kept because a condition may become known.
 const MAX_WAITING: usize = 256;
 
-/// What a saturation may use.
+/// The rules and uses of rules that a saturation may apply.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed<'a> {
     /// The positions of rules.
@@ -309,11 +309,11 @@ impl Use {
 /// The state of a saturation.
 #[derive(Default)]
 struct Progress {
-    /// What will be applied at the end of the round.
+    /// The matches that are applied at the end of the round.
     found: Vec<Use>,
     waiting: Vec<Use>,
     done: FxHashSet<(usize, Expr, Expr)>,
-    /// For every call, what was around it when rules were last matched.
+    /// For every call, its context when rules were last matched.
     context: FxHashMap<Expr, Context>,
     matches: usize,
     steps: u32,

@@ -20,7 +20,7 @@ const MAX_SOLVED: usize = 256;
 /// The most rounds of product replacement in one expression.
 const MAX_PRODUCT_ROUNDS: usize = 4;
 
-/// What is replaced by what.
+/// Replacements of expressions by others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Solved {
     values: FxHashMap<Expr, Expr>,

@@ -20,10 +20,10 @@ const MAX_CHOICES: u32 = 600;
 /// Rounds of proposing terms and finding an assignment at which they fail.
 const MAX_ROUNDS: usize = 12;
 
-/// Choices looked at for one that says what an assignment lacks.
+/// The most choices examined for one with an informative false claim.
 const MAX_GREEDY: usize = 6;
 
-/// What came of a question.
+/// The answer to a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feasibility {
     /// There is a choice wherever the facts hold.
@@ -34,9 +34,9 @@ pub enum Feasibility {
     Never {
         /// An assignment that the facts admit.
         witness: Witness,
-        /// What is false there.
+        /// A condition that is false there.
         condition: Expr,
-        /// The condition that it was made of, by position.
+        /// The condition that it was derived from, by position.
         of: usize,
     },
     /// Neither was found.
@@ -61,7 +61,7 @@ pub fn feasible(
     };
     let never = pool.bool(false);
     match entails(pool, facts, never, budget).verdict {
-        // Of nothing, everything holds.
+        // If the facts are inconsistent, everything holds.
         Verdict::Inconsistent { .. } => return Feasibility::Always,
         _ => search.samples.extend(model(pool, facts)),
     }
@@ -83,7 +83,7 @@ pub fn feasible(
             Failing::Open => {}
         }
     }
-    // No terms will do at one of the samples: perhaps nothing does.
+    // No terms work at one of the samples: perhaps there is no choice.
     for witness in search.samples.clone() {
         if search.learn(pool, &witness, budget) == Some(false) {
             let claims = first.unwrap_or_else(|| search.greedy(pool, 0));
@@ -103,7 +103,7 @@ enum Failing {
 struct Search<'a> {
     chosen: &'a [Symbol],
     conditions: &'a [Expr],
-    /// Assignments at which a choice has to do.
+    /// Assignments at which a choice has to work.
     samples: Vec<Witness>,
     /// Values that are known to help somewhere.
     values: FxHashMap<Symbol, Vec<Int>>,
@@ -173,7 +173,7 @@ impl Search<'_> {
         conditions
     }
 
-    /// What the conditions say with the terms of a choice in place of the symbols.
+    /// The conditions with the terms of a choice substituted for the symbols.
     fn claims(&self, pool: &mut Pool, choice: &[Expr]) -> Vec<Expr> {
         let mut claims = self.conditions.to_vec();
         for (&symbol, &term) in self.chosen.iter().zip(choice) {

@@ -86,7 +86,7 @@ impl Ladder<'_> {
             return open();
         }
         for case in alternatives {
-            // An excluded value leaves what is below and what is above.
+            // An excluded value leaves the values below and above.
             let sides = match self
                 .pool
                 .as_func(case, Func::Not)

@@ -1,4 +1,4 @@
-//! What the definitions of atoms and products say in linear terms.
+//! Linear consequences of the definitions of atoms and products.
 use rustc_hash::FxHashSet;
 use sizewise_expr::range::{Domain, DomainTable};
 use sizewise_expr::{Expr, Func, Int, Monomial, Node, Poly, Pool, Sort};

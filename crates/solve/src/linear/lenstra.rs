@@ -10,7 +10,7 @@ use num_rational::BigRational;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Poly, Pool};
 
-/// The widths that are tried: `-p` has one value more than this.
+/// The widths that are tried. `-p` has one value more.
 const WIDTHS: [i64; 4] = [0, 1, 4, 16];
 /// The most conditions that are looked at.
 const MAX_FORMS: usize = 16;

@@ -38,7 +38,7 @@ const ENVELOPE_TERMS: usize = 12;
 /// Larger systems are not put to the simplex method.
 const MAX_CELLS: usize = 20_000;
 
-/// What came of a conjunction.
+/// The result for a conjunction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     /// It has no solution.

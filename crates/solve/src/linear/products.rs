@@ -17,7 +17,7 @@ const MAX_DEGREE: u32 = 4;
 /// Conditions are multiplied with each other when there are no more than this many.
 const MAX_PAIRED: usize = 14;
 
-/// Products of `conditions` that say something about the monomials at hand.
+/// Products of `conditions` that constrain the monomials of the problem.
 pub fn multiplied(pool: &mut Pool, table: &mut DomainTable, conditions: &[Expr]) -> Vec<Expr> {
     let mut literals: Vec<(Func, Poly)> = Vec::new();
     let mut known: FxHashSet<Expr> = FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Splitting into cases, and what each case adds.
+//! Branching into cases, and the constraints that each case adds.
 use super::*;
 
 impl Solver<'_> {

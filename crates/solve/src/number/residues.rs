@@ -11,7 +11,7 @@ use sizewise_expr::{Expr, Func, Int, Node, Pool};
 
 /// Larger moduli are not tried.
 const MAX_MODULUS: i64 = 5_000;
-/// Moduli tried on nonlinear equations, beside those that occur: squares and cubes have few residues there.
+/// Moduli tried on nonlinear equations, in addition to those that occur: squares and cubes have few residues there.
 const USUAL: [i64; 9] = [8, 9, 5, 7, 16, 3, 4, 11, 13];
 /// The most moduli tried.
 const MAX_MODULI: usize = 14;
@@ -161,7 +161,7 @@ enum Op {
     Or(Vec<usize>),
 }
 
-/// Conditions modulo something, those that are settled with the first unknowns first.
+/// Conditions modulo something, ordered by the last unknown that they depend on.
 struct Problem {
     modulus: i64,
     unknowns: usize,
@@ -349,7 +349,7 @@ impl Builder<'_> {
     }
 
     fn register(&mut self, e: Expr) -> usize {
-        // Constants are operands only of what is taken as an unknown.
+        // Only atoms that count as unknowns have constants as operands.
         match self.known.get(&e) {
             Some(&r) => r,
             None => self.push(e, Op::Unknown),

@@ -1,8 +1,8 @@
-//! What the table of domains settles: single values, and quotients, minima and conditionals with one outcome.
+//! Folding by the table of domains: single values, and quotients, minima and conditionals with one outcome.
 use super::*;
 
 impl Reduced {
-    /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
+    /// Replaces expressions that have one value by the table, and minima, maxima and quotients that it decides.
     pub(super) fn fold(&mut self, pool: &mut Pool) -> bool {
         let mut replace = FxHashMap::default();
         let mut solved = None;

@@ -82,7 +82,7 @@ impl Reduced {
             let equation = pool.eq(a, multiple);
             self.steps.push(("divisible", self.conditions[i], equation));
             self.conditions[i] = equation;
-            // What is known of the quotient is known of k.
+            // The facts about the quotient hold for k.
             let quotient = pool.floor_div(a, b);
             let known = self.table.domain(pool, quotient);
             self.contradiction |= self.table.restrict(pool, k, known).is_err();

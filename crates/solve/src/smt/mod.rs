@@ -35,13 +35,13 @@ pub struct Question<'a> {
     pub ranges: &'a [(Symbol, Option<Int>, Option<Int>)],
     /// Conditions that are all to hold.
     pub conditions: &'a [Expr],
-    /// Divisors that are not to be 0, beside those that occur in the conditions.
+    /// Divisors that are not 0, in addition to those that occur in the conditions.
     pub nonzero: &'a [Expr],
     /// The resource limit.
     pub rlimit: u32,
 }
 
-/// What Z3 says.
+/// The answer of Z3.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Response {
     /// No assignment exists.
@@ -57,7 +57,7 @@ pub enum Response {
 pub enum Procedure {
     /// By procedures that count their work; see [`solver`].
     Counted,
-    /// As it chooses by itself, which is what those who call it directly get.
+    /// Z3's own choice, as for direct callers of Z3.
     Default,
 }
 
@@ -164,7 +164,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         let core = solver.get_unsat_core();
         Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect::<Vec<usize>>())
     })?;
-    // A core is believed when what is in it is found contradictory by itself.
+    // A core is used only if its conditions are contradictory by themselves.
     let conditions: Vec<Expr> = core.iter().map(|&i| tracked[i]).chain(others.iter().copied()).collect();
     let question = Question { ranges: &[], conditions: &conditions, nonzero: &[], rlimit };
     let suffices = core.len() == tracked.len() || matches!(check(pool, &question), Response::Unsatisfiable);
