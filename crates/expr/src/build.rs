@@ -24,8 +24,9 @@ impl Pool {
         self.extremum(Func::Max, &[a, b])
     }
 
-    /// The least ([`Func::Min`]) or greatest ([`Func::Max`]) of one or more operands: flattened, sorted, without operands
-    /// that another one makes superfluous by a constant distance.
+    /// The minimum ([`Func::Min`]) or maximum ([`Func::Max`]) of one or more operands. Nested calls are
+    /// flattened, operands are sorted, and an operand that differs from another one by a constant is dropped
+    /// if it cannot be the result.
     pub fn extremum(&mut self, func: Func, operands: &[Expr]) -> Expr {
         if let Some((scaled, denominator)) = self.common_denominator(operands) {
             let least = self.extremum(func, &scaled);
@@ -174,8 +175,8 @@ impl Pool {
         self.intern_call(Func::Ite, &[c, p, q])
     }
 
-    /// Bitwise and, or and exclusive or ([`Func::BitAnd`], [`Func::BitOr`], [`Func::BitXor`]) of integers; of two truth values
-    /// the logical operation.
+    /// Bitwise and, or and exclusive or ([`Func::BitAnd`], [`Func::BitOr`], [`Func::BitXor`]) of integers. Of
+    /// two truth values, it is the logical operation.
     pub fn bitwise(&mut self, func: Func, a: Expr, b: Expr) -> Expr {
         if self.sort(a) == Sort::Bool && self.sort(b) == Sort::Bool {
             return match func {
@@ -248,8 +249,8 @@ impl Pool {
         }
     }
 
-    /// Builds the call of `func` canonically from operands of the right sorts: what substitution and the e-graph's extraction
-    /// use to turn a node back into an expression.
+    /// Builds the canonical call of `func` from operands of the right sorts. Substitution and the e-graph's
+    /// extraction use this to turn a node back into an expression.
     pub fn call(&mut self, func: Func, args: &[Expr]) -> Expr {
         match (func, args) {
             (Func::FloorDiv, &[a, b]) => self.floor_div(a, b),

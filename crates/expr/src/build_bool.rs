@@ -1,7 +1,8 @@
 //! Canonical construction of comparisons and boolean connectives.
 //!
-//! Every integer comparison becomes `p == 0` ([`Func::IsZero`]) or `p <= 0` ([`Func::NotPositive`]) of a polynomial in lowest terms, and
-//! negation is pushed inwards, so a condition, its mirror image and its double negation are one handle.
+//! Every integer comparison becomes `p == 0` ([`Func::IsZero`]) or `p <= 0` ([`Func::NotPositive`]) of a
+//! polynomial in lowest terms. Negation is pushed inwards. So a condition, its mirror image and its double
+//! negation have the same handle.
 use super::divisor::Divisor;
 use super::int::Int;
 use super::node::{Func, Sort};
@@ -123,8 +124,8 @@ impl Pool {
         self.intern_call(Func::NotPositive, &[reduced])
     }
 
-    /// Exact operands of the same order for an integer that meets a double constant, which Python compares exactly: the constant as a
-    /// ratio, and for infinity just signs.
+    /// Exact operands that compare as an integer and a double constant do in Python, which compares them
+    /// exactly. The constant becomes a ratio; if it is infinite, the operands are just signs.
     fn exact_operands(&mut self, a: Expr, b: Expr) -> Option<(Expr, Expr)> {
         let exact = |pool: &mut Pool, float: Expr, other: Expr| {
             let value = pool.as_float(float).filter(|v| !v.is_nan() && pool.sort(other) != Sort::Float)?;

@@ -131,7 +131,7 @@ impl Pool {
         }
     }
 
-    /// `a // b` for what is left after splitting: common constant and monomial factors cancelled.
+    /// `a // b` for the rest after splitting: common constant and monomial factors are cancelled.
     fn reduced_quotient(&mut self, a: &Poly, b: &Poly) -> Expr {
         if a.is_zero() {
             return Expr::ZERO;
@@ -343,8 +343,8 @@ impl Pool {
         }
     }
 
-    /// The operands multiplied by the least common denominator of the ratios among them, and that denominator; `None` when none is a
-    /// ratio.
+    /// The operands multiplied by the least common denominator of the ratios among them, and that
+    /// denominator. `None` when no operand is a ratio.
     pub(super) fn common_denominator(&mut self, operands: &[Expr]) -> Option<(Vec<Expr>, Int)> {
         let mut denominator = Int::ONE;
         for &e in operands {

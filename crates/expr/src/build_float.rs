@@ -44,8 +44,8 @@ impl Pool {
         })
     }
 
-    /// An operand of a comparison, minimum, maximum or conditional that has doubles beside it: an integer stays one, as its value counts and
-    /// not the nearest double.
+    /// An operand of a comparison, minimum, maximum or conditional that has doubles among its operands. An
+    /// integer stays an integer, because its value counts and not the nearest double.
     pub(super) fn beside_floats(&mut self, e: Expr) -> Expr {
         match self.sort(e) {
             Sort::Bool => self.as_integer(e),
@@ -103,8 +103,8 @@ impl Pool {
         self.fold_call(func, &[a])
     }
 
-    /// The exact quotient of integers, the second one positive, rounded to an integer by [`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`] or
-    /// [`Func::Round`].
+    /// The exact quotient of two integers, the second one positive, rounded to an integer by [`Func::Trunc`],
+    /// [`Func::Floor`], [`Func::Ceil`] or [`Func::Round`].
     pub fn round_quotient(&mut self, func: Func, numerator: Expr, d: Expr) -> Expr {
         match func {
             Func::Floor => self.floor_div(numerator, d),

@@ -1,4 +1,4 @@
-//! What construction makes of operands, as statements about handles.
+//! The results of construction, as statements about handles.
 use super::{Expr, Func, Int, Monomial, Pool, Sort, read};
 
 /// The expression of a text. `zf0` and `zf1` are doubles.

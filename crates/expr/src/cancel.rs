@@ -9,9 +9,10 @@ thread_local! {
 
 /// Cancels the work that is done [under it](CancelToken::during), from any thread.
 ///
-/// Cancelled work ends early and says that it is undecided: to long-running reasoning it is as if its budget were spent
-/// ([`Pool::is_spent`](super::Pool::is_spent)), and a check ends with an error. What it returns depends on when it was cancelled, so
-/// whoever cancels has to discard it, and with it everything that was found out on the way.
+/// Cancelled work ends early and is undecided: long-running reasoning acts as if its budget were spent
+/// ([`Pool::is_spent`](super::Pool::is_spent)), and a check ends with an error. The result depends on the
+/// moment of cancellation. So the caller that cancels has to discard it, together with everything that was
+/// computed meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 

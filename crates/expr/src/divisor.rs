@@ -3,8 +3,8 @@ use super::Int;
 
 /// An integer that is not 0.
 ///
-/// Division by a plain [`Int`] may have no value, which [`Int::floor_div`] says in its type. Where the divisor is known not to be 0, this
-/// type says so, and no caller has to make up a quotient for a case that cannot be.
+/// Division by a plain [`Int`] may have no value, so [`Int::floor_div`] returns an option. This type states
+/// that the divisor is not 0, so callers need no default for a case that cannot occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor<'a>(&'a Int);
 

@@ -14,7 +14,7 @@ const MAX_BITS: u64 = 1 << 16;
 
 /// Rounding to more decimals than this changes no double, as in Python's `round`.
 const MAX_DECIMALS: i64 = 323;
-/// Rounding to fewer leaves nothing.
+/// Rounding to fewer digits gives zero.
 const MIN_DECIMALS: i64 = -308;
 
 /// Products of more symbols are remembered.
@@ -53,7 +53,8 @@ impl Value {
         }
     }
 
-    /// The nearest double; `None` for an integer or a ratio beyond the greatest one, where Python raises `OverflowError`.
+    /// The nearest double. `None` for an integer or a ratio beyond the greatest double, where Python raises
+    /// `OverflowError`.
     pub fn to_double(&self) -> Option<f64> {
         match self {
             Value::Float(v) => Some(*v),
@@ -113,7 +114,8 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
         Evaluator::knowing(pool, assignment, FxHashMap::default())
     }
 
-    /// An evaluator that knows values at `assignment` from before; [`Evaluator::into_known`] gives them back with the new ones.
+    /// An evaluator that starts with known values at `assignment`. [`Evaluator::into_known`] returns them
+    /// together with the new ones.
     pub fn knowing(
         pool: &'a Pool,
         assignment: F,
@@ -169,8 +171,8 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
         Ok(self.value(e)?.as_bool())
     }
 
-    /// Whether the value of `e` takes so little computing that it is not worth remembering: a constant, a symbol, a product of a few
-    /// symbols.
+    /// Whether `e` is so cheap to evaluate that its value is not worth storing: a constant, a symbol, a
+    /// product of a few symbols.
     fn is_leaf(&self, e: Expr) -> bool {
         match self.pool.node(e) {
             None | Some(Node::Int(_) | Node::Float(_) | Node::Bool(_) | Node::Symbol(_)) => true,
@@ -276,7 +278,7 @@ pub fn call(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             let keep = if func == Min { Ordering::Less } else { Ordering::Greater };
             let mut best = args.first().ok_or(EvalError::Domain)?;
             for v in &args[1..] {
-                // Which operand Python returns beside NaN depends on their order, which is not kept.
+                // If an operand is NaN, Python's result depends on their order, which is not kept.
                 if compare(v, best).ok_or(EvalError::Domain)? == keep {
                     best = v;
                 }
@@ -379,8 +381,8 @@ fn finite(x: f64) -> Result<f64, EvalError> {
     if x.is_finite() { Ok(x) } else { Err(EvalError::Domain) }
 }
 
-/// The order of two numbers by their values, as Python compares them: an integer with a double exactly, without rounding either. `None`
-/// beside NaN.
+/// The order of two numbers by their values, as Python compares them: an integer and a double exactly,
+/// without rounding. `None` if one of them is NaN.
 fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Float(x), Value::Float(y)) => x.partial_cmp(y),
@@ -434,7 +436,8 @@ fn ratio_to_f64(n: &BigInt, d: &BigInt) -> f64 {
     let (whole, half) = (&quotient >> 1u32, quotient.bit(0));
     let up = half && (!exact || whole.bit(0));
     let Some(mantissa) = (whole + u32::from(up)).to_u64() else { return f64::INFINITY };
-    // The leading bit of a normal mantissa raises the exponent's field by one; what carries into it is right there, too.
+    // The leading bit of a normal mantissa raises the exponent's field by one. A carry into that field is
+    // correct, too.
     let field = u64::try_from(exponent + 1074).unwrap_or(0);
     let magnitude = if field >= 2046 { f64::INFINITY } else { f64::from_bits((field << 52) + mantissa) };
     if negative { -magnitude } else { magnitude }

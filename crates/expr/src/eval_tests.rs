@@ -1,4 +1,4 @@
-//! What functions give at values.
+//! The values of functions.
 use super::{Func, Int, Value, evaluate_call};
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -36,7 +36,7 @@ fn numbers_of_any_kind_are_compared_by_their_values() {
             }
         }
     }
-    // Beside NaN no comparison holds, and which operand Python's `min` returns depends on their order.
+    // No comparison with NaN holds, and the result of Python's `min` depends on the order.
     for func in [Func::FloatEq, Func::FloatLt, Func::FloatLe] {
         let nan = Value::Float(f64::NAN);
         assert_eq!(evaluate_call(func, &[nan.clone(), int(1)]), Ok(Value::Bool(false)), "{func:?}");

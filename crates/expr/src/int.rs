@@ -86,7 +86,7 @@ impl Int {
         }
         let Some(whole) = BigInt::from_f64(x) else { return 0f64.partial_cmp(&x) };
         match self.cmp(&Int::from_big(whole)) {
-            // What was cut off decides.
+            // The truncated part decides.
             Ordering::Equal => x.trunc().partial_cmp(&x),
             order => Some(order),
         }
@@ -185,7 +185,7 @@ impl Int {
         {
             return within(Small(p));
         }
-        // The power has more than (bits - 1) * exponent bits: what is surely too large is not computed.
+        // The power has more than (bits - 1) * exponent bits: one that is surely too large is not computed.
         let base = self.to_big();
         if (base.bits() - 1).saturating_mul(u64::from(exponent)) >= max_bits {
             return None;

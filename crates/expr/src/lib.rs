@@ -1,9 +1,10 @@
 //! Layer 0: symbolic integers, floats and booleans.
 //!
-//! An [`Expr`] is a small copyable handle into a [`Pool`], which stores every distinct expression once. Construction is
-//! canonical: integer expressions are polynomials over *atoms* (symbols, floor divisions, minima, ...) with sorted
-//! terms, and an integer comparison is a polynomial compared with zero. So expressions that are equal as polynomials are the same
-//! handle; whether two *different* expressions mean the same is a question for `decide`, never for `==`.
+//! An [`Expr`] is a small copyable handle into a [`Pool`], which stores every distinct expression once.
+//! Construction is canonical. Integer expressions are polynomials over *atoms* (symbols, floor divisions,
+//! minima, ...) with sorted terms, and an integer comparison is a polynomial compared with zero. So
+//! expressions that are equal as polynomials have the same handle. Whether two *different* expressions have
+//! the same value is a question for `decide`, never for `==`.
 //!
 //! Integers are exact ([`Int`]); `//` and `%` floor, as in Python; floats are IEEE doubles.
 mod build;
@@ -38,5 +39,6 @@ pub use poly::{Monomial, Poly};
 pub use pool::{Expr, Pool, Symbol};
 pub use text::{print, read};
 
-/// The stack, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only what is used of it takes memory.
+/// The stack size, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only
+/// the used part of it takes memory.
 pub const STACK_BYTES: usize = 256 << 20;

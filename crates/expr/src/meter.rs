@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts the terms and operands that a pool writes, copies and visits, up to a limit.
 ///
-/// Work is limited where the pool is borrowed mutably, by one thread, so counting needs no atomic addition; what threads that share a
-/// pool count together does not matter.
+/// Work is limited by one thread that borrows the pool mutably, so counting needs no atomic addition. What
+/// threads that share a pool count together does not matter.
 #[derive(Debug)]
 pub(super) struct Meter {
     work: AtomicU64,
     limit: u64,
-    /// Work beside it that is bounded by constants, so that no limit has to count it.
+    /// Other work, bounded by constants, so that no limit has to count it.
     beside: AtomicU64,
 }
 
@@ -48,19 +48,19 @@ impl Pool {
         self.meter.work.store(self.meter.work().saturating_add(work as u64), Ordering::Relaxed);
     }
 
-    /// Adds to the work counted, but not to what is limited: for what is bounded by constants anyway.
+    /// Counts work without adding to the limited work, because constants bound it anyway.
     pub fn note_work(&self, work: usize) {
         self.meter.beside.store(self.meter.beside().saturating_add(work as u64), Ordering::Relaxed);
     }
 
-    /// The work counted so far: terms and operands that were written, copied or visited, terms of sums that were bounded again, and
-    /// assignments at hand that were tried.
+    /// The work counted so far: terms and operands that were written, copied or visited, terms of sums whose
+    /// bounds were computed again, and cached assignments that were tried.
     pub fn work(&self) -> u64 {
         self.meter.work().saturating_add(self.meter.beside())
     }
 
-    /// Limits the work from here on; a limit that is in force already is not exceeded. Nothing stops by itself: long-running reasoning
-    /// asks [`Pool::is_spent`].
+    /// Limits the work from here on. A limit that is already in force is not exceeded. Nothing stops by
+    /// itself: long-running reasoning polls [`Pool::is_spent`].
     pub fn limit_work(&mut self, allowance: u64) -> WorkLimit {
         let before = self.meter.limit;
         self.meter.limit = before.min(self.meter.work().saturating_add(allowance));

@@ -1,4 +1,4 @@
-//! What an expression is made of.
+//! The nodes of expressions.
 use super::int::Int;
 use super::pool::{Expr, Symbol};
 use indexmap::Equivalent;
@@ -8,12 +8,13 @@ use std::hash::{Hash, Hasher};
 /// The operands of a call.
 pub type Args = SmallVec<[Expr; 2]>;
 
-/// What kind of value an expression has.
+/// The kind of value that an expression has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Sort {
     /// An integer (or, below [`Func::Ratio`], an exact rational).
     Int,
-    /// An IEEE double; a minimum, maximum or conditional with integer operands beside doubles may have an integer as its value, as in Python.
+    /// An IEEE double. As in Python, a minimum, maximum or conditional of integers and doubles may have an
+    /// integer as its value.
     Float,
     /// A truth value.
     Bool,
@@ -46,8 +47,8 @@ pub enum Node {
     Bool(bool),
     /// A free variable.
     Symbol(Symbol),
-    /// `constant + Σ coefficient · monomial`: terms sorted by handle, coefficients nonzero, at least one term, and not
-    /// just one monomial with coefficient 1.
+    /// `constant + Σ coefficient · monomial`: terms sorted by handle, coefficients nonzero, at least one
+    /// term, and not just one monomial with coefficient 1.
     Sum {
         /// The part without a monomial.
         constant: Int,
@@ -60,7 +61,7 @@ pub enum Node {
     Call(Func, Args),
 }
 
-/// A node whose operands are borrowed: what a pool is asked for before anything is copied into it.
+/// A node whose operands are borrowed, to look it up in a pool before anything is copied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum NodeRef<'a> {
     Int(&'a Int),
@@ -100,7 +101,7 @@ impl NodeRef<'_> {
     }
 }
 
-/// A node hashes as what is borrowed of it.
+/// A node hashes as its borrowed form does.
 impl Hash for Node {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.borrowed().hash(state);
@@ -113,7 +114,7 @@ impl Equivalent<Node> for NodeRef<'_> {
     }
 }
 
-/// The operations beside sums and products.
+/// The operations other than sums and products.
 ///
 /// Integer ones are total over all integers except where a zero divisor makes them undefined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -140,7 +141,8 @@ pub enum Func {
     BitOr,
     /// Bitwise exclusive or.
     BitXor,
-    /// 1 when strides (the second half of the operands) lay out the sizes (the first half) without gap or overlap, else 0.
+    /// 1 when strides (the second half of the operands) lay out the sizes (the first half) without gap or
+    /// overlap, else 0.
     DenseIndicator,
     /// Double to integer, towards zero.
     Trunc,
@@ -213,7 +215,8 @@ pub enum Func {
 }
 
 impl Func {
-    /// The sort of a call, given that of its value operands (all but the first one for [`Func::Ite`]): a double if one of them is.
+    /// The sort of a call, given the sorts of its value operands (all but the first one for [`Func::Ite`]).
+    /// It is a double if one of them is.
     pub fn sort(self, operand: Sort) -> Sort {
         use Func::*;
         match self {
@@ -227,7 +230,8 @@ impl Func {
         }
     }
 
-    /// Whether a call may have no value at some operands of the right sort: because it divides by zero, or outside its domain.
+    /// Whether a call has no value for some operands of the right sort: it divides by zero, or an operand is
+    /// outside of its domain.
     pub fn is_partial(self) -> bool {
         use Func::*;
         let rounds = matches!(self, ToFloat | RoundDecimal | TruncToFloat | Trunc | Floor | Ceil | Round);

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// The most terms a product is multiplied out to; beyond it, the factors stay sums.
 const MAX_TERMS: usize = 400;
 
-/// A place for the term that a polynomial consists of which is no stored sum.
+/// Storage for the term of a polynomial that is not a stored sum.
 const NOWHERE: (Expr, Int) = (Expr::ZERO, Int::ZERO);
 
 /// `atom^power · …`, sorted by atom; empty for the monomial 1.
@@ -345,7 +345,7 @@ pub(super) fn collect_terms(constant: Int, mut terms: Vec<(Expr, Int)>) -> Poly 
         match poly.terms.last_mut() {
             Some(last) if last.0 == monomial => last.1 = &last.1 + &coefficient,
             _ => {
-                // What cancelled out is dropped as soon as the next monomial begins.
+                // A term that cancelled out is dropped as soon as the next monomial begins.
                 if poly.terms.last().is_some_and(|(_, c)| c.is_zero()) {
                     poly.terms.pop();
                 }

@@ -78,7 +78,8 @@ impl fmt::Debug for Expr {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(pub u32);
 
-/// Stores expressions, each once. Handles of different pools must not be mixed, but those of a pool are valid in its copies too.
+/// Stores expressions, each once. Handles of different pools must not be mixed. A copy of a pool understands
+/// the handles of the original.
 ///
 /// A copy costs nothing until one of the two is added to.
 #[derive(Clone)]
@@ -87,7 +88,7 @@ pub struct Pool {
     pub(super) meter: Meter,
 }
 
-/// What a pool shares with its copies.
+/// The part of a pool that it shares with its copies.
 #[derive(Clone, Default)]
 struct Stored {
     nodes: IndexSet<Node, FxBuildHasher>,
@@ -127,7 +128,7 @@ impl Pool {
         pool
     }
 
-    /// Makes room for so many more expressions.
+    /// Reserves capacity for this many more expressions.
     pub fn reserve(&mut self, more: usize) {
         let stored = Arc::make_mut(&mut self.stored);
         stored.nodes.reserve(more);
@@ -181,7 +182,8 @@ impl Pool {
         self.intern(NodeRef::Call(func, args))
     }
 
-    /// The number of terms (long coefficients counting more), factors or operands of an expression; 1 where it has none.
+    /// The number of terms (long coefficients count more), factors or operands of an expression; 1 if it has
+    /// none.
     pub fn operands(&self, e: Expr) -> usize {
         self.node(e).map_or(1, |node| operands(node.borrowed()))
     }
@@ -315,12 +317,12 @@ impl Pool {
         e.as_inline().is_some() || matches!(self.node(e), Some(Node::Int(_) | Node::Float(_) | Node::Bool(_)))
     }
 
-    /// What kind of value `e` has.
+    /// The kind of value that `e` has.
     pub fn sort(&self, e: Expr) -> Sort {
         e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
     }
 
-    /// What kind of value a symbol stands for.
+    /// The kind of value that a symbol has.
     pub fn symbol_sort(&self, symbol: Symbol) -> Sort {
         self.stored.symbols.get_index(symbol.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
     }
@@ -340,8 +342,8 @@ impl Pool {
         }
     }
 
-    /// Whether the value of `e`, which is of sort [`Sort::Float`], may be an integer all the same: `min(s0, 2.5)` of Python is one of its
-    /// operands, unchanged.
+    /// Whether the value of `e`, which has the sort [`Sort::Float`], may be an integer: `min(s0, 2.5)` in
+    /// Python returns one of its operands unchanged.
     pub fn may_be_integer(&self, e: Expr) -> bool {
         e.index().is_some_and(|index| self.stored.mixed.contains(&index))
     }
@@ -369,7 +371,8 @@ impl Pool {
         self.closure(roots, |e, visit| self.for_each_child(e, visit)).into_vec()
     }
 
-    /// As [`Pool::reachable`], where `for_each_part` calls its second argument with what an expression is taken to be built of.
+    /// Like [`Pool::reachable`], but the caller defines the parts of an expression: `for_each_part` calls its
+    /// second argument with each.
     pub(super) fn closure(
         &self,
         roots: &[Expr],
@@ -377,15 +380,16 @@ impl Pool {
     ) -> SmallVec<[Expr; 8]> {
         let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
         let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
-        // The least of what is found, and how much of it has been put into the set that is asked once it is long.
+        // The least expression found, and how many of them are in the set, which is used once the list is long.
         let (mut least, mut noted) = (u64::MAX, 0);
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some(e) = stack.pop() {
             if e.index().is_none() {
                 continue;
             }
-            // Operands come from the stack greatest first, and what is less than all that was found is new. Else, most expressions are small,
-            // and looking through a few handles costs less than hashing them.
+            // Operands come from the stack greatest first, and one that is less than all found so far is new.
+            // Otherwise, most expressions are small, and a scan of a few handles costs less than hashing
+            // them.
             let new = if e.0 < least {
                 true
             } else if found.len() < MAX_SCANNED {

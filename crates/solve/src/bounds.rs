@@ -9,7 +9,7 @@ use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
 
 /// Questions asked for one end.
 const MAX_QUESTIONS: usize = 90;
-/// A bound is not sought among values of more bits than this.
+/// Bounds of more bits than this are not searched for.
 const MAX_BITS: u64 = 66;
 
 /// The range of an expression.
@@ -27,8 +27,8 @@ pub struct Bounds {
     pub exact: bool,
 }
 
-/// The bounds of an integer expression under the facts. A finite end that is given is always a bound; it is attained where its assignment is
-/// given too.
+/// The bounds of an integer expression under the facts. A finite end is always a bound. It is attained if its
+/// assignment is given, too.
 pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Bounds {
     bounds_traced(pool, facts, e, budget, &mut Trace::off())
 }
@@ -123,7 +123,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
             let settled = unbounded::is_unbounded(pool, facts, e, start, &[far], budget, trace);
             return End { value: None, at: None, settled };
         }
-        // Is the value at hand the greatest? If not, is one much greater possible?
+        // Is the value found the greatest? If not, is a much greater one possible?
         let probe = match &limit {
             _ if question % 2 == 0 => value.clone(),
             Some(limit) => Divisor::TWO.quotient_of(&(value + limit)),
@@ -139,7 +139,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         match answer.verdict {
             Verdict::Implied { .. } => limit = Some(limit.map_or(probe.clone(), |l| l.min(probe))),
             Verdict::Refuted { witness } => match value_at(pool, e, &witness) {
-                // Greater than the probe, which is no less than the value at hand.
+                // Greater than the probe, which is at least the value found.
                 Some(v) => best = Some((v, witness)),
                 None => break,
             },

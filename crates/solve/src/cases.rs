@@ -1,7 +1,7 @@
-//! Case splits on whole problems: each case is reduced anew, so that what it settles disappears from the expressions.
+//! Case splits on whole problems: each case is reduced anew, which simplifies the expressions.
 //!
-//! The linear rung splits, too, but keeps its expressions. Here `Min(a, b)` becomes `a` in one case and `b` in the other, `Abs(a)`
-//! becomes `a` or `-a`, and products of them multiply out.
+//! The linear rung splits, too, but keeps its expressions. Here `Min(a, b)` becomes `a` in one case and `b`
+//! in the other, `Abs(a)` becomes `a` or `-a`, and products of them are multiplied out.
 use super::linear::{self, Effort, Outcome};
 use super::number::{self, Lemma};
 use super::proof::Log;
@@ -25,7 +25,7 @@ const WORK: u32 = 30_000;
 pub(super) struct Allowance {
     /// Cases that may be opened.
     pub cases: u32,
-    /// Entries of tableaus that may be changed in looking for thin directions.
+    /// Entries of tableaus that may be changed in looking for narrow directions.
     pub work: u32,
     /// Assignments that number theory may look at.
     pub steps: u32,
@@ -51,8 +51,8 @@ impl Allowance {
     }
 }
 
-/// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number theory and by cases. Of a
-/// solution, the values of the problem's symbols.
+/// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number
+/// theory and by cases. A solution gives the values of the problem's symbols.
 pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Outcome {
     split(pool, problem, left, log, 0)
 }

@@ -1,26 +1,27 @@
-//! Many facts, few of which matter: facts fall apart into by_root that share no symbol.
+//! Independent components: sets of facts that share no symbol.
 //!
-//! What a question has to do with is the by_root of its symbols, and a set of facts of its own is made of these. So the cost of a
-//! question does not grow with the number of facts about other symbols. Those only have to be consistent, which is found out once.
+//! A question depends only on the components of its symbols. Their facts form a subproblem that answers it,
+//! so the cost does not grow with the number of facts about other symbols. The other components only have to
+//! be consistent, which is checked once.
 use super::facts::{Consistency, Facts};
 use super::ladder::{check, prepare};
 use super::replay::{Judge, Judgement, Required};
 use super::verdict::{Budget, FactId, Premise, Witness};
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Bounds, ValueRange, teaches_once};
+use sizewise_expr::range::{Bounds, ValueRange, is_idempotent};
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 use smallvec::SmallVec;
 
-/// The most sets of facts that are kept for questions about several by_root.
+/// The most subproblems that are cached for questions about several components.
 const MAX_CACHED: usize = 4_096;
 
-/// More by_root than this are not prepared for questions when they are checked.
+/// If more components than this are checked, they are not prepared for questions.
 const MAX_EAGER: usize = 16;
 
-/// Groups of more facts than this are looked into for an assignment only as sets of their own.
+/// Components of more facts than this are not evaluated at the default values of their symbols.
 const MAX_AT_DEFAULTS: usize = 8;
 
-/// Symbols that facts connect.
+/// A connected component: symbols that share facts, and these facts.
 #[derive(Clone, Debug, Default)]
 struct Component {
     symbols: Vec<Symbol>,
@@ -28,34 +29,35 @@ struct Component {
     required: Required,
     /// Changes with every fact.
     version: u64,
-    /// The version that is known to hold where every symbol has its free value.
+    /// The version that is known to hold where every symbol has its default value.
     holds_at_defaults: Option<u64>,
 }
 
-/// A set of facts of its own, and the numbers that its assumptions have outside.
+/// The facts of one or several components, and the ids of these assumptions in the whole set of facts.
 #[derive(Clone, Debug)]
 pub(super) struct Subproblem {
     pub facts: Facts,
     ids: Vec<u32>,
     versions: SmallVec<[u64; 2]>,
-    /// Of a subproblem of one component: how many of the component's symbols, facts, divisors and defined operations it has. Groups only grow at their
-    /// ends.
+    /// Of a subproblem of one component: how many of the component's symbols, facts, divisors and defined
+    /// operations it includes. Components only grow at their ends.
     included: [usize; 4],
 }
 
 type Key = SmallVec<[Symbol; 2]>;
 
-/// The by_root of a set of facts.
+/// The components of a set of facts, as a union-find structure over symbols.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Components {
     parents: FxHashMap<Symbol, Symbol>,
+    /// The components by the symbols that stand for them.
     by_root: FxHashMap<Symbol, Component>,
     /// Assumptions without symbols belong to every component.
     without_symbols: Vec<u32>,
     cache: FxHashMap<Key, Box<Subproblem>>,
-    /// Groups that are not known to be consistent.
+    /// Components that are not known to be consistent.
     unchecked: Vec<Symbol>,
-    /// Groups of which neither was found out.
+    /// Components that are known to be neither consistent nor inconsistent.
     unsettled: Vec<Symbol>,
     version: u64,
 }
@@ -78,7 +80,7 @@ impl Components {
         root
     }
 
-    /// Joins the by_root of symbols, and returns the one component; none without symbols.
+    /// Joins the components of symbols and returns the result. `None` without symbols.
     fn join(&mut self, symbols: &[Symbol]) -> Option<Symbol> {
         let mut root = self.root(*symbols.first()?);
         for &s in &symbols[1..] {
@@ -112,7 +114,7 @@ impl Components {
 
     /// Records a declaration.
     pub fn record_declaration(&mut self, symbol: Symbol) {
-        // Of most symbols nothing has been said or asked yet: they have no component.
+        // Most symbols have no fact or question yet, and no component.
         if !self.parents.contains_key(&symbol) {
             return;
         }
@@ -160,7 +162,7 @@ impl Components {
 }
 
 impl Facts {
-    /// The facts about what `e` is about, as a set of its own.
+    /// Calls `ask` with the subproblem of the components of the symbols in `e`.
     pub(super) fn with_subproblem<T>(
         &mut self,
         pool: &mut Pool,
@@ -231,13 +233,14 @@ impl Facts {
         subproblem
     }
 
-    /// Finds out which by_root are consistent, where that is open, and prepares few of them for `more` questions.
+    /// Decides which components are consistent, if that is open. If they are few, prepares them for `more`
+    /// questions.
     pub(super) fn check_components(&mut self, pool: &mut Pool, budget: &Budget, more: bool) {
         let mut roots = std::mem::take(&mut self.components.unchecked);
         roots.sort_unstable();
         roots.dedup();
         roots.retain(|&root| self.components.root(root) == root);
-        // Of many by_root, few will be asked about.
+        // Of many components, few will be asked about.
         let lazy = !more || roots.len() > MAX_EAGER;
         for root in roots {
             if matches!(self.consistency, Consistency::Inconsistent(_)) {
@@ -263,7 +266,7 @@ impl Facts {
         }
     }
 
-    /// Whether a component of few facts holds where every symbol has its free value; that is remembered.
+    /// Whether a component of few facts holds where every symbol has its default value. The result is stored.
     fn holds_at_defaults(&mut self, pool: &mut Pool, root: Symbol) -> bool {
         let Some(component) = self.components.by_root.get(&root) else { return false };
         if component.facts.len() > MAX_AT_DEFAULTS || !self.components.without_symbols.is_empty() {
@@ -284,8 +287,8 @@ impl Facts {
         holds
     }
 
-    /// Whether a goal follows, where a look at many facts tells: because it is one of them, or by the ranges alone because no fact is about
-    /// its symbols. Whether the facts are consistent is not asked.
+    /// Whether a goal follows by a cheap test among many facts: it is one of them, or it follows from the
+    /// ranges alone and no fact is about its symbols. Does not ask whether the facts are consistent.
     pub(super) fn follows_at_once(&mut self, pool: &Pool, goal: Expr) -> Option<bool> {
         let symbols = pool.free_symbols(&[goal]);
         let root = self.components.root(*symbols.first()?);
@@ -295,7 +298,7 @@ impl Facts {
             return is_given.then_some(true);
         }
         // The end of such a sum is that of its terms, each of which may be there whatever the others are.
-        let compares = teaches_once(pool, goal);
+        let compares = is_idempotent(pool, goal);
         let known = |e: Expr| self.range(pool.as_symbol(e)?).map(|range| range.clone().into());
         compares.then(|| Bounds::new(pool, known).decide(goal) == Some(true))
     }
@@ -313,7 +316,7 @@ impl Facts {
         self.components.unsettled.is_empty()
     }
 
-    /// An assignment of some symbols completed to one of all, by what is known to satisfy the facts about the others.
+    /// Completes an assignment of some symbols by values that satisfy the facts about the others.
     pub fn complete(&mut self, pool: &mut Pool, witness: Witness) -> Witness {
         if !self.is_divided() {
             return witness;
@@ -321,10 +324,10 @@ impl Facts {
         let mut values: FxHashMap<Symbol, Int> = witness.into_iter().collect();
         let roots: Vec<Symbol> = self.components.by_root.keys().copied().collect();
         for root in roots {
-            let known = self.components.by_root.get(&root).is_some_and(|g| {
-                g.facts.is_empty() && g.required.nonzero.is_empty() && g.required.defined.is_empty()
-                    || g.holds_at_defaults == Some(g.version)
-                    || g.symbols.iter().any(|s| values.contains_key(s))
+            let known = self.components.by_root.get(&root).is_some_and(|c| {
+                c.facts.is_empty() && c.required.nonzero.is_empty() && c.required.defined.is_empty()
+                    || c.holds_at_defaults == Some(c.version)
+                    || c.symbols.iter().any(|s| values.contains_key(s))
             });
             if known {
                 continue;
@@ -337,26 +340,26 @@ impl Facts {
             self.components.cache.insert(key, subproblem);
         }
         let symbols: Vec<Symbol> = self.ranges().map(|(s, ..)| s).collect();
-        let free = |s: Symbol| self.range(s).map(default_value).unwrap_or_default();
-        symbols.into_iter().map(|s| (s, values.get(&s).cloned().unwrap_or_else(|| free(s)))).collect()
+        let default = |s: Symbol| self.range(s).map(default_value).unwrap_or_default();
+        symbols.into_iter().map(|s| (s, values.get(&s).cloned().unwrap_or_else(|| default(s)))).collect()
     }
 }
 
-/// The value that a symbol gets of which nothing is known but its range.
+/// The value of a symbol of which only the range is known.
 pub(super) fn default_value(range: &ValueRange) -> Int {
     let negative = range.hi.finite().filter(|h| h.is_negative());
     range.lo.finite().or(negative).cloned().unwrap_or_default()
 }
 
 impl Subproblem {
-    /// Premises with the numbers that they have outside.
+    /// Premises with the ids that they have in the whole set of facts.
     pub fn to_outer_ids(&self, premises: &[Premise]) -> Vec<Premise> {
-        let outside = |p: &Premise| match p {
+        let renumbered = |p: &Premise| match p {
             Premise::Fact(FactId(i)) => {
                 Premise::Fact(FactId(self.ids.get(*i as usize).copied().unwrap_or(*i)))
             }
             other => *other,
         };
-        premises.iter().map(outside).collect()
+        premises.iter().map(renumbered).collect()
     }
 }

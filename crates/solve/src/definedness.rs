@@ -1,7 +1,8 @@
 //! Where conditions have a value at all.
 //!
-//! Everywhere else a query ranges over the assignments at which every operation has a value. Whoever evaluates a condition on actual sizes,
-//! as the guards of an exported module are, meets the others too, and Python raises an error there.
+//! Everywhere else a query ranges over the assignments at which every operation has a value. Code that
+//! evaluates a condition on actual sizes, such as the guards of an exported module, meets the other
+//! assignments too, and Python raises an error there.
 use super::facts::Facts;
 use super::ladder::quickly;
 use sizewise_expr::range::ValueRange;
@@ -10,9 +11,10 @@ use sizewise_expr::{Expr, Func, Pool};
 /// The greatest operand of `exp` that does not overflow, rounded down; `sinh` and `cosh` reach a little further.
 const MAX_EXPONENT: f64 = 709.0;
 
-/// The conditions under which the operations in `roots` have a value: that divisors are not zero, operands of square roots not negative, and
-/// so on. They suffice; where an operation has a value for some other operands too, they may say more than is needed. Left out is what only
-/// numbers beyond the greatest double break (`ToFloat`, quotients and roundings): sizes are 64-bit integers at run time.
+/// Conditions under which the operations in `roots` have a value: divisors are not zero, operands of square
+/// roots are not negative, and so on. They suffice, but may be stronger than needed. Operations that fail
+/// only for numbers beyond the greatest double (`ToFloat`, quotients and roundings) are left out, because
+/// sizes are 64-bit integers at run time.
 pub fn requirements(pool: &mut Pool, roots: &[Expr]) -> Vec<Expr> {
     let mut conditions = Vec::new();
     for part in pool.reachable(roots) {
@@ -68,8 +70,8 @@ fn power(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// The conditions under which the assumptions have a value that are not known to hold, each with what is known when its assumption is
-/// evaluated: the ranges and the assumptions before it.
+/// The conditions under which the assumptions have a value and that are not known to hold. Each comes with
+/// what is known when its assumption is evaluated: the ranges and the assumptions before it.
 pub fn open_requirements(pool: &mut Pool, facts: &Facts) -> Vec<(Facts, Expr)> {
     let conditions = facts.conditions().to_vec();
     if !pool.reachable(&conditions).into_iter().any(|e| may_be_undefined(pool, e)) {

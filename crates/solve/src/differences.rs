@@ -1,8 +1,10 @@
-//! Difference constraints: conditions of the form `x - y <= c` as edges of a graph, in which paths are chains of inequalities.
+//! Difference constraints: conditions of the form `x - y <= c` are edges of a graph, whose paths are chains
+//! of inequalities.
 //!
-//! Such a system has no solution exactly if its graph has a cycle of negative length; otherwise shortest distances are a solution. Both are
-//! found by Bellman's and Ford's method, which looks at all edges in rounds: as many as a shortest path has edges that lead back in the order
-//! of the nodes. That order is one in which chains lead forwards, so that a chain of inequalities takes two rounds, however long it is.
+//! Such a system has no solution exactly if its graph has a cycle of negative length. Otherwise, shortest
+//! distances are a solution. The Bellman-Ford algorithm finds either. It relaxes all edges in rounds: as many
+//! as a shortest path has edges against the order of the nodes. Chains lead forwards in that order, so a
+//! chain of inequalities of any length takes two rounds.
 use super::program::to_i128;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Pool};
@@ -10,7 +12,7 @@ use sizewise_expr::{Expr, Func, Int, Node, Pool};
 /// All edges are looked at this often before the graph is given up.
 const MAX_ROUNDS: usize = 32;
 
-/// What becomes of a system.
+/// The result for a system.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Solved {
     /// These of the conditions, by position, already contradict each other.
@@ -117,8 +119,8 @@ impl Graph {
         Solved::Open
     }
 
-    /// The nodes in an order in which edges lead forwards, but for those that close cycles: the reverse of the order in which a search in
-    /// depth leaves them.
+    /// The nodes in an order in which edges lead forwards, except those that close cycles: the reverse
+    /// postorder of a depth-first search.
     fn order(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.atoms.len());
         let mut entered = vec![false; self.atoms.len()];

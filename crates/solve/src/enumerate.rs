@@ -18,18 +18,19 @@ const MAX_CONSTANTS: usize = 10;
 /// Expressions of more operators are not tried.
 const MAX_COST: u32 = 4;
 
-/// What is to be expressed.
+/// The expression to find a smaller form of.
 pub(super) struct Target {
     part: Expr,
     symbols: Vec<Symbol>,
     points: Vec<Vec<i128>>,
-    /// Building blocks beside symbols: other parts of the expression.
+    /// Building blocks in addition to symbols: other parts of the expression.
     blocks: Vec<Expr>,
     constants: Vec<i128>,
 }
 
 impl Target {
-    /// A part of `root`, to be expressed by symbols, constants and other parts. `None` without assignments to compare at.
+    /// A part of `root`, to be expressed by symbols, constants and other parts. `None` if there are no
+    /// assignments to compare at.
     pub fn new(pool: &Pool, facts: &Facts, part: Expr, root: Expr) -> Option<Target> {
         let (symbols, mut points) = facts.models.points();
         points.truncate(MAX_POINTS);
@@ -57,7 +58,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The values of `e` where they can be computed; none without assignments, or of what is no integer.
+    /// The values of `e` where they can be computed. None without assignments, or if `e` is not an integer.
     pub fn new(pool: &Pool, facts: &Facts, e: Expr) -> Option<Points> {
         let (symbols, points) = facts.models.points();
         let mut found = Points { symbols: symbols.to_vec(), points: Vec::new(), values: Vec::new() };
@@ -93,7 +94,7 @@ impl Points {
 }
 
 #[derive(Clone, Copy)]
-enum Made {
+enum Construction {
     Leaf(Expr),
     Add(u32, u32),
     Sub(u32, u32),
@@ -105,12 +106,12 @@ enum Made {
 }
 
 struct Entry {
-    made: Made,
+    construction: Construction,
     values: Vec<i128>,
 }
 
-/// Expressions told apart by their values.
-pub(super) struct Bank {
+/// Small expressions by size, one for each vector of values at the points.
+pub(super) struct TermBank {
     target: Target,
     wanted: Vec<i128>,
     entries: Vec<Entry>,
@@ -118,14 +119,14 @@ pub(super) struct Bank {
     levels: Vec<(usize, usize)>,
     seen: FxHashSet<Vec<i128>>,
     /// Entries whose values are those of the target, not yet offered.
-    matches: Vec<Made>,
+    matches: Vec<Construction>,
     pairs: usize,
     limit: u32,
 }
 
-impl Bank {
-    /// A bank of expressions of fewer than `limit` operators.
-    pub fn new(pool: &mut Pool, reading: &mut Reading, mut target: Target, limit: u32) -> Bank {
+impl TermBank {
+    /// A bank of expressions with fewer than `limit` operators.
+    pub fn new(pool: &mut Pool, reading: &mut Reading, mut target: Target, limit: u32) -> TermBank {
         let mut leaves: Vec<(u32, Expr)> = Vec::new();
         for &c in &target.constants {
             leaves.push((0, pool.int(c)));
@@ -162,7 +163,7 @@ impl Bank {
             }
             passed
         });
-        let mut bank = Bank {
+        let mut bank = TermBank {
             target,
             wanted,
             entries: Vec::new(),
@@ -185,11 +186,11 @@ impl Bank {
         if self.matches.is_empty() {
             return None;
         }
-        let made = self.matches.remove(0);
-        Some(self.build(pool, made))
+        let construction = self.matches.remove(0);
+        Some(self.build(pool, construction))
     }
 
-    /// Drops matches that an assignment tells apart from the target.
+    /// Drops matches that differ from the target at an assignment.
     pub fn learn(&mut self, pool: &mut Pool, witness: &Witness) {
         let values: FxHashMap<Symbol, sizewise_expr::Int> = witness.iter().cloned().collect();
         let at = |pool: &Pool, e: Expr| {
@@ -197,10 +198,10 @@ impl Bank {
         };
         let wanted = at(pool, self.target.part);
         let matches = std::mem::take(&mut self.matches);
-        for made in matches {
-            let e = self.build(pool, made);
+        for construction in matches {
+            let e = self.build(pool, construction);
             if at(pool, e) == wanted {
-                self.matches.push(made);
+                self.matches.push(construction);
             }
         }
     }
@@ -213,7 +214,7 @@ impl Bank {
         for cost in 0..self.limit {
             let start = self.entries.len();
             for (e, values) in waiting.remove(&cost).unwrap_or_default() {
-                self.offer(Made::Leaf(e), values);
+                self.offer(Construction::Leaf(e), values);
             }
             // A combination has one operator more than its operands have together.
             for left in 0..cost {
@@ -238,63 +239,69 @@ impl Bank {
                 }
                 let (x, y) = (i as u32, j as u32);
                 if j >= i {
-                    self.pointwise(Made::Add(x, y), i, j, i128::checked_add);
-                    self.pointwise(Made::Mul(x, y), i, j, i128::checked_mul);
-                    self.pointwise(Made::Min(x, y), i, j, |a, b| Some(a.min(b)));
-                    self.pointwise(Made::Max(x, y), i, j, |a, b| Some(a.max(b)));
+                    self.pointwise(Construction::Add(x, y), i, j, i128::checked_add);
+                    self.pointwise(Construction::Mul(x, y), i, j, i128::checked_mul);
+                    self.pointwise(Construction::Min(x, y), i, j, |a, b| Some(a.min(b)));
+                    self.pointwise(Construction::Max(x, y), i, j, |a, b| Some(a.max(b)));
                 }
-                self.pointwise(Made::Sub(x, y), i, j, i128::checked_sub);
-                self.pointwise(Made::Div(x, y), i, j, floor_div);
-                self.pointwise(Made::Mod(x, y), i, j, modulo);
+                self.pointwise(Construction::Sub(x, y), i, j, i128::checked_sub);
+                self.pointwise(Construction::Div(x, y), i, j, floor_div);
+                self.pointwise(Construction::Mod(x, y), i, j, modulo);
             }
         }
     }
 
-    fn pointwise(&mut self, made: Made, i: usize, j: usize, f: impl Fn(i128, i128) -> Option<i128>) {
+    fn pointwise(
+        &mut self,
+        construction: Construction,
+        i: usize,
+        j: usize,
+        f: impl Fn(i128, i128) -> Option<i128>,
+    ) {
         let (a, b) = (&self.entries[i].values, &self.entries[j].values);
         let values: Option<Vec<i128>> = a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
         if let Some(values) = values {
-            self.offer(made, values);
+            self.offer(construction, values);
         }
     }
 
-    fn offer(&mut self, made: Made, values: Vec<i128>) {
+    fn offer(&mut self, construction: Construction, values: Vec<i128>) {
         if values == self.wanted {
-            self.matches.push(made);
+            self.matches.push(construction);
         } else if self.entries.len() < MAX_BANK && self.seen.insert(values.clone()) {
-            self.entries.push(Entry { made, values });
+            self.entries.push(Entry { construction, values });
         }
     }
 
-    fn build(&self, pool: &mut Pool, made: Made) -> Expr {
-        let operand = |pool: &mut Pool, i: u32| self.build(pool, self.entries[i as usize].made);
-        match made {
-            Made::Leaf(e) => e,
-            Made::Add(a, b) => {
+    fn build(&self, pool: &mut Pool, construction: Construction) -> Expr {
+        let operand = |pool: &mut Pool, i: u32| self.build(pool, self.entries[i as usize].construction);
+        match construction {
+            Construction::Leaf(e) => e,
+            Construction::Add(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.add(a, b)
             }
-            Made::Sub(a, b) => {
+            Construction::Sub(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.sub(a, b)
             }
-            Made::Mul(a, b) => {
+            Construction::Mul(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.mul(a, b)
             }
-            Made::Div(a, b) => {
+            Construction::Div(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.floor_div(a, b)
             }
-            Made::Mod(a, b) => {
+            Construction::Mod(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.modulo(a, b)
             }
-            Made::Min(a, b) => {
+            Construction::Min(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.extremum(Func::Min, &[a, b])
             }
-            Made::Max(a, b) => {
+            Construction::Max(a, b) => {
                 let (a, b) = (operand(pool, a), operand(pool, b));
                 pool.extremum(Func::Max, &[a, b])
             }

@@ -1,9 +1,10 @@
 //! Double arithmetic that happens to be exact, as integer arithmetic.
 //!
-//! A double is an integer of up to 53 bits times a power of two from `2^-1074` to `2^971`, and every such number is a double. A sum or
-//! product of doubles that is such a number is computed without rounding, so `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s`
-//! has no more than 53 bits. A correctly rounded quotient `n/d` of integers of fewer than 53 bits is rounded to an integer, or to a number
-//! halfway between two, only if it equals it: it is `1/(2*d)` or more away from every other, which is more than the rounding error
+//! A double is an integer of up to 53 bits times a power of two from `2^-1074` to `2^971`, and every such
+//! number is a double. A sum or product of doubles that is such a number is computed without rounding, so
+//! `TruncToInt(2.5*ToFloat(s))` is `5*s // 2` as long as `5*s` has no more than 53 bits. A correctly rounded
+//! quotient `n/d` of integers of fewer than 53 bits becomes an integer, or a number halfway between two, only
+//! if it equals it: it is at least `1/(2*d)` away from every other one, which is more than the rounding error
 //! `n/d * 2^-53`.
 use super::facts::Facts;
 use rustc_hash::FxHashMap;
@@ -12,7 +13,8 @@ use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
 
 /// Integers of this many bits are doubles, and quotients of smaller ones round as if they were exact.
 const EXACT_BITS: u64 = 53;
-/// The exponents of doubles: the least positive one is `2^-1074`, the greatest ones are integers of 53 bits times `2^971`.
+/// The exponents of doubles: the least positive double is `2^-1074`, the greatest ones are integers of 53
+/// bits times `2^971`.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=971;
 /// How deep roundings may nest.
 const MAX_ROUNDS: usize = 4;
@@ -24,7 +26,7 @@ struct Dyadic {
     exponent: i32,
 }
 
-/// What is known of a number.
+/// Known properties of a number.
 #[derive(Clone, Copy, Debug)]
 enum Real {
     /// It is exactly this.
@@ -33,8 +35,8 @@ enum Real {
     Quotient { numerator: Expr, denominator: Expr },
 }
 
-/// `e` with every rounding and comparison of doubles that the ranges prove to be exact replaced by one of integers. Where a divisor is
-/// zero in `e`, it is zero in the result, or the ranges exclude it.
+/// `e` with every rounding and comparison of doubles that the ranges prove to be exact replaced by one of
+/// integers. A divisor that is zero in `e` is zero in the result, unless the ranges exclude it.
 pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
     for _ in 0..MAX_ROUNDS {
         let mut reading = Reading { pool, table, known: FxHashMap::default() };
@@ -52,8 +54,8 @@ pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
     pool.has_floats() && pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
 }
 
-/// The facts with no integer symbol that has no maximum above `limit`, and with their conditions in integer arithmetic where that makes
-/// doubles exact. A maximum that was declared stays what it is.
+/// The facts, where every integer symbol without a declared maximum gets the maximum `limit`. The conditions
+/// are in integer arithmetic if that makes doubles exact.
 pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
     let mut capped = Facts::new();
     for (symbol, low, high) in facts.ranges() {
@@ -126,7 +128,7 @@ impl Reading<'_> {
         is_double.then_some(Real::Exact(Dyadic { numerator, exponent }))
     }
 
-    /// Whether the magnitude of `e` is known to have at most so many bits.
+    /// Whether the magnitude of `e` is known to have at most this many bits.
     fn fits(&mut self, e: Expr, bits: u64) -> bool {
         let domain = self.table.domain(self.pool, e);
         let bound = |v: Option<&Int>| v.is_some_and(|v| v.abs().bits() <= bits);
@@ -161,7 +163,7 @@ impl Reading<'_> {
         (numerators, exponent)
     }
 
-    /// What is known of a call whose value is a double, or one of its operands.
+    /// Known properties of a call whose value is a double, or one of its operands.
     fn number(&mut self, func: Func, args: &[Expr]) -> Option<Real> {
         match (func, args) {
             (Func::ToFloat, &[e]) => {
@@ -222,7 +224,7 @@ impl Reading<'_> {
             if Int::power_of_two(shift.unsigned_abs()) == divisor {
                 return self.double(n, -shift);
             }
-            // What is divisible is divided exactly.
+            // A multiple of the divisor is divided exactly.
             let remainder = self.pool.modulo(n, d);
             if self.pool.as_int(remainder).is_some_and(|r| r.is_zero()) {
                 let whole = self.pool.floor_div(n, d);
@@ -233,7 +235,8 @@ impl Reading<'_> {
         fits.then_some(Real::Quotient { numerator: n, denominator: d })
     }
 
-    /// A rounding to an integer ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]) in integer arithmetic.
+    /// A rounding to an integer ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]) in
+    /// integer arithmetic.
     fn rounded(&mut self, func: Func, e: Expr) -> Option<Expr> {
         let (n, d) = match self.known.get(&e).copied() {
             Some(Real::Quotient { numerator, denominator }) => (numerator, denominator),
@@ -396,7 +399,7 @@ mod tests {
     fn beyond_53_bits_rounding_shows() {
         assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
         assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));
-        // One tenth is no double, and ten of what is taken for it are a little too many.
+        // One tenth is not a double, and ten times the nearest double is a little too much.
         assert!(!implied(40, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
     }
 }

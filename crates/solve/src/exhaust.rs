@@ -2,7 +2,7 @@
 use super::facts::Facts;
 use super::program::to_i128;
 use super::replay::{Judge, Judgement};
-use super::search::{Constants, Dice};
+use super::search::{Constants, Rng};
 use super::verdict::Witness;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 
@@ -10,7 +10,7 @@ use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 const COST: u32 = 12;
 /// Assignments that are tried of a box that is too large to try all.
 const SAMPLES: u32 = 400;
-/// Values of each symbol that they are made of.
+/// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 48;
 
 /// What trying came to.
@@ -19,7 +19,7 @@ pub(super) enum Exhausted {
     Found(Witness),
     /// There is none: every assignment was tried.
     None,
-    /// None was found among so many.
+    /// None was found among this many.
     Open(u32),
 }
 
@@ -53,10 +53,10 @@ pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, po
         values.push(members.unwrap_or_default());
     }
     let conditions = facts.conditions().to_vec();
-    let trial =
-        Trial { judge: Judge::new(pool, &conditions, facts.required(), goal), pool, symbols: &symbols };
+    let tester =
+        Tester { judge: Judge::new(pool, &conditions, facts.required(), goal), pool, symbols: &symbols };
     if size <= limit {
-        return trial.every(&values);
+        return tester.every(&values);
     }
     let constants = Constants::of(pool, &conditions.iter().copied().chain(goal).collect::<Vec<Expr>>());
     let between = |(_, low, high): (Symbol, Option<&Int>, Option<&Int>)| {
@@ -65,16 +65,17 @@ pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, po
         near.into_iter().map(Int::from).collect::<Vec<Int>>()
     };
     let values: Vec<Vec<Int>> = facts.ranges().map(between).collect();
-    trial.some(&values, SAMPLES.min(points / COST))
+    tester.some(&values, SAMPLES.min(points / COST))
 }
 
-struct Trial<'a> {
+/// Evaluates the conditions and the goal at points.
+struct Tester<'a> {
     judge: Judge<'a>,
     pool: &'a Pool,
     symbols: &'a [Symbol],
 }
 
-impl Trial<'_> {
+impl Tester<'_> {
     fn at(&self, point: &[&Int]) -> Judgement {
         let value = |s: Symbol| {
             let slot = self.symbols.iter().position(|t| *t == s)?;
@@ -111,19 +112,19 @@ impl Trial<'_> {
         }
     }
 
-    /// So many combinations: all symbols at the same rank of their list, then random ones.
+    /// This many combinations: all symbols at the same rank of their list, then random ones.
     fn some(&self, values: &[Vec<Int>], samples: u32) -> Exhausted {
         if values.iter().any(Vec::is_empty) {
             return Exhausted::Open(0);
         }
-        let mut dice = Dice::default();
+        let mut rng = Rng::default();
         for sample in 0..samples {
             let rank = sample as usize;
-            let pick = |v: &'_ Vec<Int>, dice: &mut Dice| match rank < MAX_VALUES {
+            let pick = |v: &'_ Vec<Int>, rng: &mut Rng| match rank < MAX_VALUES {
                 true => rank.min(v.len() - 1),
-                false => dice.early(v.len()),
+                false => rng.early(v.len()),
             };
-            let point: Vec<&Int> = values.iter().map(|v| &v[pick(v, &mut dice)]).collect();
+            let point: Vec<&Int> = values.iter().map(|v| &v[pick(v, &mut rng)]).collect();
             if self.at(&point) == Judgement::Holds {
                 return Exhausted::Found(self.witness(&point));
             }

@@ -1,4 +1,4 @@
-//! What is known: ranges of symbols, assumptions, and divisors that are not zero.
+//! Facts: ranges of symbols, assumptions, and divisors that are not zero.
 use super::components::Components;
 use super::exact_floats::{exact, has_floats};
 use super::models::Models;
@@ -14,7 +14,7 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 use sizewise_expr::range::{Domain, DomainTable, Subject, ValueRange};
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol};
 
-/// More facts than this are looked at in groups that share no symbol.
+/// More facts than this are divided into independent components.
 const MAX_TOGETHER: usize = 12;
 
 /// How often the conditions are assumed again so that they learn from each other.
@@ -36,8 +36,8 @@ pub(super) enum Consistency {
 
 /// Ranges of symbols, assumptions and divisors that are not zero.
 ///
-/// Assumptions may be added at any time. What has been found out about them (satisfying assignments, tightened ranges) is
-/// kept, so asking many questions of the same facts is cheap.
+/// Assumptions may be added at any time. Results about them (satisfying assignments, tightened ranges) are
+/// cached, so asking many questions of the same facts is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     ranges: IndexMap<Symbol, ValueRange, FxBuildHasher>,
@@ -54,13 +54,13 @@ pub struct Facts {
     table: DomainTable,
     /// Whether the table may still learn from assuming conditions.
     unsettled: bool,
-    /// What the table has learned of since.
+    /// The subjects of which the table has learned something since.
     dirty: Vec<Subject>,
-    /// Which conditions are about the same expressions.
+    /// The conditions that are to be assumed again.
     worklist: Worklist,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) components: Components,
-    /// Whether all facts are looked at together, however many they are.
+    /// Whether the facts are never divided into components, however many they are.
     whole: bool,
     /// What questions have taken, but for what the models count.
     pub(super) work: Work,
@@ -72,7 +72,8 @@ impl Facts {
         Facts::default()
     }
 
-    /// Declares a symbol with its range. Declared again, it has the intersection; if that is empty, the facts are inconsistent.
+    /// Declares a symbol with its range. A second declaration intersects the ranges. If the result is empty,
+    /// the facts are inconsistent.
     pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
         let e = pool.symbol_expr(symbol);
         let wide = self.is_divided();
@@ -106,7 +107,7 @@ impl Facts {
         self.assumed_of.extend(symbols.iter().copied());
         self.empty |= pool.as_bool(condition) == Some(false);
         let mut parts = Vec::new();
-        // What is taken apart is integer arithmetic as far as what was known before makes doubles exact.
+        // Doubles become integers first, where the earlier facts make them exact.
         let condition =
             if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
         conjuncts(pool, condition, &mut parts);
@@ -120,7 +121,8 @@ impl Facts {
         id
     }
 
-    /// A condition with the arithmetic of doubles replaced by that of integers where what is known shows both to be the same.
+    /// A condition with arithmetic of doubles replaced by integer arithmetic, where the facts show both to be
+    /// the same.
     pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
         if self.is_divided() {
             return condition;
@@ -129,8 +131,8 @@ impl Facts {
         exact(pool, &mut self.table, condition)
     }
 
-    /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention; those that construction has
-    /// cancelled do.
+    /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention.
+    /// Those that construction has cancelled do.
     pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
         if pool.as_int(divisor).is_none_or(|d| d.is_zero()) && !self.required.nonzero.contains(&divisor) {
             self.required.nonzero.push(divisor);
@@ -143,7 +145,7 @@ impl Facts {
             if !self.is_divided() {
                 self.models.exclude_zero(pool, divisor);
                 let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume_telling(pool, nonzero, &mut self.dirty).is_err();
+                self.empty |= self.table.assume_recording(pool, nonzero, &mut self.dirty).is_err();
             }
             self.changed();
         }
@@ -167,7 +169,7 @@ impl Facts {
         self.changed();
     }
 
-    /// What is required beside the assumptions.
+    /// Requirements other than the assumptions.
     pub(super) fn required(&self) -> &Required {
         &self.required
     }
@@ -216,7 +218,8 @@ impl Facts {
         }
         let table = &mut self.table;
         let parts = self.parts.iter().map(|(condition, _)| *condition);
-        let learn = |pool: &Pool, condition, learned: &mut _| table.assume_telling(pool, condition, learned);
+        let learn =
+            |pool: &Pool, condition, learned: &mut _| table.assume_recording(pool, condition, learned);
         let settled = self.worklist.run(pool, parts, self.dirty.drain(..), MAX_ROUNDS, learn);
         self.empty |= settled.is_err();
     }
@@ -229,12 +232,12 @@ impl Facts {
         }
     }
 
-    /// No facts, to be looked at together however many come.
+    /// No facts. They are not divided into components, however many are added.
     pub(super) fn whole() -> Facts {
         Facts { whole: true, ..Facts::default() }
     }
 
-    /// Whether the facts are so many that questions are put to the groups that they concern.
+    /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
         !self.whole && self.given.len() > MAX_TOGETHER
     }
@@ -254,7 +257,7 @@ impl Facts {
         self.ranges.iter().map(|(s, r)| (*s, r.lo.finite(), r.hi.finite()))
     }
 
-    /// The divisors that are excluded from being zero beside those in assumptions.
+    /// The divisors that are excluded from being zero, other than those in assumptions.
     pub fn nonzero(&self) -> &[Expr] {
         &self.required.nonzero
     }

@@ -7,11 +7,11 @@ use super::exhaust::is_beyond_code;
 use super::facts::{Consistency, Facts};
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use sizewise_expr::range::{DomainTable, teaches_once};
+use sizewise_expr::range::{DomainTable, is_idempotent};
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
 use steps::MAX_RELAXED;
 
-/// What is tried on a conjunction that is to be refuted or satisfied, one after the other, cheapest first.
+/// The steps that try to refute or satisfy a conjunction, cheapest first.
 const STEPS: &[Step] = &[
     Step::Differences,
     Step::Relaxation,
@@ -39,7 +39,8 @@ enum Step {
     Relaxation,
     /// Search, until this many assignments have been evaluated in all.
     Search { points: u32 },
-    /// Every assignment of a small box, or some of a large one, by the exact evaluator: where compiled code cannot compute a condition.
+    /// Every assignment of a small box, or some of a large one, by the exact evaluator. Used where compiled
+    /// code cannot compute a condition.
     Exhaust,
     /// Linear reasoning with this share of the budget.
     Linear { share: u32 },
@@ -54,8 +55,8 @@ enum Step {
 
 /// Decides whether the facts imply `goal`.
 ///
-/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an assumption or the goal zero
-/// and satisfy every assumption; `Implied` also says that there is one.
+/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an
+/// assumption or the goal zero and satisfy every assumption. `Implied` also says that there is one.
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let mut answer = entails(pool, facts, goal, budget);
     if let Verdict::Refuted { witness } = &mut answer.verdict {
@@ -64,13 +65,14 @@ pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
     answer
 }
 
-/// [`decide`] for one of many questions to many facts: a witness gives values to the symbols of the goal and those that facts
-/// connect with them. [`Facts::complete`] adds the others.
+/// [`decide`] for one of many questions to many facts. A witness gives values to the symbols of the goal and
+/// those that facts connect with them. [`Facts::complete`] adds the others.
 pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     among(pool, facts, goal, budget, true)
 }
 
-/// Whether [`decide`] finds that the facts imply `goal`: for less, as nothing is made ready for the questions after this one.
+/// Whether [`decide`] finds that the facts imply `goal`. This is cheaper, because it prepares nothing for
+/// later questions.
 pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> bool {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
@@ -91,13 +93,14 @@ fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: 
     }
     let asked = goal;
     let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
-    let mut climb = Climb { pool, facts, asked, goal, budget, trace: Vec::new() };
-    let (verdict, decided_by) = climb.run();
-    Answer { verdict, decided_by, trace: climb.trace }
+    let mut ladder = Ladder { pool, facts, asked, goal, budget, trace: Vec::new() };
+    let (verdict, decided_by) = ladder.run();
+    Answer { verdict, decided_by, trace: ladder.trace }
 }
 
-/// What Z3 alone says of the whole question in one check, without any other rung: the yardstick of benches. With `chosen`, it runs the
-/// procedure that the ladder runs, else the one that it chooses by itself. A counterexample counts once it has been replayed.
+/// The answer of Z3 alone to the whole question in one check, without any other rung: the baseline of
+/// benchmarks. With `chosen`, it runs the procedure that the ladder runs, else the one that it chooses by
+/// itself. A counterexample counts once it has been replayed.
 #[cfg(feature = "smt")]
 pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chosen: bool) -> Option<bool> {
     use super::smt::{Procedure, Question, Response, check_by};
@@ -140,8 +143,8 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
     answer
 }
 
-/// Does what can be done before the first question: ranges and conditions learn from each other, and an assignment that satisfies them
-/// is found, if that is possible within the budget. [`decide`] does it where it has not been done.
+/// Prepares facts for the first question: ranges and conditions tighten each other, and an assignment that
+/// satisfies them is sought within the budget. [`decide`] does this if it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     if facts.is_divided() {
         facts.check_components(pool, budget, true);
@@ -155,17 +158,17 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
-    Climb { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
+    Ladder { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
 }
 
-/// What a cheap look settles: canonical form, ranges and congruences. Sound, takes microseconds, and does not ask whether the facts
-/// are consistent.
+/// The truth of a goal by cheap means: canonical form, ranges and congruences. Sound, takes microseconds, and
+/// does not ask whether the facts are consistent.
 pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     quickly_knowing(pool, facts, goal, |_| None)
 }
 
-/// As [`quickly`], where someone may know that the goal is `possible`, or its opposite, under some assignment that the facts admit: then the
-/// contrary is not sought.
+/// Like [`quickly`], for a caller that may know an assignment, admitted by the facts, at which the goal is
+/// true or false (`possible`). Then the opposite answer is not sought.
 pub fn quickly_knowing(
     pool: &mut Pool,
     facts: &mut Facts,
@@ -191,8 +194,8 @@ pub fn quickly_knowing(
     by_contradiction(pool, facts, goal, possible)
 }
 
-/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once: then its range is exact, and where that
-/// decides nothing both outcomes are possible.
+/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once. Then
+/// the range of the sum is exact, and if that decides nothing, both outcomes are possible.
 fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
     let free = |e: Expr| pool.as_symbol(e).is_some_and(|symbol| !facts.mentions(symbol));
     match pool.as_call(goal) {
@@ -205,8 +208,8 @@ fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
     }
 }
 
-/// The truth of the goal by ranges and congruences: directly, or because assuming the opposite contradicts them. The opposite of what is
-/// known to be `possible`, or of no interest, is not sought.
+/// The truth of the goal by ranges and congruences: directly, or because its negation contradicts them. The
+/// opposite of an outcome that is known to be `possible`, or that does not matter, is not sought.
 fn by_range(
     pool: &mut Pool,
     facts: &mut Facts,
@@ -233,7 +236,7 @@ fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Op
 fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
     let mark = table.mark();
     let mut contradiction = false;
-    for _ in 0..if teaches_once(pool, condition) { 1 } else { 3 } {
+    for _ in 0..if is_idempotent(pool, condition) { 1 } else { 3 } {
         match table.assume(pool, condition) {
             Err(_) => contradiction = true,
             Ok(true) => continue,
@@ -251,7 +254,7 @@ fn only_divides(pool: &Pool, e: Expr) -> bool {
     pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
 }
 
-/// What became of a conjunction of the facts and something else.
+/// The result for a conjunction of the facts and something else.
 enum Settled {
     /// No assignment satisfies it.
     Closed(Rung),
@@ -261,17 +264,18 @@ enum Settled {
     Open(String, Rung),
 }
 
-/// What one step says, before any replay.
+/// The result of one step, before any replay.
 enum Finding {
     Closed,
     Candidate(Witness),
     Open(String),
 }
 
-struct Climb<'a> {
+/// One run of the ladder.
+struct Ladder<'a> {
     pool: &'a mut Pool,
     facts: &'a mut Facts,
-    /// The goal as it was put.
+    /// The goal as the caller gave it.
     asked: Expr,
     /// The same with doubles replaced by integers as far as that is exact.
     goal: Expr,
@@ -279,7 +283,7 @@ struct Climb<'a> {
     trace: Vec<Attempt>,
 }
 
-impl Climb<'_> {
+impl Ladder<'_> {
     fn note(&mut self, rung: Rung, outcome: impl Into<String>) {
         self.trace.push(Attempt { rung, outcome: outcome.into() });
     }
@@ -347,7 +351,7 @@ impl Climb<'_> {
             }
             last = rung;
         }
-        // What the last step of each rung said.
+        // The result of the last step of each rung.
         let mut reasons: Vec<String> = Vec::new();
         for rung in [Rung::EGraph, Rung::Linear, Rung::Search, Rung::Smt] {
             let said = self.trace.iter().rev().find(|a| a.rung == rung);
@@ -400,9 +404,9 @@ impl Climb<'_> {
     /// Each symbol at the end of what the table leaves it.
     fn corner(&mut self) -> Witness {
         let symbols: Vec<Symbol> = self.facts.ranges().map(|(s, ..)| s).collect();
-        let value = |climb: &mut Self, s: Symbol| {
-            let e = climb.pool.symbol_expr(s);
-            let domain = climb.facts.table(climb.pool).domain(climb.pool, e);
+        let value = |ladder: &mut Self, s: Symbol| {
+            let e = ladder.pool.symbol_expr(s);
+            let domain = ladder.facts.table(ladder.pool).domain(ladder.pool, e);
             let (low, high) = (domain.range.lo.finite(), domain.range.hi.finite());
             low.or(high).cloned().unwrap_or_else(|| domain.congruence.next(&Int::ZERO))
         };
@@ -433,7 +437,7 @@ impl Climb<'_> {
             return Some(true);
         }
         let denial = self.pool.not(self.asked);
-        let holds = |climb: &Self, model: &Witness| replays(climb.pool, climb.facts, Some(denial), model);
+        let holds = |ladder: &Self, model: &Witness| replays(ladder.pool, ladder.facts, Some(denial), model);
         if self.facts.models.first().is_some_and(|model| holds(self, &model)) {
             return Some(true);
         }

@@ -1,8 +1,9 @@
 //! Layer 3: does a set of facts imply a goal?
 //!
-//! [`Facts`] hold the ranges of symbols and assumptions; [`decide`] climbs a ladder of rungs, the cheapest first, to one of the
-//! verdicts *implied*, *refuted* (with a witness that the exact evaluator has replayed), *inconsistent* or *unknown*. A query ranges
-//! over all assignments within the ranges that make no divisor zero, whether the division is evaluated or not.
+//! [`Facts`] hold the ranges of symbols and assumptions. [`decide`] runs a ladder of rungs, the cheapest
+//! first, until it reaches one of the verdicts *implied*, *refuted* (with a witness that the exact evaluator
+//! has replayed), *inconsistent* or *unknown*. A query ranges over all assignments within the ranges that
+//! make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
 mod components;

@@ -1,4 +1,4 @@
-//! Limits, from both sides, and what budgets leave.
+//! Limits, from both sides, and budgets that run out.
 use super::{Answer, Budget, Facts, Rung, Trace, Verdict, decide};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, read};
@@ -13,7 +13,7 @@ fn symbol(pool: &mut Pool, name: &str) -> Symbol {
 }
 
 #[test]
-fn more_than_twelve_assumptions_are_looked_at_in_groups() {
+fn more_than_twelve_assumptions_are_divided_into_components() {
     let mut pool = Pool::new();
     let mut facts = Facts::new();
     for i in 0..12 {
@@ -69,7 +69,7 @@ fn a_fact_that_is_added_to_many_counts_from_then_on() {
     for fact in ["s4 < 90", "s4 < 91", "s4 < 92"] {
         assert!(implied(&mut facts, Some(fact), "s4 < 92"));
     }
-    // About one group, and about two together, of which either or both learn.
+    // About one component, and about two together, of which either or both learn.
     assert!(implied(&mut facts, None, "s3 > 3") && !implied(&mut facts, None, "s3 > 4"));
     assert!(implied(&mut facts, Some("s3 > 4"), "s3 > 4"));
     assert!(implied(&mut facts, None, "s3 + s4 > 9") && !implied(&mut facts, None, "s3 + s4 > 10"));
@@ -80,7 +80,7 @@ fn a_fact_that_is_added_to_many_counts_from_then_on() {
     assert!(implied(&mut facts, None, "s3 + s5 > 12") && !implied(&mut facts, None, "s3 + s5 > 14"));
 }
 
-/// What an e-graph, search and case splits have no part in.
+/// Work without an e-graph, search or case splits.
 const RELAXED: Budget = Budget { points: 0, branches: 0, work: 1, terms: 0, iterations: 0, rlimit: 0 };
 
 /// Whether the linear relaxation shows what ranges do not.
@@ -269,7 +269,7 @@ fn a_quick_look_settles_what_ranges_and_their_contradictions_do() {
     for (goal, expected) in table {
         let e = of(&mut pool, goal);
         assert_eq!(super::quickly(&mut pool, &mut facts, e), expected, "{goal}");
-        // Told what is possible, it looks for the same.
+        // With a known possibility, it does the same.
         if let Some(holds) = expected {
             assert_eq!(super::quickly_knowing(&mut pool, &mut facts, e, |_| Some(holds)), expected, "{goal}");
         }

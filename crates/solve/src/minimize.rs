@@ -9,30 +9,32 @@ use crate::egraph::Reading;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
 
-/// Larger sets are returned with only what ranges make redundant left out.
+/// From larger sets, only guards that the ranges imply are left out.
 const MAX_GUARDS: usize = 400;
 
-/// Of larger sets, the ways to make them smaller are not compared in simplified form.
+/// For larger sets, the candidates are not compared in simplified form.
 const MAX_COMPARED: usize = 6;
 
-/// A set of guards made smaller.
+/// A minimized set of guards.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Minimized {
-    /// What is left, each as simple as was found.
+    /// The remaining guards, each simplified.
     pub kept: Vec<Expr>,
-    /// Guards (by their position) that those that are kept and the ranges imply, with premises that suffice: [`Premise::Fact`] is a
-    /// position in the list of guards, followed by `equations`.
+    /// Guards (by their position) that the kept guards and the ranges imply, with premises that suffice.
+    /// [`Premise::Fact`] is a position in the list of guards, followed by `equations`.
     pub dropped: Vec<(usize, Vec<Premise>)>,
     /// Equations such as `Eq(s, 16)` that the guards imply together, and that may stand for several of them.
     pub equations: Vec<Expr>,
 }
 
-/// Leaves out guards that follow from the ranges and the guards that stay, and simplifies those. Where the guards leave a symbol a single
-/// value, the equation that says so may stand for several of them.
+/// Leaves out guards that follow from the ranges and the remaining guards, and simplifies the remaining ones.
+/// If the guards specialize a symbol to a single value, the equation that says so may replace several of
+/// them.
 ///
-/// A guard demands that it is defined, too: one that says more only where its divisors are not zero is left out only if the others
-/// keep them from being zero. A divisor that construction has cancelled has to be part of the guard (`And(Ne(d, 0), guard)`).
-/// Guards that contradict each other become the single guard `False`.
+/// A guard also demands that it is defined. If a guard is redundant except that its divisors must not be
+/// zero, it is left out only if the others exclude that. A divisor that construction has cancelled has to be
+/// part of the guard (`And(Ne(d, 0), guard)`). Guards that contradict each other become the single guard
+/// `False`.
 pub fn minimize(
     pool: &mut Pool,
     ranges: &[(Symbol, ValueRange)],
@@ -78,8 +80,8 @@ pub fn minimize_traced(
     smaller
 }
 
-/// What [`minimize`] keeps, for a tenth of the work: nothing is said of what is left out, and of many guards one order of leaving out
-/// is tried.
+/// The guards that [`minimize`] keeps, for a tenth of the work. Nothing is said about the other guards, and
+/// of many guards, only one order of elimination is tried.
 pub fn without_redundant(
     pool: &mut Pool,
     ranges: &[(Symbol, ValueRange)],
@@ -102,22 +104,22 @@ pub fn without_redundant(
     kept
 }
 
-/// In how many orders guards are left out: which are redundant depends on which go first.
+/// In how many orders guards are left out, because the result depends on the order.
 const ORDERS: usize = 3;
 
-/// So many guards are few.
+/// At most this many guards are few.
 const FEW: usize = 16;
 
-/// So many questions that stay open have the whole budget.
+/// This many open questions have the whole budget.
 const MAX_OPEN: u32 = 1;
 
-/// So many may stay open in all: the rest have a share of the budget. Beyond them, nothing more is asked.
+/// The most open questions in all: the later ones have a share of the budget. After them, nothing more is asked.
 const MAX_OPEN_IN_ALL: u32 = 20;
 
 /// The share of the budget, in hundredths, after [`MAX_OPEN`] questions.
 const SHARE: u32 = 5;
 
-/// So many guards have one allowance of work together; more have more.
+/// The guards that share one allowance of work; more guards have more.
 const GUARDS_PER_ALLOWANCE: usize = 60;
 
 /// A set of guards with the redundant ones marked.
@@ -128,21 +130,21 @@ struct Smallest {
     simple: Vec<Expr>,
 }
 
-/// What minimizing asks, with how much work.
+/// The questions of a minimization, and their work.
 struct Minimizer<'a, 't> {
     ranges: &'a [(Symbol, ValueRange)],
     budget: &'a Budget,
     trace: &'t mut Trace,
     /// The questions that stayed open, on each of which a whole budget was spent.
     open: u32,
-    /// What all questions may take: many easy ones take as long as a hard one.
+    /// The work of all questions together: many easy ones take as long as a hard one.
     allowance: Allowance,
     /// The whole of it.
     most: u64,
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For so many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards may take three times what one may.
+    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards have the work of three questions.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],
@@ -157,8 +159,8 @@ impl<'a, 't> Minimizer<'a, 't> {
         Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
     }
 
-    /// The budget of the next question: hard sets of guards have many that stay open, so these get less and less, as do all once three quarters of
-    /// the allowance are spent. None when no more are to be asked.
+    /// The budget of the next question. Hard sets of guards have many open questions, so these get less and
+    /// less, as do all questions after three quarters of the allowance. `None` when the allowance is spent.
     fn budget(&self, pool: &Pool) -> Option<Budget> {
         let left = self.allowance.left(pool, Work::default());
         match self.open {
@@ -208,7 +210,8 @@ impl<'a, 't> Minimizer<'a, 't> {
         found
     }
 
-    /// The smallest set that leaving out in the first `orders` orders finds; `None` when the guards contradict each other.
+    /// The smallest set found by elimination in the first `orders` orders. `None` when the guards contradict
+    /// each other.
     fn smallest(&mut self, pool: &mut Pool, guards: &[Expr], orders: usize) -> Option<Smallest> {
         let mut reading = Reading::new();
         let costs: Vec<u32> = guards.iter().map(|&g| reading.operators(pool, g)).collect();

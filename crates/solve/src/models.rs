@@ -1,6 +1,6 @@
 //! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
 use super::program::{Mark, Outcome, Program};
-use super::search::{Constants, Dice, Found, Problem, conjuncts, machine_range};
+use super::search::{Constants, Found, Problem, Rng, conjuncts, machine_range};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 
@@ -8,11 +8,11 @@ use sizewise_expr::{Expr, Int, Pool, Symbol};
 const MAX_MODELS: usize = 32;
 /// Assignments tried to find more once there is one.
 const VARIATIONS: usize = 300;
-/// As many of these for one goal that those at hand satisfy; others follow for later goals.
+/// The most variations tried for one goal that the cached assignments satisfy. Later goals continue.
 const VARIATIONS_PER_GOAL: usize = 64;
-/// As many between two looks at the goal.
+/// Variations tried before the goal is evaluated again.
 const VARIATIONS_AT_ONCE: usize = 16;
-/// Values of each symbol that they are made of.
+/// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 40;
 
 /// One satisfying assignment.
@@ -38,16 +38,16 @@ pub(super) struct Models {
     models: Vec<Model>,
     hints: Vec<Option<i128>>,
     variation: Variation,
-    /// Assignments made of those at hand so far.
+    /// Variations of cached assignments so far.
     variations: u64,
 }
 
-/// How far looking for others like the assignments at hand has come.
+/// The state of the search for variations of the cached assignments.
 #[derive(Clone, Debug, Default)]
 struct Variation {
     /// Assignments that may still be tried.
     left: usize,
-    dice: Dice,
+    rng: Rng,
     /// Values by slot; to be made anew after a change of the facts.
     values: Vec<Vec<i128>>,
 }
@@ -121,7 +121,7 @@ impl Models {
         (self.program.symbols(), self.models.iter().map(|m| m.point.clone()).collect())
     }
 
-    /// How many assignments were made of those at hand.
+    /// How many variations of cached assignments were tried.
     pub fn variations(&self) -> u64 {
         self.variations
     }
@@ -131,7 +131,8 @@ impl Models {
         self.models.clear();
     }
 
-    /// An assignment at which `goal` is false, if one of those at hand is, the first `tried` of which are known not to be.
+    /// A cached assignment at which `goal` is false, if there is one. The goal is known to hold at the first
+    /// `tried` of them.
     pub fn failing(&mut self, pool: &Pool, goal: Expr, tried: usize) -> Option<Vec<(Symbol, Int)>> {
         if tried >= self.models.len() {
             return None;
@@ -166,12 +167,13 @@ impl Models {
         }
     }
 
-    /// Looks for others like the assignments at hand, unless that has been done.
+    /// Searches variations of the cached assignments, unless that has been done.
     pub fn vary(&mut self, pool: &Pool) {
         self.vary_some(pool, VARIATIONS);
     }
 
-    /// As [`Models::failing`] among others like the assignments at hand, which satisfy the goal. Looks for some of them.
+    /// Like [`Models::failing`], but searches some variations of the cached assignments, at which the goal
+    /// holds.
     pub fn failing_variation(&mut self, pool: &Pool, goal: Expr) -> Option<Vec<(Symbol, Int)>> {
         for _ in 0..VARIATIONS_PER_GOAL / VARIATIONS_AT_ONCE {
             let tried = self.models.len();
@@ -186,7 +188,7 @@ impl Models {
         None
     }
 
-    /// Looks for others like the assignments at hand among so many candidates.
+    /// Searches this many variations of the cached assignments.
     fn vary_some(&mut self, pool: &Pool, most: usize) {
         if self.variation.left == 0 || self.models.is_empty() {
             return;
@@ -203,8 +205,8 @@ impl Models {
             if variation.left == 0 || self.models.len() >= MAX_MODELS || slots == 0 {
                 break;
             }
-            let Variation { left, dice, values } = &mut variation;
-            next.clone_from(&self.models[dice.below(self.models.len())].point);
+            let Variation { left, rng, values } = &mut variation;
+            next.clone_from(&self.models[rng.below(self.models.len())].point);
             // One symbol, then two, then all.
             let changes = match (VARIATIONS - *left) % 4 {
                 0 | 1 => 1,
@@ -214,9 +216,9 @@ impl Models {
             *left -= 1;
             self.variations += 1;
             for change in 0..changes {
-                let slot = if changes == slots { change } else { dice.below(slots) };
+                let slot = if changes == slots { change } else { rng.below(slots) };
                 if !values[slot].is_empty() {
-                    next[slot] = values[slot][dice.early(values[slot].len())];
+                    next[slot] = values[slot][rng.early(values[slot].len())];
                 }
             }
             self.keep(&next, &mut regs);
@@ -238,7 +240,8 @@ impl Models {
         self.constants.get_or_insert_with(|| Constants::of(pool, &self.roots))
     }
 
-    /// Searches for an assignment that satisfies the facts and `extra`, evaluating at most `points`; returns how many were left, too.
+    /// Searches for an assignment that satisfies the facts and `extra` with at most `points` evaluations.
+    /// Also returns how many were left.
     pub fn search(&mut self, pool: &Pool, extra: &[Expr], points: u32) -> (Search, u32) {
         let mut constants = self.constants(pool).clone();
         constants.merge(Constants::of(pool, extra));

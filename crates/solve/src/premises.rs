@@ -1,10 +1,10 @@
 //! Which premises a conclusion needs.
 //!
-//! Proofs are found with everything that is known; what they need is found out afterwards, by leaving premises out and proving again
-//! with the cheap rungs. So the result is checked, whatever way the first proof took.
+//! Proofs are found with all premises. The ones that a proof needs are found afterwards, by leaving premises
+//! out and proving again with the cheap rungs. So the result is checked, however the first proof was found.
 use super::differences::{self, Solved};
 use super::facts::Facts;
-use super::proof::{Log, Means, closes, conditions};
+use super::proof::{Log, Method, closes, conditions};
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::{Expr, Pool};
@@ -19,8 +19,8 @@ const MAX_ATTEMPTS: usize = 48;
 #[cfg(feature = "smt")]
 const CORE_RLIMIT: u32 = 400_000;
 
-/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. Where the cheap rungs cannot redo the proof,
-/// or after a fixed number of attempts, what is left stays.
+/// A subset of `because` that still implies `goal` or, without a goal, is contradictory. The rest stays if
+/// the cheap rungs cannot redo the proof, or after a fixed number of attempts.
 pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
     let limit = pool.limit_work(MAX_TERMS);
     let kept = narrowed(pool, facts, goal, because);
@@ -37,15 +37,16 @@ fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premi
     }
     let mut attempts = MAX_ATTEMPTS;
     // The least effort that finds a proof from everything; then a little more, which may need less.
-    let Some(least) = Means::ALL.into_iter().find(|&means| follows(pool, facts, goal, because, means)) else {
+    let Some(least) = Method::ALL.into_iter().find(|&method| follows(pool, facts, goal, because, method))
+    else {
         return core(pool, facts, goal, because).unwrap_or_else(|| because.to_vec());
     };
     let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut attempts);
-    if least == Means::Ranges && kept.len() > 1 {
-        kept = without(pool, facts, goal, kept, Means::Little, &mut attempts);
+    if least == Method::Ranges && kept.len() > 1 {
+        kept = without(pool, facts, goal, kept, Method::Linear, &mut attempts);
     }
-    if least == Means::Much && kept.len() > 1 && follows(pool, facts, goal, &kept, Means::Rules) {
-        kept = without(pool, facts, goal, kept, Means::Rules, &mut attempts);
+    if least == Method::Cases && kept.len() > 1 && follows(pool, facts, goal, &kept, Method::Rules) {
+        kept = without(pool, facts, goal, kept, Method::Rules, &mut attempts);
     }
     kept
 }
@@ -92,13 +93,13 @@ fn core(_: &mut Pool, _: &Facts, _: Option<Expr>, _: &[Premise]) -> Option<Vec<P
     None
 }
 
-/// The premises without those that a proof by these means can do without.
+/// The premises without those that a proof by this method can do without.
 fn without(
     pool: &mut Pool,
     facts: &Facts,
     goal: Option<Expr>,
     because: Vec<Premise>,
-    means: Means,
+    method: Method,
     attempts: &mut usize,
 ) -> Vec<Premise> {
     let mut kept = because;
@@ -110,13 +111,14 @@ fn without(
                 return false;
             }
             *attempts -= 1;
-            let holds = follows(pool, facts, goal, &fewer, means);
+            let holds = follows(pool, facts, goal, &fewer, method);
             if holds {
                 *kept = fewer;
             }
             holds
         };
-    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and single premises.
+    // All assumptions at once, then those that share no symbol with the goal, then halves, quarters and
+    // single premises.
     if !try_without(pool, &mut kept, &|_, p| matches!(p, Premise::Fact(_)))
         && let Some(goal) = goal
     {
@@ -151,8 +153,8 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<sizewis
     }
 }
 
-/// Whether premises imply a goal (or contradict each other) by these means.
-fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], means: Means) -> bool {
+/// Whether premises imply a goal (or contradict each other) by this method.
+fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], method: Method) -> bool {
     let conditions = conditions(pool, facts, premises);
-    closes(pool, conditions, goal, means, &mut Log::off())
+    closes(pool, conditions, goal, method, &mut Log::off())
 }

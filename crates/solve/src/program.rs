@@ -1,6 +1,6 @@
 //! Conditions compiled to straight-line code over 128-bit integers, so that many assignments can be tried quickly.
 //!
-//! The code is a filter, not a judge: what it cannot compute (floats, overflow) it reports as such, and whatever it
+//! The code is only a filter: what it cannot compute (floats, overflow) it reports as such, and whatever it
 //! finds is replayed by the exact evaluator before anybody hears of it.
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};
@@ -37,7 +37,7 @@ enum Op {
     Opaque,
 }
 
-/// What running a program to its end, or up to its first failing check, shows.
+/// The result of running a program to its end, or up to its first failing check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Every check passed.
@@ -56,7 +56,7 @@ pub struct Program {
     code: Vec<Op>,
     terms: Vec<(Reg, i128)>,
     known: FxHashMap<Expr, Reg>,
-    /// What was compiled, in order, so that a mark can be returned to.
+    /// The compiled expressions, in order, so that a mark can be returned to.
     order: Vec<Expr>,
     slots: FxHashMap<Symbol, u32>,
     symbols: Vec<Symbol>,
@@ -215,8 +215,8 @@ impl Program {
         self.code.push(op);
     }
 
-    /// Runs the code from instruction `from` on (its predecessors' results being in `regs`) at an assignment of the slots,
-    /// up to the first check that fails.
+    /// Runs the code from instruction `from` on, at an assignment of the slots, up to the first check that
+    /// fails. `regs` has the results of the instructions before `from`.
     pub fn run(&self, from: usize, slots: &[i128], regs: &mut Vec<i128>) -> Outcome {
         regs.resize(self.code.len(), 0);
         for pc in from..self.code.len() {

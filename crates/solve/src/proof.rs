@@ -1,6 +1,7 @@
 //! Proofs to read: the steps by which premises exclude that a goal is false.
 //!
-//! A proof is found again from the premises that suffice, this time with a record of the steps: so what is shown is what was checked.
+//! A proof is found again from the premises that suffice, this time with a record of the steps. So the
+//! recorded steps are the checked ones.
 use super::cases::{self, Allowance};
 use super::facts::{Facts, symbolic_divisors};
 use super::linear::{self, Effort, Outcome};
@@ -20,7 +21,8 @@ const MAX_DOMAINS: usize = 24;
 /// One step of a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProofStep {
-    /// The rule or the kind of argument: `normal-form`, `range`, `egraph`, `farkas`, `case`, …, or the name of a reduction.
+    /// The rule or the kind of argument: `normal-form`, `range`, `egraph`, `farkas`, `case`, …, or the name
+    /// of a reduction.
     pub rule: String,
     /// What it says.
     pub says: String,
@@ -67,8 +69,8 @@ impl Log {
     }
 }
 
-/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by trying every assignment or by
-/// Z3 and the rungs between do not find another one.
+/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by
+/// trying every assignment or by Z3, and the rungs between do not find another one.
 pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> Vec<ProofStep> {
     let goal = goal.map(|g| pool.truth(g));
     if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
@@ -79,30 +81,30 @@ pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Pre
     let limit = pool.limit_work(MAX_TERMS);
     let mut log = Log::on();
     // The first that is found is the easiest to read.
-    let found = closes(pool, conditions.clone(), goal, Means::Ranges, &mut log)
+    let found = closes(pool, conditions.clone(), goal, Method::Ranges, &mut log)
         || goal.is_some_and(|goal| rewriting::derivation(pool, &conditions, goal, &mut log))
-        || closes(pool, conditions.clone(), goal, Means::Much, &mut log)
+        || closes(pool, conditions.clone(), goal, Method::Cases, &mut log)
         || rewriting::refutation(pool, &conditions, goal, &mut log);
     pool.restore_work(limit);
     if found { log.into_steps() } else { Vec::new() }
 }
 
-/// By what a proof is looked for.
+/// A method of finding a proof.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Means {
+pub(super) enum Method {
     /// Ranges and congruences.
     Ranges,
-    /// A little linear reasoning, too.
-    Little,
-    /// More of it, number theory and cases.
-    Much,
+    /// Also a little linear reasoning.
+    Linear,
+    /// Also more linear reasoning, number theory and cases.
+    Cases,
     /// Rewrite rules.
     Rules,
 }
 
-impl Means {
+impl Method {
     /// All, cheapest first.
-    pub const ALL: [Means; 4] = [Means::Ranges, Means::Little, Means::Much, Means::Rules];
+    pub const ALL: [Method; 4] = [Method::Ranges, Method::Linear, Method::Cases, Method::Rules];
 }
 
 /// The conditions that premises stand for.
@@ -120,19 +122,19 @@ pub(super) fn conditions(pool: &mut Pool, facts: &Facts, premises: &[Premise]) -
     conditions
 }
 
-/// Whether conditions imply a goal (or contradict each other), by these means and all cheaper ones, but by rules alone.
+/// Whether conditions imply a goal (or contradict each other), by this method and all cheaper ones, but by rules alone.
 pub(super) fn closes(
     pool: &mut Pool,
     conditions: Vec<Expr>,
     goal: Option<Expr>,
-    means: Means,
+    method: Method,
     log: &mut Log,
 ) -> bool {
-    if means == Means::Rules {
+    if method == Method::Rules {
         return rewriting::contradicts(pool, &conditions, goal);
     }
     let mut conditions = conditions;
-    // The divisors of what is used are not zero, nor are those of the goal.
+    // The divisors of the premises are not zero, nor are those of the goal.
     let mut roots = conditions.clone();
     roots.extend(goal);
     for d in symbolic_divisors(pool, &roots) {
@@ -160,7 +162,7 @@ pub(super) fn closes(
         }
     }
     log.truncate(start);
-    if means == Means::Ranges {
+    if method == Method::Ranges {
         return false;
     }
     let mut reduced = Reduced::new(pool, &conditions);
@@ -168,13 +170,13 @@ pub(super) fn closes(
     for (rule, from, to) in &reduced.steps {
         log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
     }
-    let (branches, work) = if means == Means::Little { (20, 8_000) } else { (60, 60_000) };
+    let (branches, work) = if method == Method::Linear { (20, 8_000) } else { (60, 60_000) };
     let mut effort = Effort { branches, work };
     let start = log.len();
     let closed = match linear::refute(pool, &mut reduced, &mut effort, log) {
         Outcome::Closed => true,
         Outcome::Candidate(_) => false,
-        Outcome::Open if means == Means::Little => false,
+        Outcome::Open if method == Method::Linear => false,
         Outcome::Open => {
             log.truncate(start);
             let mut left = Allowance::new(40, 60_000, 8_000);

@@ -1,13 +1,14 @@
 //! An equivalent problem in fewer and better symbols.
 //!
-//! Equations are solved for a symbol and put into everything else; `s = 3*t/8`-like ones by integer elimination. A symbol
-//! under divisions by constants is split into quotient and remainder (`s = 8*k + r`, `0 <= r < 8`), which turns most floor
-//! divisions into linear terms. Common factors that cannot be 0 are cancelled. Equations that define an atom or a product
-//! rewrite it elsewhere. What remains are literals and disjunctions without remainders.
+//! Equations are solved for a symbol, which is substituted everywhere else. Those like `s = 3*t/8` are solved
+//! by integer elimination. A symbol under divisions by constants is split into quotient and remainder
+//! (`s = 8*k + r`, `0 <= r < 8`), which turns most floor divisions into linear terms. Common factors that
+//! cannot be 0 are cancelled. Equations that define an atom or a product rewrite it elsewhere. The result has
+//! literals and disjunctions without remainders.
 //!
-//! No step loses a solution, so a contradiction of what remains is one of the problem. A step may let solutions in (a bound
-//! that made a simplification possible can go with it), so an assignment of what remains, completed by [`Reduced::extend`], is
-//! a candidate to replay.
+//! No step loses a solution, so a contradiction of the result is one of the problem. A step may add solutions
+//! (a bound that made a simplification possible can be lost), so an assignment of the result, completed by
+//! [`Reduced::extend`], is a candidate to replay.
 mod folding;
 mod lattice;
 mod steps;
@@ -21,7 +22,7 @@ use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort,
 const MAX_STEPS: usize = 60;
 /// The most bits of the modulus by which a symbol is split.
 const MAX_MODULUS_BITS: u64 = 200;
-/// The most symbols that are split by what is no constant.
+/// The most symbols that are split by a divisor that is not constant.
 const MAX_SYMBOLIC_SPLITS: u32 = 6;
 /// Equations of more symbols are solved for one symbol at a time.
 const MAX_LATTICE: usize = 8;
@@ -70,7 +71,7 @@ impl Reduced {
         reduced
     }
 
-    /// Reduces what is left of this problem together with another condition.
+    /// Reduces this problem further, together with another condition.
     pub fn with(&self, pool: &mut Pool, condition: Expr) -> Reduced {
         let mut conditions = self.unexpanded.clone();
         conditions.push(condition);
@@ -130,7 +131,7 @@ impl Reduced {
         Some(())
     }
 
-    /// Tidies the conditions and tells the table about them.
+    /// Tidies the conditions and assumes them in the table.
     fn learn(&mut self, pool: &mut Pool) {
         self.tidy(pool);
         self.table = DomainTable::new();
@@ -149,14 +150,15 @@ impl Reduced {
         self.conditions = flat;
     }
 
-    /// Tells the table about conditions that are new. What it knew before still holds: a step changes what the conditions look like,
-    /// not which assignments (of the symbols that were, and of those that are) satisfy them.
+    /// Assumes new conditions in the table. Its earlier facts still hold: a step changes the form of the
+    /// conditions, not the set of assignments (of the old and the new symbols) that satisfy them.
     fn learn_new(&mut self, pool: &mut Pool, new: &[Expr]) {
         self.tidy(pool);
         self.assume(pool, new, 2);
     }
 
-    /// Tells the table about conditions, again as long as they teach it something about each other, but at most so many times.
+    /// Assumes conditions in the table, again as long as that tightens something, but only a limited number
+    /// of times.
     fn assume(&mut self, pool: &Pool, conditions: &[Expr], rounds: usize) {
         for _ in 0..rounds {
             let mut changed = false;
@@ -178,7 +180,8 @@ impl Reduced {
         }
     }
 
-    /// Rewrites all conditions but the one at `except`, and the values of what was replaced. Returns the conditions that changed.
+    /// Rewrites all conditions but the one at `except`, and the values of replaced expressions. Returns the
+    /// conditions that changed.
     fn substitute(
         &mut self,
         pool: &mut Pool,
@@ -224,7 +227,8 @@ impl Reduced {
         pool.symbol_of_sort(&format!("%{}", self.fresh), Sort::Int)
     }
 
-    /// Divides the terms of an equation or inequality by a common factor that has one sign or, in an equation, is not 0.
+    /// Divides the terms of an equation or inequality by a common factor that has one sign or, in an
+    /// equation, is not 0.
     fn cancel(&mut self, pool: &mut Pool) -> bool {
         let mut changed = Vec::new();
         for i in 0..self.conditions.len() {
@@ -323,7 +327,8 @@ impl Reduced {
                 }
                 continue;
             }
-            // a*s + Σ c·m + c0 = 0. With a = ±1 solved; else s = k - Σ floor(c/a)·m - floor(c0/a) makes all other coefficients smaller.
+            // a*s + Σ c·m + c0 = 0. If a = ±1, it is solved. Otherwise s = k - Σ floor(c/a)·m - floor(c0/a)
+            // makes all other coefficients smaller.
             let exact = coefficient.abs().is_one();
             let Some(quotient) = poly.constant.floor_div(&coefficient) else { continue };
             let mut value = Poly::constant(-quotient);

@@ -4,8 +4,8 @@ use super::verdict::Witness;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{EvalError, Evaluator, Expr, Func, Int, Pool, Sort, Symbol, Value};
 
-/// Whether an assignment lies in the ranges of `facts`, leaves no operation without a value, satisfies every assumption and falsifies `goal`
-/// (where one is given).
+/// Whether an assignment lies in the ranges of `facts`, gives every operation a value, satisfies every
+/// assumption and falsifies `goal` (if one is given).
 pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness) -> bool {
     let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
     for (symbol, low, high) in facts.ranges() {
@@ -21,7 +21,7 @@ pub fn replays(pool: &Pool, facts: &Facts, goal: Option<Expr>, witness: &Witness
     Judge::new(pool, facts.conditions(), facts.required(), goal).at(value) == Judgement::Holds
 }
 
-/// What is required beside the conditions themselves, because construction has dropped it from them.
+/// Requirements in addition to the conditions, because construction has dropped them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Required {
     /// Divisors that are not to be zero.
@@ -41,7 +41,7 @@ pub(super) struct Judge<'a> {
     partial: Vec<Expr>,
 }
 
-/// What became of the conditions at an assignment.
+/// The truth of the conditions at an assignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judgement {
     /// The conditions hold, the goal does not.
@@ -69,7 +69,7 @@ impl<'a> Judge<'a> {
         Judge { pool, conditions, goal, divisors, partial }
     }
 
-    /// What becomes of the conditions at an assignment.
+    /// The truth of the conditions at an assignment.
     pub fn at(&self, value: impl Fn(Symbol) -> Option<Value>) -> Judgement {
         let mut evaluator = Evaluator::new(self.pool, value);
         let nonzero = self.divisors.iter().map(|&d| (d, Some(true)));

@@ -4,13 +4,13 @@ use super::proof::Log;
 use crate::egraph::{Contradiction, Explanation, Graph, Limits, RuleSet};
 use sizewise_expr::{Expr, Pool, print};
 
-/// What the e-graph may grow by for each round that the budget allows: expressions, and uses of rules.
+/// The growth of the e-graph for each round that the budget allows: expressions, and uses of rules.
 const NODES_PER_ROUND: usize = 100;
 const MATCHES_PER_ROUND: usize = 75;
 /// The rounds where a proof is found again.
 const ROUNDS: usize = 4;
 
-/// The limits of so many rounds.
+/// The limits for this many rounds.
 pub(super) fn limits(rounds: usize) -> Limits {
     Limits {
         nodes: NODES_PER_ROUND.saturating_mul(rounds),
@@ -46,7 +46,8 @@ pub(super) fn refutation(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr
     true
 }
 
-/// Records the uses of rules by which a goal is equal to true under conditions, if it is. Where no rule is needed, nothing is recorded.
+/// Records the uses of rules that make a goal equal to true under conditions, if they do. If no rule is
+/// needed, nothing is recorded.
 pub(super) fn derivation(pool: &mut Pool, conditions: &[Expr], goal: Expr, log: &mut Log) -> bool {
     let (rules, limits) = (RuleSet::simplifying(), limits(ROUNDS));
     let (mut graph, assumed) = graph(pool, conditions, None);
@@ -65,8 +66,9 @@ pub(super) fn derivation(pool: &mut Pool, conditions: &[Expr], goal: Expr, log: 
     }
 }
 
-/// A graph of conditions and the negation of a goal, and what was assumed, in the order of its labels. Divisors of the conditions and of the
-/// goal are not 0: the graph takes every expression in it to be defined.
+/// A graph of conditions and the negation of a goal, and its assumptions in the order of their labels.
+/// Divisors of the conditions and of the goal are not 0, because the graph takes every expression in it to be
+/// defined.
 fn graph(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr>) -> (Graph, Vec<Expr>) {
     let mut assumed = conditions.to_vec();
     assumed.extend(goal.map(|g| pool.not(g)));
@@ -80,7 +82,7 @@ fn graph(pool: &mut Pool, conditions: &[Expr], goal: Option<Expr>) -> (Graph, Ve
     (graph, assumed)
 }
 
-/// Records what an explanation is made of: conditions, then uses of rules.
+/// Records the parts of an explanation: conditions, then uses of rules.
 fn chain(
     pool: &Pool,
     rules: &RuleSet,

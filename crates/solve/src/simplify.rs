@@ -1,9 +1,10 @@
 //! The smallest expression that is equal under facts.
 //!
-//! Two ways: equality saturation with extraction of the smallest form; and trying small expressions in order of size, first on
-//! the assignments at hand (a different value anywhere rules one out), then by proof. Parts of what cannot be replaced as a whole are
-//! simplified by themselves.
-use super::enumerate::{Bank, Points, Target};
+//! There are two ways: equality saturation with extraction of the smallest form, and enumeration of small
+//! expressions in order of size. Enumerated expressions are compared at the cached assignments first (a
+//! different value rules one out), then by proof. If the whole cannot be replaced, its parts are simplified
+//! by themselves.
+use super::enumerate::{Points, Target, TermBank};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
@@ -20,12 +21,13 @@ const MAX_PARTS: usize = 40;
 const MAX_WITHIN: usize = 4;
 /// The most questions that may stay open.
 const MAX_OPEN: u32 = 30;
-/// All questions together may take as much as so many whose work is exhausted.
+/// All questions together may take as much work as this many that use up their budget.
 const QUESTIONS: u64 = 3;
 /// The most rounds over all parts.
 const MAX_ROUNDS: usize = 4;
 
-/// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with as few operators as was found.
+/// An expression that is equal to `e` wherever the facts hold and no divisor is zero, with the fewest
+/// operators that were found.
 pub fn simplify(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Expr {
     simplify_traced(pool, facts, e, budget, &mut Trace::off())
 }
@@ -41,7 +43,7 @@ pub fn simplify_traced(
     simplify_within(pool, facts, e, &Limits { budget, most: u64::from(budget.work) * QUESTIONS }, trace)
 }
 
-/// What simplifying may take.
+/// The limits of a simplification.
 pub(super) struct Limits<'b> {
     /// Of each question.
     pub budget: &'b Budget,
@@ -108,16 +110,16 @@ struct Simplifier<'a> {
     budget: Budget,
     /// Questions that stayed open.
     open: u32,
-    /// What all questions may take: the budget for one is that of each.
+    /// The work of all questions. Each has the budget of one.
     allowance: Allowance,
-    /// What the facts had taken before.
+    /// The work of the facts before.
     before: Work,
-    /// Parts that have been looked at as a whole, with what they became.
+    /// Parts that have been simplified as a whole, with their results.
     done: FxHashMap<Expr, Expr>,
 }
 
 impl Simplifier<'_> {
-    /// Whether nothing more is to be asked.
+    /// Whether no more questions may be asked.
     fn is_done(&self, pool: &Pool, facts: &Facts) -> bool {
         is_cancelled()
             || self.open >= MAX_OPEN
@@ -185,8 +187,9 @@ impl Simplifier<'_> {
         if best == e { self.within(pool, facts, e) } else { best }
     }
 
-    /// Replaces a part by one of its operands where the whole stays equal although the part does not: `max(0, max(0, a) - min(a, 2))` is
-    /// `max(0, max(0, a) - 2)`, as `min(a, 2)` counts only where `a` is large.
+    /// Replaces a part by one of its operands if the whole stays equal although the part does not.
+    /// `max(0, max(0, a) - min(a, 2))` is `max(0, max(0, a) - 2)`, because `min(a, 2)` counts only if `a` is
+    /// large.
     fn within(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
         let Some(points) = Points::new(pool, facts, e) else { return e };
         let limit = self.cost(pool, e);
@@ -251,7 +254,7 @@ impl Simplifier<'_> {
             return Some(pool.bool(truth));
         }
         let target = Target::new(pool, facts, part, root)?;
-        let mut bank = Bank::new(pool, &mut self.reading, target, limit);
+        let mut bank = TermBank::new(pool, &mut self.reading, target, limit);
         let mut tries = 0;
         while let Some(candidate) = bank.next(pool) {
             tries += 1;

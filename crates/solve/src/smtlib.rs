@@ -1,15 +1,15 @@
 //! Obligations as SMT-LIB 2 text that any solver can check again.
 //!
-//! The ranges, the assumptions and the negated goal are asserted, so `unsat` means that the goal follows. Quotient and remainder are
-//! written by their definition: `a = b*q + r` with `0 <= r < b` or `b < r <= 0`.
+//! The ranges, the assumptions and the negated goal are asserted, so `unsat` means that the goal follows.
+//! Quotient and remainder are written by their definition: `a = b*q + r` with `0 <= r < b` or `b < r <= 0`.
 use super::facts::Facts;
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};
 use std::fmt::Write;
 
-/// The question whether the facts imply `goal`, with the status that is expected (`unsat` where it is implied). `None` when
-/// something in it has no counterpart (floats, bitwise operations).
+/// The question whether the facts imply `goal`, with the expected status (`unsat` if it is implied). `None`
+/// when something in it has no counterpart (floats, bitwise operations).
 pub fn obligation(pool: &mut Pool, facts: &Facts, goal: Expr, status: &str) -> Option<String> {
     let goal = pool.truth(goal);
     let negation = pool.not(goal);
@@ -97,7 +97,8 @@ const WORDS: &[&str] = &[
     "xor",
 ];
 
-/// The name of the `i`-th symbol as one of SMT-LIB. A name that cannot stand as it is gets a number, so that none becomes another's.
+/// The name of the `i`-th symbol in SMT-LIB. A name that is not valid there gets a number, so that names stay
+/// distinct.
 fn quoted(name: &str, i: usize) -> String {
     if is_identifier(name) && !WORDS.contains(&name) {
         return name.to_string();
@@ -216,7 +217,8 @@ impl Writer {
         let (q, r) = (format!("q{i}!"), format!("r{i}!"));
         let _ = writeln!(
             self.text,
-            "(declare-const {q} Int)\n(declare-const {r} Int)\n(assert (not (= {d} 0)))\n(assert (= {x} (+ (* {d} {q}) {r})))\n\
+            "(declare-const {q} Int)\n(declare-const {r} Int)\n(assert (not (= {d} 0)))\n\
+             (assert (= {x} (+ (* {d} {q}) {r})))\n\
              (assert (or (and (<= 0 {r}) (< {r} {d})) (and (< {d} {r}) (<= {r} 0))))"
         );
         self.quotients.insert((a, b), (q.clone(), r.clone()));

@@ -1,7 +1,8 @@
-//! Values without end: a ray of assignments, from one that satisfies the facts in a direction that never leaves them.
+//! Unbounded expressions: a ray of assignments that satisfy the facts, along which the expression grows.
 //!
-//! With a new integer `k >= 0`, every symbol becomes `p + k*d`. Where the facts hold for all `k`, and the expression grows with it, there
-//! is no greatest value: a proof, while large values alone prove nothing.
+//! Every symbol becomes `p + k*d` with a new integer `k >= 0`: a ray from `p` in direction `d`. If the facts
+//! hold for all `k` and the expression grows with `k`, there is no greatest value. Large values alone would
+//! prove nothing.
 use super::facts::Facts;
 use super::ladder::decide;
 use super::search::Constants;
@@ -11,7 +12,7 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Evaluator, Expr, Int, Node, Pool, Symbol, Value, print};
 
-/// Directions are tried for each of so many symbols.
+/// Directions are tried for at most this many symbols.
 const MAX_SYMBOLS: usize = 8;
 /// The most directions along facts.
 const MAX_ALONG: usize = 12;
@@ -22,8 +23,8 @@ const SAMPLE_STEPS: [i64; 3] = [1, 2, 1_000_003];
 /// The longest step in a direction.
 const MAX_STEP: i128 = 1 << 60;
 
-/// Whether an expression is shown to have no greatest value: along a ray from `start`, where the facts hold. `further` are other
-/// assignments at which they do.
+/// Whether an expression is shown to have no greatest value, along a ray from `start`. The facts hold at
+/// `start` and at `further`.
 pub(super) fn is_unbounded(
     pool: &mut Pool,
     facts: &Facts,
@@ -61,8 +62,8 @@ pub(super) fn is_unbounded(
     false
 }
 
-/// Directions worth trying: along one symbol of the expression, up or down, along all that have no bound above, along linear facts, and towards
-/// other assignments.
+/// Directions worth trying: along one symbol of the expression, up or down; along all symbols without an
+/// upper bound; along linear facts; and towards other assignments.
 fn directions(
     pool: &Pool,
     facts: &Facts,

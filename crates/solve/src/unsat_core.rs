@@ -1,7 +1,8 @@
-//! The smallest set of facts that contradict each other.
+//! Minimal unsat cores: facts that contradict each other, none of which can be left out.
 //!
-//! Minimal by deletion: each premise is left out in turn, last first, and stays out if the others still clash. What is left clashes, and is
-//! satisfiable without any one of it, as far as the ladder can tell.
+//! Minimal by deletion: each premise is left out in turn, last first, and stays out if the others still
+//! contradict each other. The rest is an unsat core that becomes satisfiable without any one of its members,
+//! as far as the ladder can tell.
 use super::facts::{Consistency, Facts};
 use super::ladder::decide;
 use super::premises::narrow;
@@ -12,7 +13,7 @@ use sizewise_expr::range::ValueRange;
 /// Larger sets are only narrowed by the cheap rungs.
 const MAX_PREMISES: usize = 32;
 
-/// A smallest set of facts that contradict each other, in the order of [`Premise`]; nothing if they are not seen to.
+/// A minimal unsat core of the facts, in the order of [`Premise`]. `None` if they are not found to be inconsistent.
 pub fn unsat_core(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option<Vec<Premise>> {
     let goal = pool.bool(false);
     match decide(pool, facts, goal, budget).verdict {
@@ -26,7 +27,7 @@ pub fn unsat_core(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> Option
     }
 }
 
-/// A smallest part of a set of premises that contradict each other.
+/// A minimal unsat core within a set of premises that contradict each other.
 pub fn minimal_unsat_core(
     pool: &mut Pool,
     facts: &Facts,

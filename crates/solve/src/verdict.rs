@@ -42,7 +42,8 @@ pub enum Verdict {
     },
     /// Not settled within the budget.
     Unknown {
-        /// What each rung came to. A limit that ran out is named as `budget: ` with its size and unit: [`Budget::times`] raises it.
+        /// The outcome of each rung. A limit that ran out is named as `budget: ` with its size and unit.
+        /// [`Budget::times`] raises it.
         reason: String,
     },
 }
@@ -223,7 +224,7 @@ impl Budget {
         self.scaled(part)
     }
 
-    /// The part of a budget that each of so many questions gets.
+    /// The part of a budget for each of this many questions.
     pub(super) fn shared(&self, questions: u32) -> Budget {
         self.scaled(|v: u32| v / questions.max(1))
     }

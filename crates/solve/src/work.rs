@@ -1,13 +1,14 @@
 //! Work that deciding took, counted rather than timed: the same question counts the same on every machine.
 use sizewise_expr::Pool;
 
-/// What was spent on questions, in the units of [`super::Budget`] and some more. [`super::Facts::work`] says what a set of facts has
-/// taken; [`sizewise_expr::Pool::work`] counts what was done to expressions meanwhile, which no part of this repeats.
+/// The work spent on questions, in the units of [`super::Budget`] and some more. [`super::Facts::work`] has
+/// the work of one set of facts. [`sizewise_expr::Pool::work`] counts the work on expressions meanwhile,
+/// which is not included here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Assignments that the search evaluated.
     pub points: u64,
-    /// Assignments made of those at hand, to be tried on goals.
+    /// Variations of cached assignments, to be tried on goals.
     pub variations: u64,
     /// Branches that linear reasoning opened, and cases that were reduced anew.
     pub branches: u64,
@@ -31,8 +32,8 @@ impl Work {
         self.with(before, u64::saturating_sub)
     }
 
-    /// The work as one number: about as many microseconds as it takes, so that work of several kinds can be limited together. The weights
-    /// are a fit to measured times.
+    /// The work as one number: about as many microseconds as it takes, so that work of several kinds can be
+    /// limited together. The weights are a fit to measured times.
     pub fn effort(self) -> u64 {
         let weighted = [(self.points, 4), (self.attempts, 5), (self.steps, 1), (self.variations, 1)];
         let weighted = weighted.into_iter().map(|(count, weight): (u64, u64)| count.saturating_mul(weight));
@@ -82,7 +83,7 @@ impl Allowance {
         self.spent = self.spent.saturating_add(work.effort());
     }
 
-    /// What is left of it, when `work` is being spent.
+    /// The rest of it, when `work` is being spent.
     pub(super) fn left(&self, pool: &Pool, work: Work) -> u64 {
         let on_expressions = pool.work().saturating_sub(self.begun) / 2;
         self.most.saturating_sub(on_expressions).saturating_sub(self.spent).saturating_sub(work.effort())

@@ -1,28 +1,31 @@
-//! Conditions that are about the same expressions: what the table of domains learns from one, it may learn more of from its worklist.
+//! A worklist of conditions: when the table of domains learns something from one of them, those about the
+//! same expressions are queued to be assumed again.
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Subject, teaches_once};
+use sizewise_expr::range::{Subject, is_idempotent};
 use sizewise_expr::{Expr, Pool};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// So many times may conditions be assumed beside what many of them may: few that share much take turns for longer.
+/// This many more assumptions are allowed than `rounds` times the number of conditions, which helps few conditions.
 const FEW_MORE: usize = 16;
 
-/// Conditions by what facts about them may be about, and those that are to be assumed again.
+/// Conditions, the subjects that they depend on, and the queue of those that are to be assumed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Worklist {
-    /// The conditions, each with whether it may teach more when it is assumed again and nothing else has become known.
+    /// The conditions, each with whether assuming it a second time may tighten more although nothing else has changed.
     conditions: Vec<(Expr, bool)>,
+    /// The conditions that depend on a subject.
     dependents: FxHashMap<Subject, SmallVec<[u32; 4]>>,
     queue: VecDeque<u32>,
-    /// Whether a condition is among those that wait.
+    /// Whether a condition is in the queue.
     queued: Vec<bool>,
 }
 
 impl Worklist {
-    /// Assumes the conditions that are new (`all` begins with those of the time before) or depend on `dirty` subjects, which `learn` does
-    /// and lists the subjects about which something was learned, then those that depend on these, until there are none, or on the average
-    /// every condition was assumed `rounds` times and some: what queued then queued on.
+    /// Assumes the new conditions (`all` begins with those of the previous call) and those that depend on
+    /// `dirty` subjects. `learn` assumes a condition and lists the subjects about which it has learned
+    /// something; the conditions that depend on these follow. Stops when the queue is empty, or when every
+    /// condition was assumed `rounds` times on average, and a few more. The queue is kept for the next call.
     ///
     /// # Errors
     /// Those of `learn`: a contradiction.
@@ -37,12 +40,12 @@ impl Worklist {
         for condition in all.skip(self.conditions.len()) {
             let number = self.conditions.len() as u32;
             for part in pool.reachable(&[condition]) {
-                // That the condition itself has become true teaches nothing when it is assumed again.
+                // If only the condition itself has become true, assuming it again tightens nothing.
                 if part != condition {
                     self.dependents.entry(Subject::of(pool, part)).or_default().push(number);
                 }
             }
-            self.conditions.push((condition, !teaches_once(pool, condition)));
+            self.conditions.push((condition, !is_idempotent(pool, condition)));
             self.queued.push(true);
             self.queue.push_back(number);
         }
@@ -62,7 +65,7 @@ impl Worklist {
         Ok(())
     }
 
-    /// Has the conditions wait that depend on a subject, but for one.
+    /// Queues the conditions that depend on a subject, except one.
     fn enqueue(&mut self, subject: Subject, except: Option<u32>) {
         let Some(numbers) = self.dependents.get(&subject) else { return };
         for &number in numbers {
@@ -79,12 +82,12 @@ mod tests {
     use sizewise_expr::text::read::closed;
 
     #[test]
-    fn conditions_wait_for_what_they_are_about() {
+    fn conditions_are_queued_when_their_subjects_change() {
         let mut pool = Pool::new();
         let mut parse = |text: &str| closed(&mut pool, text).expect("an expression").expr;
         let texts = ["a <= b", "b*c <= 9", "Eq(d % 2, 0)", "2*b - 2*a >= 1"];
         let conditions = texts.map(&mut parse);
-        // What the first condition says when it is assumed for the second time.
+        // The subject that the first condition tightens when it is assumed a second time.
         let cases = [
             ("a", "", &["a <= b", "2*b - 2*a >= 1"][..]),
             ("b", "", &["a <= b", "b*c <= 9", "2*b - 2*a >= 1"]),

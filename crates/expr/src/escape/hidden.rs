@@ -1,18 +1,19 @@
-//! Characters that do something other than to be seen.
+//! Characters that are not visible themselves.
 use std::fmt::Write;
 
-/// Whether a character is a control character, reorders text, takes no room, or ends a line.
+/// Whether a character is a control character, reorders text, has no width, or ends a line.
 ///
-/// Those are C0 and C1, DEL, the line separators, what Unicode lets be ignored in display (bidirectional controls, joiners, variation
-/// selectors, tags, fillers), and interlinear annotations.
+/// These are C0 and C1, DEL, the line separators, the default-ignorable characters of Unicode (bidirectional
+/// controls, joiners, variation selectors, tags, fillers), and interlinear annotations.
 pub fn is_hidden(c: char) -> bool {
     if c <= '~' {
         return c < ' ';
     }
     matches!(c,
-        '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
+        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 

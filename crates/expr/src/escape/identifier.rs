@@ -13,7 +13,8 @@ const PYTHON_KEYWORDS: &[&str] = &[
     "yield",
 ];
 
-/// Whether a text is an identifier in each of Python, C and Rust, keywords aside: ASCII, as other letters may stand for one another.
+/// Whether a text is an identifier in each of Python, C and Rust, apart from keywords. It has to be ASCII,
+/// because Python normalizes other letters.
 pub fn is_identifier(text: &str) -> bool {
     text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
         && text.len() <= MAX_NAME
@@ -41,7 +42,7 @@ impl Identifiers {
         Identifiers { may_stand, taken, made: HashMap::new(), order: Vec::new() }
     }
 
-    /// What a name is to be called; always the same for one name.
+    /// The identifier for a name; always the same for one name.
     pub fn of(&mut self, name: &str) -> String {
         if (self.may_stand)(name) {
             return name.to_owned();
@@ -76,7 +77,7 @@ impl Identifiers {
         made
     }
 
-    /// The names that did not stay, with what they are called.
+    /// The names that were changed, with their identifiers.
     pub fn renamed(&self) -> impl Iterator<Item = (&str, &str)> {
         self.order.iter().map(|name| (name.as_str(), self.made[name].as_str()))
     }

@@ -2,8 +2,8 @@
 use super::hidden::{is_hidden, write_escape};
 use std::fmt::Write;
 
-/// JSON text with hidden characters written as JSON escapes them. What is not within strings has none but line breaks. No line of it is a
-/// workflow command of GitHub.
+/// JSON text in which hidden characters are JSON escapes. Outside of strings, the only ones are line breaks.
+/// No line of it is a workflow command of GitHub.
 pub fn json_text(text: String) -> String {
     let hidden = |c: char| !c.is_ascii() && is_hidden(c) || c == '\u{7f}';
     if !text.contains(hidden) && !text.contains("##[") {
@@ -23,8 +23,8 @@ pub fn json_text(text: String) -> String {
     out
 }
 
-/// JSON text for a script in a page: hidden characters of its strings, line breaks aside, are replaced by what people read in their place,
-/// and nothing looks like the end of the script.
+/// JSON text for a script in a page. Hidden characters in strings, except line breaks, are replaced by
+/// visible escapes, and nothing looks like the end of the script.
 pub fn page_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let shown = |c: char, out: &mut String| {
@@ -35,7 +35,8 @@ pub fn page_json(text: &str) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
-            // An escape, of which `\n` and `\t` stay; others that serde writes are of control characters, quotes and backslashes.
+            // Escapes: `\n` and `\t` stay. The others that serde writes are control characters, quotes and
+            // backslashes.
             '\\' => match chars.next() {
                 Some('u') => {
                     let digits: String = chars.by_ref().take(4).collect();

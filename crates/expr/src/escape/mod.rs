@@ -1,8 +1,9 @@
 //! Layer 0: text of others made fit for the place that it goes to.
 //!
-//! Names, guards, stack traces and file names are whatever the author of a program wrote. Each place reads some characters as more than
-//! letters: a terminal obeys control characters, GitHub takes lines for commands, bidirectional controls reorder what a person
-//! sees, code runs. What is written to such a place goes through one of these functions.
+//! Names, guards, stack traces and file names are whatever the author of a program wrote. Each output reads
+//! some characters as more than letters: a terminal obeys control characters, GitHub takes lines for
+//! commands, bidirectional controls reorder what a person sees, code runs. Text for such an output goes
+//! through one of these functions.
 mod hidden;
 mod identifier;
 mod json;
@@ -17,8 +18,8 @@ pub use json::{json_text, page_json};
 use hidden::write_escape;
 use std::borrow::Cow;
 
-/// A text on one line for people: hidden characters, line breaks among them, are written as escapes, and nothing in it is a workflow
-/// command of GitHub.
+/// A text on one line for people. Hidden characters, including line breaks, are written as escapes, and
+/// nothing in it is a workflow command of GitHub.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) && !is_command(text) {
         return Cow::Borrowed(text);
@@ -60,7 +61,7 @@ pub fn coloured_lines(text: &str) -> String {
     out
 }
 
-/// A message for standard error, on one line but for the excerpt that may follow it: an indented line and a caret below.
+/// A message for standard error on one line. An excerpt may follow it: an indented line and a caret below.
 pub fn message(text: &str) -> Cow<'_, str> {
     let mut parts = text.rsplitn(3, '\n');
     match (parts.next(), parts.next(), parts.next()) {

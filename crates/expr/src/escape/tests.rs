@@ -1,7 +1,7 @@
-//! What each place is given.
+//! Escaping for each output.
 use super::*;
 
-/// What a hostile name tries.
+/// A hostile name.
 const EVIL: &str = "a\n::error file=x::b\r\u{1b}[31m\u{7}\"'`<\u{202e}\u{9b}\u{200b}\\";
 
 #[test]

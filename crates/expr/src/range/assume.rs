@@ -1,4 +1,4 @@
-//! Conditions run backwards: what a condition known to be true says about the expressions that it is built of.
+//! Conditions run backwards: the domains of subexpressions from a condition that is known to be true.
 use super::backward;
 use super::domain::{Contradiction, Domain, truth};
 use super::table::{DomainTable, Subject};
@@ -20,23 +20,24 @@ const MAX_SPLIT_DEPTH: u32 = 2;
 /// The nodes still to visit. A child is older than its parents, so the newest first is parents first.
 struct Work {
     queue: BinaryHeap<Expr>,
-    /// What more has become known of, each as often as that happened.
+    /// The expressions whose domains became smaller, each as often as that happened.
     learned: SmallVec<[Expr; 8]>,
     depth: u32,
 }
 
 impl DomainTable {
-    /// Adds the fact that `condition` is defined and true, and tightens the domains of what it is built of. Returns whether
-    /// anything changed.
+    /// Adds the fact that `condition` is defined and true, and tightens the domains of its subexpressions.
+    /// Returns whether anything changed.
     ///
-    /// One pass from the top down: several conditions on the same symbols may have more to say to each other when assumed
-    /// again. Repeat until nothing changes, but no more often than some limit: `x < y` and `y < x` go on for ever.
+    /// This is one pass from the top down. Several conditions on the same symbols may tighten more when they
+    /// are assumed again. Repeat until nothing changes, but set a limit: `x < y` and `y < x` never reach a
+    /// fixed point.
     pub fn assume(&mut self, pool: &Pool, condition: Expr) -> Result<bool, Contradiction> {
         self.restrict(pool, condition, Domain::of_truth(Some(true)))
     }
 
-    /// As [`DomainTable::assume`], and adds to `learned` what more has become known of.
-    pub fn assume_telling(
+    /// Like [`DomainTable::assume`], and adds the subjects whose domains became smaller to `learned`.
+    pub fn assume_recording(
         &mut self,
         pool: &Pool,
         condition: Expr,
@@ -47,12 +48,13 @@ impl DomainTable {
         Ok(())
     }
 
-    /// Adds the fact that the integer or truth value `e` is defined with a value in `domain`, and tightens the domains of what it is built of.
+    /// Adds the fact that the integer or truth value `e` is defined with a value in `domain`, and tightens
+    /// the domains of its subexpressions.
     pub fn restrict(&mut self, pool: &Pool, e: Expr, domain: Domain) -> Result<bool, Contradiction> {
         self.restrict_at_depth(pool, e, domain, 0).map(|learned| !learned.is_empty())
     }
 
-    /// Returns what more has become known of.
+    /// Returns the expressions whose domains became smaller.
     fn restrict_at_depth(
         &mut self,
         pool: &Pool,
@@ -80,7 +82,8 @@ impl DomainTable {
         self.contradiction().map_or(Ok(()), Err)
     }
 
-    /// Adds a fact about `e`, and has it pushed down if it says more than the operands do. No domain is a contradiction.
+    /// Adds a fact about `e`, and queues it for its operands if it says more than they do. An empty domain is
+    /// a contradiction.
     fn require(
         &mut self,
         pool: &Pool,
@@ -255,8 +258,8 @@ impl DomainTable {
         self.require(pool, if taken { p } else { q }, Some(target.clone()), work)
     }
 
-    /// The greatest operand: none is above the target, and when only one can reach its lower end, that one does. The least one mirrors
-    /// this.
+    /// The maximum: no operand is above the target. If only one operand can reach the lower end, it does. The
+    /// minimum mirrors this.
     fn push_extremum(
         &mut self,
         pool: &Pool,
@@ -290,8 +293,9 @@ impl DomainTable {
         }
     }
 
-    /// `And` that is true and `Or` that is false hold for each operand. The other way round, the last operand that can decide must,
-    /// and of several, each is tried: what follows from all of them holds.
+    /// A true `And` and a false `Or` hold for each operand. For the opposite value, one operand has to
+    /// decide. If only one can, it does. If several can, each is tried, and what follows from all of them
+    /// holds.
     fn push_connective(
         &mut self,
         pool: &Pool,
@@ -358,7 +362,7 @@ impl DomainTable {
         }
         let Some(common) = common else { return Err(self.contradict(e)) };
         for (fact, domain) in common {
-            // The condition's own operands stay open; what they are about is what counts.
+            // The condition's own operands stay open; only the facts about other expressions count.
             if !branches.contains(&fact) {
                 self.require(pool, fact, Some(domain), work)?;
             }
@@ -367,9 +371,10 @@ impl DomainTable {
     }
 }
 
-/// Whether assuming a condition again, nothing else having become known, teaches nothing: it compares a symbol with a constant, or says that
-/// one sum of symbols is at most another, where lower ends follow from lower ends alone and upper ends from upper ones.
-pub fn teaches_once(pool: &Pool, condition: Expr) -> bool {
+/// Whether assuming a condition a second time changes nothing, unless something else has changed. That is so
+/// if it compares a symbol with a constant, or one sum of symbols with another: then lower bounds follow from
+/// lower bounds alone, and upper bounds from upper bounds.
+pub fn is_idempotent(pool: &Pool, condition: Expr) -> bool {
     let mut e = condition;
     let mut compares = None;
     while let Some((func @ (Func::Not | Func::IsZero | Func::NotPositive), &[inner])) = pool.as_call(e) {

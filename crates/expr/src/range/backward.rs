@@ -1,7 +1,7 @@
-//! Transfer functions run backwards: what the domain of a result says about an operand.
+//! Transfer functions run backwards: the domain of an operand from the domain of the result.
 //!
-//! Each returns a domain that holds every value of the operand for which the result can lie in its domain, given the domains
-//! of the other operands. `None` means that there is no such value.
+//! Each function returns a domain that holds every value of the operand for which the result can lie in its
+//! domain, given the domains of the other operands. `None` means that there is no such value.
 use super::bound::Bound::{self, Finite, NegInf, PosInf};
 use super::congruence::Congruence;
 use super::domain::Domain;
@@ -10,8 +10,8 @@ use crate::Int;
 use num_bigint::BigInt;
 use num_integer::Roots;
 
-/// The `x` with `coefficient * x + others` in `total`: the ends of `total - others` divided, rounded inwards; residues by
-/// [`Congruence::unscale`].
+/// The `x` with `coefficient * x + others` in `total`: the ends of `total - others` divided, rounded inwards.
+/// [`Congruence::unscale`] computes the residues.
 pub(super) fn summand(total: &Domain, others: &Domain, coefficient: &Int) -> Option<Domain> {
     let range = total.range.add(&others.range.neg());
     let congruence = total.congruence.add(&others.congruence.neg());
@@ -31,8 +31,9 @@ fn unscaled(range: &ValueRange, congruence: &Congruence, coefficient: &Int) -> O
 
 /// The `x` with `x^power * others` in `total`.
 ///
-/// Where `others` is never 0, `x^power` lies between the quotients of the ends; where it may be 0 only at its own ends and
-/// `total` excludes 0, those ends go first. Of unknown sign, it is at least 1 in magnitude.
+/// If `others` is never 0, `x^power` lies between the quotients of the ends. If `others` may be 0 only at its
+/// own ends and `total` excludes 0, those ends are removed first. If its sign is unknown, it is at least 1 in
+/// magnitude.
 pub(super) fn factor(total: &Domain, others: &Domain, power: u32) -> Option<Domain> {
     let mut range = others.range.clone();
     if !total.contains_zero() {
@@ -58,8 +59,8 @@ pub(super) fn factor(total: &Domain, others: &Domain, power: u32) -> Option<Doma
     if !total.contains_zero() { domain.without(&Int::ZERO) } else { Some(domain) }
 }
 
-/// The integers `v / o` for `v` in `total` and `o` in `divisor > 0`: the quotient increases in `v`, and is largest in magnitude at
-/// the least `o`.
+/// The integers `v / o` for `v` in `total` and `o` in `divisor > 0`. The quotient increases in `v`, and its
+/// magnitude is largest at the least `o`.
 fn quotient(total: &ValueRange, divisor: &ValueRange) -> Option<ValueRange> {
     let divide = |v: &Bound, o: &Bound, up: bool| match (v, o) {
         (v, Finite(o)) if up => v.ceil_div(o),
@@ -125,8 +126,8 @@ pub(super) fn dividend(quotient: &Domain, divisor: &Domain) -> Option<Domain> {
     ValueRange::join_options(positive, negative).map(|range| range.widened().into())
 }
 
-/// The `b` with `a // b` in `quotient`: not 0; and where `b > 0`, `q*b <= a < (q + 1)*b` bounds it by `a // q` from above for `q >= 1`, and
-/// from below by `a // (q + 1) + 1` for `a, q >= 0`.
+/// The `b` with `a // b` in `quotient`, which is not 0. If `b > 0`, `q*b <= a < (q + 1)*b` bounds it by
+/// `a // q` from above for `q >= 1`, and by `a // (q + 1) + 1` from below for `a, q >= 0`.
 pub(super) fn divisor(quotient: &Domain, dividend: &Domain, divisor: &Domain) -> Option<Domain> {
     let nonzero = divisor.without(&Int::ZERO)?;
     if nonzero.range.lo.signum() <= 0 {
@@ -147,9 +148,9 @@ pub(super) fn divisor(quotient: &Domain, dividend: &Domain, divisor: &Domain) ->
     nonzero.meet(&ValueRange::new(lo, hi)?.into())
 }
 
-/// The `a` with `a % b` in `remainder`: congruent to the remainder modulo whatever divides every `b` and the remainder's modulus. An
-/// `a >= 0` is not below its remainder by `b > 0`. For one positive `b`, ends of `a` whose remainder is not admitted move
-/// inwards.
+/// The `a` with `a % b` in `remainder`. It is congruent to the remainder modulo the greatest common divisor
+/// of every `b` and the remainder's modulus. An `a >= 0` is at least its remainder by `b > 0`. For one
+/// positive `b`, ends of `a` with an excluded remainder move inwards.
 pub(super) fn reduced(remainder: &Domain, dividend: &Domain, divisor: &Domain) -> Option<Domain> {
     let step = divisor.congruence.modulus().gcd(divisor.congruence.residue());
     let modulus = step.gcd(remainder.congruence.modulus());
@@ -181,7 +182,8 @@ pub(super) fn reduced(remainder: &Domain, dividend: &Domain, divisor: &Domain) -
     domain.meet(&ValueRange::new(lo, hi)?.into())
 }
 
-/// The `b` with `a % b` in `remainder`: not 0, above the remainder if positive; and at most `a` where it divides an `a >= 1`.
+/// The `b` with `a % b` in `remainder`: not 0, and above the remainder if it is positive. If it divides an
+/// `a >= 1`, it is at most `a`.
 pub(super) fn modulus(remainder: &Domain, dividend: &Domain, divisor: &Domain) -> Option<Domain> {
     let nonzero = divisor.without(&Int::ZERO)?;
     if nonzero.range.lo.signum() <= 0 {
@@ -197,8 +199,8 @@ pub(super) fn modulus(remainder: &Domain, dividend: &Domain, divisor: &Domain) -
     nonzero.meet(&range.into())
 }
 
-/// The `a` with `|a|` in `magnitude`: between the negated and the upper end; and beyond the lower end, on the side that `a`
-/// reaches.
+/// The `a` with `|a|` in `magnitude`: between the negated upper end and the upper end. If `a` has one sign,
+/// it is also beyond the lower end on that side.
 pub(super) fn signed(magnitude: &Domain, a: &Domain) -> Option<Domain> {
     let positive = magnitude.range.meet(&ValueRange::nonnegative())?;
     let above = a.range.meet(&positive);

@@ -26,8 +26,8 @@ pub(super) fn xor(a: &Domain, b: &Domain) -> Option<Domain> {
     Domain::new(xor_range(&a.range, &b.range), low)
 }
 
-/// An operand that is not negative bounds the result by itself, as bits are only cleared; of two negative ones the result is
-/// negative, not above either, and keeps the leading ones that both have.
+/// A nonnegative operand bounds the result by itself, because bits are only cleared. The result of two
+/// negative operands is negative, not above either of them, and keeps the leading ones that both have.
 fn and_range(a: &ValueRange, b: &ValueRange) -> ValueRange {
     let (a_sure, b_sure) = (!a.lo.is_negative(), !b.lo.is_negative());
     let lo = if a_sure || b_sure { Bound::ZERO } else { negative_envelope(&a.lo, &b.lo) };
@@ -90,8 +90,8 @@ fn negative_envelope(a: &Bound, b: &Bound) -> Bound {
     }
 }
 
-/// The `k` low bits of the result follow from those of the operands, where `2^k` divides both moduli; two single values give
-/// a single one.
+/// The `k` low bits of the result follow from those of the operands, if `2^k` divides both moduli. Two single
+/// values give a single one.
 fn low_bits(a: &Domain, b: &Domain, operation: impl Fn(BigInt, BigInt) -> BigInt) -> Congruence {
     let known = |c: &Congruence| match c.modulus() {
         Int::Small(0) => u64::MAX,

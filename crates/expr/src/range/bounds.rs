@@ -11,7 +11,8 @@ pub struct Bounds<'a, F: Fn(Expr) -> Option<Domain>> {
 }
 
 impl<'a, F: Fn(Expr) -> Option<Domain>> Bounds<'a, F> {
-    /// An evaluator under the facts that `lookup` knows about symbols or any other subexpressions. It is asked once for each.
+    /// An evaluator under facts: `lookup` returns what is known about a symbol or any other subexpression. It
+    /// is called once for each.
     pub fn new(pool: &'a Pool, lookup: F) -> Bounds<'a, F> {
         Bounds { pool, lookup, table: DomainTable::new() }
     }
@@ -27,7 +28,7 @@ impl<'a, F: Fn(Expr) -> Option<Domain>> Bounds<'a, F> {
         super::truth(&self.domain(condition))
     }
 
-    /// What the facts contradict each other at, if that turned up.
+    /// The expression at which the facts contradict each other, if they do.
     pub fn contradiction(&self) -> Option<Contradiction> {
         self.table.contradiction()
     }

@@ -1,4 +1,4 @@
-//! Residue classes: what is known about a value modulo something.
+//! Residue classes: the value of an integer modulo another one.
 use super::MAX_BITS;
 use crate::Int;
 use std::fmt;
@@ -60,8 +60,8 @@ impl Congruence {
         self.is_any() || (value - &self.residue).is_multiple_of(&self.modulus)
     }
 
-    /// The common members: a class modulo the least common multiple (the Chinese remainder theorem), or `None` when the residues
-    /// differ modulo the greatest common divisor.
+    /// The common members: a class modulo the least common multiple (the Chinese remainder theorem). `None`
+    /// when the residues differ modulo the greatest common divisor.
     pub fn meet(&self, other: &Congruence) -> Option<Congruence> {
         if self.is_any() || self == other {
             return Some(other.clone());
@@ -177,8 +177,8 @@ impl Congruence {
         }
     }
 
-    /// `a % b`: it differs from `a` by a multiple of `b`, so it is `a` modulo whatever divides both the modulus of `a` and
-    /// every `b`.
+    /// `a % b` differs from `a` by a multiple of `b`. So it is congruent to `a` modulo the common divisors of
+    /// the modulus of `a` and every `b`.
     pub fn modulo(&self, divisor: &Congruence) -> Congruence {
         let step = divisor.modulus.gcd(&divisor.residue);
         Congruence::new(self.modulus.gcd(&step), self.residue.clone())

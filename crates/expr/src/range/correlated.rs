@@ -1,12 +1,14 @@
 //! Operands that depend on each other: tighter bounds than interval arithmetic gives.
 //!
-//! Each device is sound by itself, so their results are met:
+//! Each of these methods is sound by itself, so their results are intersected:
 //! - *Monotone polynomials* ([`super::monotone`]).
-//! - *Quotient and remainder.* `d*(a//d) = a - a%d`, so that `x - 4*(x//4)` and `(x + 3)//8 - x//8` stay small: a quotient is
-//!   replaced where its numerator shares monomials with the rest of the sum, a remainder likewise.
-//! - *Cases.* `max(a, b)` is `a` or `b` and not below either; a sum that contains it is bounded with each in its place. A
-//!   conditional is one of its branches.
-//! - *Comparison of numerator and divisor.* For `b > 0`, `a // b >= k` exactly where `a - k*b >= 0`, whose terms may cancel.
+//! - *Quotient and remainder.* `d*(a//d) = a - a%d`, so that `x - 4*(x//4)` and `(x + 3)//8 - x//8` stay
+//!   small: a quotient is replaced where its numerator shares monomials with the rest of the sum, a remainder
+//!   likewise.
+//! - *Cases.* `max(a, b)` is `a` or `b` and not below either. A sum that contains it is bounded with each
+//!   in its place. A conditional is one of its branches.
+//! - *Comparison of numerator and divisor.* For `b > 0`, `a // b >= k` exactly if `a - k*b >= 0`, whose
+//!   terms may cancel.
 use super::MAX_BITS;
 use super::bound::Bound;
 use super::domain::Domain;
@@ -140,7 +142,7 @@ fn overlaps(poly: &Poly, other: &Poly) -> bool {
     other.terms.iter().any(|(m, _)| poly.terms.iter().any(|(n, _)| m == n))
 }
 
-/// The members of both; of two sound ranges that share nothing either will do: there is no value to hold.
+/// The intersection. Of two disjoint sound ranges either is sound, because there is no value.
 fn met(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.meet(&b).unwrap_or(b)),
@@ -149,7 +151,7 @@ fn met(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
 }
 
 impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
-    /// The bounds of a polynomial by interval arithmetic and every device.
+    /// The bounds of a polynomial by interval arithmetic and every method above.
     fn refined(&mut self, poly: &Poly) -> Option<ValueRange> {
         let domains: SmallVec<[Domain; 8]> = poly.terms.iter().map(|(m, _)| (self.domain)(*m)).collect();
         let naive =
@@ -172,7 +174,7 @@ impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
         best
     }
 
-    /// `known` met with what quotients, remainders and cases say.
+    /// `known` intersected with the bounds by quotients, remainders and cases.
     fn devices(&mut self, poly: &Poly, known: Option<ValueRange>) -> Option<ValueRange> {
         let mut best = known;
         for (monomial, coefficient) in &poly.terms {
@@ -244,8 +246,9 @@ impl<F: Fn(Expr) -> Domain> Cx<'_, F> {
         Some(self.refined(&replaced)?.add(&rest))
     }
 
-    /// The sum with each operand in the place of `monomial`. It has one of these values; with a maximum and a positive coefficient, or
-    /// a minimum and a negative one, the greatest of them, and the other way round the least.
+    /// The sum with each operand in the place of `monomial`. The sum has one of these values. A maximum with
+    /// a positive coefficient, or a minimum with a negative one, gives the greatest of them; otherwise it is
+    /// the least.
     fn cases(
         &mut self,
         poly: &Poly,

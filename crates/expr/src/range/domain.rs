@@ -7,7 +7,8 @@ use std::fmt;
 
 /// The integers in a range and in a residue class. Truth values are 0 and 1.
 ///
-/// Reduced: finite ends of the range belong to the class, and a single value is single in both. [`Domain::new`] sees to it.
+/// Always reduced: finite ends of the range belong to the class, and a single value is single in both.
+/// [`Domain::new`] ensures this.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Domain {
     /// The bounds.
@@ -16,7 +17,7 @@ pub struct Domain {
     pub congruence: Congruence,
 }
 
-/// What is known cannot be true together: no assignment gives this expression a value within its domain.
+/// The facts contradict each other: no assignment gives this expression a value within its domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the facts contradict each other at {at:?}")]
 pub struct Contradiction {

@@ -33,7 +33,7 @@ fn a_dividend_of_several_divisors_keeps_the_class_that_they_share() {
         Domain::new(ValueRange::new(2, 12).expect("not empty"), Congruence::new(2, 0)).expect("not empty");
     let found = backward::reduced(&odd, &Domain::all(), &even).expect("not empty");
     assert_eq!(found.congruence, Congruence::new(2, 1));
-    // What is divided is not below its remainder, unless it is negative.
+    // A nonnegative dividend is at least its remainder.
     let found = backward::reduced(&between(5, 6), &between(0, 90), &between(7, 9)).expect("not empty");
     assert_eq!(found.range, ValueRange::new(5, 90).expect("not empty"));
     let found = backward::reduced(&between(5, 6), &between(-1, 90), &between(7, 9)).expect("not empty");
@@ -127,7 +127,7 @@ fn powers_and_quotients_of_doubles_may_be_nan_where_an_operand_is_or_infinities_
     assert_ne!(range(0.0, 2.0, false).pow(&range(0.0, 2.0, false)), FloatRange::all());
 }
 
-/// A table in which each of so many symbols is 0.
+/// A table in which this many symbols are 0.
 fn zeros(pool: &mut Pool, table: &mut DomainTable, count: usize) -> Vec<Expr> {
     let zeros: Vec<Expr> = (0..count).map(|i| pool.symbol(&format!("z{i}"))).collect();
     for &z in &zeros {

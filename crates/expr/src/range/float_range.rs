@@ -1,9 +1,9 @@
 //! Intervals of doubles.
 //!
-//! Addition, multiplication, division, square root and the conversions round correctly, and correct rounding is monotone: an
-//! operation that is monotone over the reals has its extreme doubles exactly at corners, and no widening is needed. The
-//! other functions come from the mathematics library, which promises neither; their ends are moved outwards by
-//! [`SLACK`] steps.
+//! Addition, multiplication, division, square root and the conversions round correctly, and correct rounding
+//! is monotone. So an operation that is monotone over the reals has its extreme doubles exactly at corners,
+//! and no widening is needed. The other functions come from the mathematics library, which promises neither.
+//! Their ends are moved outwards by [`SLACK`] steps.
 use super::bound::Bound::{self, Finite, NegInf, PosInf};
 use super::value_range::ValueRange;
 use crate::{F64, Func, Int, Value, evaluate_call};
@@ -92,8 +92,8 @@ impl FloatRange {
         BigInt::from_f64(round(x)).map(|v| Finite(Int::from_big(v)))
     }
 
-    /// A rounding to integers ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]): increasing. Infinities and NaN have no
-    /// value; `None` when nothing else is there.
+    /// A rounding to integers ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]), which is
+    /// increasing. Infinities and NaN have no value. `None` when the range holds nothing else.
     pub fn to_integer(&self, func: Func) -> Option<ValueRange> {
         let round = |x: f64| match func {
             Func::Trunc => x.trunc(),
@@ -109,7 +109,8 @@ impl FloatRange {
         ValueRange::new(lo, hi)
     }
 
-    /// The doubles nearest to integers: increasing. Undefined beyond the greatest double; `None` when every integer is there.
+    /// The doubles nearest to integers, an increasing function. It is undefined beyond the greatest double.
+    /// `None` when every integer is.
     pub fn from_integers(range: &ValueRange) -> Option<FloatRange> {
         FloatRange::finite(bound_to_f64(&range.lo), bound_to_f64(&range.hi))
     }
@@ -133,8 +134,9 @@ impl FloatRange {
         FloatRange::new(lo.max(f64::MIN), hi.min(f64::MAX))
     }
 
-    /// The quotient of integers rounded to a double: for `b > 0` increasing in `a` and monotone in `b`, so extremes are at
-    /// corners; an infinite divisor gives 0. Undefined beyond the greatest double. `None` when `b` is 0 only, or no quotient is defined.
+    /// The quotient of integers rounded to a double. For `b > 0` it increases in `a` and is monotone in `b`,
+    /// so extremes are at corners; an infinite divisor gives 0. It is undefined beyond the greatest double.
+    /// `None` when `b` is only 0, or no quotient is defined.
     pub fn integer_quotient(a: &ValueRange, b: &ValueRange) -> Option<FloatRange> {
         let part = |b: &ValueRange| {
             let corners = [(&a.lo, &b.lo), (&a.lo, &b.hi), (&a.hi, &b.lo), (&a.hi, &b.hi)];
@@ -159,8 +161,8 @@ impl FloatRange {
         }
     }
 
-    /// `a * b`: linear in each operand, so extremes are at corners. 0 times infinity makes NaN; for the numbers next to such a
-    /// corner it stands for 0.
+    /// `a * b` is linear in each operand, so extremes are at corners. 0 times infinity is NaN. For the
+    /// numbers next to such a corner, the corner counts as 0.
     pub fn mul(&self, other: &FloatRange) -> FloatRange {
         let corner = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
         let corners = [
@@ -193,9 +195,9 @@ impl FloatRange {
         })
     }
 
-    /// `a ** b` of doubles. For `a > 0` it is `exp(b log a)`, bilinear in `b` and `log a`, so extremes are at corners; a base
-    /// of 0 fits in as long as no exponent is negative (where -0.0 may give -inf). Any other base: every double. NaN may
-    /// give 1.
+    /// `a ** b` of doubles. For `a > 0` it is `exp(b log a)`, bilinear in `b` and `log a`, so extremes are at
+    /// corners. A base of 0 is included as long as no exponent is negative (where -0.0 may give -inf). For
+    /// any other base the result is every double. NaN may give 1.
     pub fn pow(&self, other: &FloatRange) -> FloatRange {
         if self.lo < 0.0 || (self.lo == 0.0 && other.lo < 0.0) {
             return FloatRange::all();
@@ -228,7 +230,8 @@ impl FloatRange {
         FloatRange::finite(self.lo.trunc(), self.hi.trunc())
     }
 
-    /// `round(a, k)` for one `k`: rounding to a grid is increasing, so the ends are rounded. Every double for other `k`.
+    /// `round(a, k)` for one `k`. Rounding to a grid is increasing, so the ends are rounded. For other `k`
+    /// the result is every double.
     pub fn round_decimal(&self, digits: &ValueRange) -> FloatRange {
         let Some(k) = digits.as_point() else { return FloatRange::all() };
         let round =
@@ -245,8 +248,9 @@ impl FloatRange {
 
     /// A function of one double ([`Func::real_function`]); `None` when no operand lies in its domain.
     ///
-    /// Increasing on their domains: `sqrt` (correctly rounded), `exp`, `log`, `log2`, `sinh`, `tanh`, `asin`, `atan`, `asinh`; `acos` decreases;
-    /// `cosh` is even and increases in `|a|`. `sin` and `cos` lie in [-1, 1]; `tan` may be anything.
+    /// Increasing functions: `sqrt` (correctly rounded), `exp`, `log`, `log2`, `sinh`, `tanh`, `asin`,
+    /// `atan`, `asinh`. `acos` decreases. `cosh` is even and increases in `|a|`. `sin` and `cos` lie in [-1,
+    /// 1]. `tan` may be anything.
     pub fn real_function(&self, func: Func) -> Option<FloatRange> {
         use std::f64::consts::{FRAC_PI_2, PI};
         let all = (f64::NEG_INFINITY, f64::INFINITY);

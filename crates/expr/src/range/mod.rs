@@ -1,9 +1,10 @@
-//! Layer 1: abstract domains, what can be said about a value without knowing it.
+//! Layer 1: abstract domains, which describe sets of possible values.
 //!
-//! A [`Domain`] is a set of integers given by inclusive bounds ([`ValueRange`]) and a residue class ([`Congruence`]); truth
-//! values are the integers 0 and 1. A [`FloatRange`] is an interval of doubles. [`transfer`] has one function per node kind
-//! of `expr`, which maps the domains of the operands to a domain of the result. [`DomainTable`] applies them to the
-//! expressions of a pool, remembers the results, and runs conditions backwards ([`DomainTable::assume`]).
+//! A [`Domain`] is a set of integers given by inclusive bounds ([`ValueRange`]) and a residue class
+//! ([`Congruence`]). Truth values are the integers 0 and 1. A [`FloatRange`] is an interval of doubles.
+//! [`transfer`] has one function for each kind of node, which maps the domains of the operands to the domain
+//! of the result. [`DomainTable`] applies them to the expressions of a pool, stores the results, and runs
+//! conditions backwards ([`DomainTable::assume`]).
 //!
 //! Every domain describes the values at assignments where the expression *is defined*: an operation that has no value
 //! anywhere (a divisor that is always 0) has no domain, `None`. Results of more than [`MAX_BITS`] bits are widened.
@@ -30,7 +31,7 @@ mod table_tests;
 #[cfg(test)]
 mod tests;
 
-pub use assume::teaches_once;
+pub use assume::is_idempotent;
 pub use bound::Bound;
 pub use bounds::Bounds;
 pub use congruence::Congruence;

@@ -1,8 +1,8 @@
 //! Bounds of polynomials whose monomials share variables, by monotonicity.
 //!
-//! If `p(x + 1) - p(x)` has one sign over the whole box, the extremes of `p` lie at the ends of `x`, which is replaced by an end;
-//! then the next variable is tried, and what remains is left to interval arithmetic. So `a*b - a - b` is bounded at corners
-//! for `a, b >= 1`.
+//! If `p(x + 1) - p(x)` has one sign over the whole box, the extremes of `p` lie at the ends of `x`, and `x`
+//! is replaced by an end. Then the next variable is tried. Interval arithmetic bounds the rest. So
+//! `a*b - a - b` is bounded at corners for `a, b >= 1`.
 use super::MAX_BITS;
 use super::bound::Bound;
 use super::domain::Domain;
@@ -119,8 +119,8 @@ fn direction(terms: &[Term], boxes: &[ValueRange], v: usize) -> Option<bool> {
     }
 }
 
-/// `(x + 1)^k - x^k` over the `x` with `x` and `x + 1` in the range: 1, `2x + 1`, and for `x >= 0` increasing in `x`; else the difference of
-/// independent powers.
+/// `(x + 1)^k - x^k` over the `x` with `x` and `x + 1` in the range: 1, `2x + 1`, and for `x >= 0` a function
+/// that increases in `x`. Otherwise, the difference of independent powers.
 fn difference_of_powers(range: &ValueRange, k: u32) -> ValueRange {
     let one = Int::ONE;
     let last = range.hi.plus_int(&-&one);

@@ -1,7 +1,9 @@
-//! Strength by enumeration: how many results are the least domain that holds every value, and how far the others are from it.
+//! Precision, measured by enumeration: how many results are the least domain that holds every value, and how
+//! far the others are from it.
 //!
-//! The laws of soundness are kept by functions that answer "any integer". These tables say how much is known: a result is *loose* when
-//! enumeration gives a smaller one. A figure may fall, which is progress to be written down, and never rise.
+//! Soundness alone would allow a function to answer "any integer". These tables record how precise the
+//! functions are: a result is *loose* when enumeration gives a smaller one. A figure may fall, and is then
+//! recorded again. It must never rise.
 use super::backward;
 use super::transfer::{self, Abstract};
 use super::{Bound, Congruence, Domain, ValueRange};
@@ -46,7 +48,7 @@ fn members(domain: &Domain, limit: i64) -> Vec<i64> {
     (-limit..=limit).filter(|v| domain.contains(&Int::from(*v))).collect()
 }
 
-/// What is known of a set of integers from its members in two windows: an end that the larger window moves is none.
+/// The domain of a set of integers, from its members in two windows: an end that the larger window moves is infinite.
 struct Exact {
     lo: Option<i128>,
     hi: Option<i128>,
@@ -63,14 +65,14 @@ fn exact(near: &[i128], far: &[i128]) -> Option<Exact> {
     })
 }
 
-/// Counts of loose results.
+/// Numbers of loose results.
 #[derive(Debug, Default, PartialEq)]
 struct Loose {
-    /// No value exists, and that is not seen.
+    /// No value exists, but the domain is not empty.
     empty: u32,
     /// A lower or an upper end that is not the least or the greatest value.
     ends: u32,
-    /// A residue class that holds too much.
+    /// A residue class that is too large.
     classes: u32,
 }
 
@@ -221,7 +223,7 @@ fn sums_and_products_are_as_tight_as_stated() {
     ]);
 }
 
-/// What is left of an operand, met with what it was, against the operands that some solution has.
+/// Compares the tightened domain of an operand with the operands of all solutions.
 #[test]
 fn running_backwards_is_as_tight_as_stated() {
     let targets: Vec<Domain> = [(0, 3), (2, 2), (-3, -1), (1, 6)]

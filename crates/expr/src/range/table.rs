@@ -1,4 +1,4 @@
-//! Domains of the expressions of a pool, with a memory.
+//! Domains of the expressions of a pool, with a cache.
 use super::correlated;
 use super::domain::{Contradiction, Domain, truth};
 use super::float_range::FloatRange;
@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// What is remembered about an expression.
+/// The stored domain of an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: Abstract,
@@ -20,9 +20,10 @@ pub(super) struct Entry {
 
 /// The domains of the expressions of one pool under facts.
 ///
-/// A *fact* ([`DomainTable::set`]) says that an expression is defined and has a value within a domain. Everything else follows by the
-/// transfer functions ([`super::transfer`]) and is computed when asked for, each shared subexpression once. A new fact makes
-/// what was computed before recomputable, never wrong. Facts can be taken back ([`DomainTable::mark`], [`DomainTable::undo`]).
+/// A *fact* ([`DomainTable::set`]) says that an expression is defined and has a value within a domain.
+/// Everything else follows by the transfer functions ([`super::transfer`]) and is computed on demand, once
+/// for each shared subexpression. A new fact may make an earlier result imprecise, never wrong, and it is
+/// computed again. Facts can be taken back ([`DomainTable::mark`], [`DomainTable::undo`]).
 #[derive(Clone, Debug, Default)]
 pub struct DomainTable {
     pub(super) memo: FxHashMap<Expr, Entry>,
@@ -30,7 +31,7 @@ pub struct DomainTable {
     forms: FxHashMap<u64, SmallVec<[Expr; 2]>>,
     version: u32,
     contradiction: Option<Contradiction>,
-    /// What to put back, newest last, while a mark is active.
+    /// Entries to restore, newest last, while a mark is active.
     trail: Vec<(Expr, Option<Entry>)>,
     marks: u32,
     stack: Vec<Expr>,
@@ -45,13 +46,14 @@ pub struct Mark {
     contradiction: Option<Contradiction>,
 }
 
-/// What a fact is about. What is known of an expression follows from facts about subjects of the expressions that it is built of, itself
-/// included, and from no others.
+/// What a fact is about. The domain of an expression depends only on facts about the subjects of its
+/// subexpressions, itself included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Subject(u64);
 
 impl Subject {
-    /// The subject of facts about `e`. Sums whose terms are proportional to each other share theirs, as they share what is known.
+    /// The subject of facts about `e`. Sums whose terms are proportional to each other share a subject,
+    /// because they share their facts.
     pub fn of(pool: &Pool, e: Expr) -> Subject {
         match pool.node(e) {
             Some(Node::Sum { terms, .. }) if terms.len() > 1 => Subject(form_key(terms)),
@@ -101,8 +103,8 @@ impl DomainTable {
         }
     }
 
-    /// The truth of a comparison of a symbol with a constant, where nothing but the symbol is known: most questions are such, and nothing of
-    /// them needs to be remembered. No answer for anything else.
+    /// The truth of a comparison of a symbol with a constant, if there are facts about nothing but the
+    /// symbol. Most questions are such, and their answers need not be stored. `None` for any other condition.
     fn compared(&self, pool: &Pool, condition: Expr) -> Option<Option<bool>> {
         let (mut e, mut holds) = (condition, true);
         loop {
@@ -132,8 +134,9 @@ impl DomainTable {
         }
     }
 
-    /// Adds the fact that `e` is defined with a value in `domain`; whether that says more than the facts (about `e` itself) did.
-    /// Nothing is run backwards to the operands of `e`: that is what [`DomainTable::restrict`] does.
+    /// Adds the fact that `e` is defined with a value in `domain`. Returns whether that says more than the
+    /// facts (about `e` itself) did. Nothing is propagated backwards to the operands of `e`: use
+    /// [`DomainTable::restrict`] for that.
     pub fn set(&mut self, pool: &Pool, e: Expr, domain: Domain) -> Result<bool, Contradiction> {
         self.set_abstract(pool, e, Abstract::Int(domain))
     }
@@ -198,7 +201,7 @@ impl DomainTable {
         *self.contradiction.get_or_insert(contradiction)
     }
 
-    /// Meets what is known about `e` with a fact; whether that changed anything.
+    /// Intersects the domain of `e` with a fact. Returns whether that changed anything.
     pub(super) fn tighten(&mut self, pool: &Pool, e: Expr, value: Abstract) -> Result<bool, Contradiction> {
         let old = match self.memo.get(&e) {
             Some(entry) => entry.value.clone(),
@@ -231,7 +234,8 @@ impl DomainTable {
         e.as_inline().is_some() || self.memo.get(&e).is_some_and(|entry| entry.version == self.version)
     }
 
-    /// Computes `e` and what it is built of, children first, without recursion. `lookup` may know more about any of them.
+    /// Computes `e` and its subexpressions, children first, without recursion. `lookup` may know more about
+    /// any of them.
     pub(super) fn evaluate(&mut self, pool: &Pool, e: Expr, lookup: &impl Fn(Expr) -> Option<Domain>) {
         if self.is_fresh(e) {
             return;
@@ -307,7 +311,7 @@ impl DomainTable {
         }
     }
 
-    /// What is remembered, or else everything of the sort.
+    /// The stored domain, or else all values of the sort.
     pub(super) fn known(&self, pool: &Pool, e: Expr) -> Abstract {
         match self.memo.get(&e) {
             Some(entry) => entry.value.clone(),

@@ -1,6 +1,6 @@
-//! What a table derives from facts, as statements about expressions.
+//! The domains that a table derives from facts, as statements about expressions.
 use super::{
-    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, teaches_once, truth,
+    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, is_idempotent, truth,
 };
 use crate::text::read;
 use crate::{Expr, Int, Pool};
@@ -283,7 +283,7 @@ fn comparisons_of_plain_sums_teach_all_they_can_at_once() {
             let mut pool = Pool::new();
             let mut table = assumed(&mut pool, facts);
             let e = parse(&mut pool, condition);
-            assert_eq!(teaches_once(&pool, e), once, "{condition}");
+            assert_eq!(is_idempotent(&pool, e), once, "{condition}");
             let possible = table.assume(&pool, e).is_ok();
             assert!(!once || !possible || table.assume(&pool, e) == Ok(false), "{condition} under {facts:?}");
         }
@@ -303,7 +303,7 @@ fn what_is_learned_is_told_by_what_it_is_about() {
     ] {
         let e = parse(&mut pool, condition);
         let mut learned = Vec::new();
-        table.assume_telling(&pool, e, &mut learned).expect("the facts are consistent");
+        table.assume_recording(&pool, e, &mut learned).expect("the facts are consistent");
         for part in told {
             let part = parse(&mut pool, part);
             assert!(learned.contains(&Subject::of(&pool, part)), "{condition} is about {part:?}");

@@ -1,8 +1,8 @@
 //! One transfer function per node kind: the domain of a node from the domains of its operands.
 //!
-//! `None` means that the node has no value at any assignment within the operands' domains. The formulas and the arguments
-//! why they hold are at the operations of [`ValueRange`], [`Congruence`] and [`FloatRange`]; here the two halves of an
-//! integer domain are put together and reduced.
+//! `None` means that the node has no value at any assignment within the operands' domains. The formulas and
+//! the reasons why they hold are at the operations of [`ValueRange`], [`Congruence`] and [`FloatRange`]. This
+//! file combines and reduces the two halves of an integer domain.
 use super::bitwise;
 use super::bound::Bound;
 use super::congruence::Congruence;
@@ -125,8 +125,8 @@ fn order_exact(a: &Bound, b: f64) -> Ordering {
     }
 }
 
-/// `a == b`, `a < b` or `a <= b` ([`Func::FloatEq`], [`Func::FloatLt`], [`Func::FloatLe`]) by value, if the ranges decide it. Beside NaN all
-/// three are false.
+/// `a == b`, `a < b` or `a <= b` ([`Func::FloatEq`], [`Func::FloatLt`], [`Func::FloatLe`]) by value, if the
+/// ranges decide it. All three are false if an operand is NaN.
 fn compare(func: Func, a: &Abstract, b: &Abstract) -> Option<bool> {
     let ((a_lo, a_hi, a_nan), (b_lo, b_hi, b_nan)) = (a.ends(), b.ends());
     let (below, above) = (a_hi.order(b_lo), a_lo.order(b_hi));
@@ -138,8 +138,9 @@ fn compare(func: Func, a: &Abstract, b: &Abstract) -> Option<bool> {
     if holds && !a_nan && !b_nan { Some(true) } else { fails.then_some(false) }
 }
 
-/// `constant + Σ coefficient · monomial`: increasing in monomials with positive coefficients, decreasing in the others, so the
-/// ends add up; residues modulo the common divisor of the scaled moduli. Operands count as independent.
+/// `constant + Σ coefficient · monomial` increases in monomials with positive coefficients and decreases in
+/// the others, so the ends add up. Residues are modulo the common divisor of the scaled moduli. Operands
+/// count as independent.
 pub fn sum<'a>(constant: &Int, terms: impl IntoIterator<Item = (&'a Domain, &'a Int)>) -> Option<Domain> {
     let mut range = ValueRange::point(constant.clone());
     let mut congruence = Congruence::point(constant.clone());
@@ -157,7 +158,8 @@ pub fn sum<'a>(constant: &Int, terms: impl IntoIterator<Item = (&'a Domain, &'a 
     Domain::new(range, congruence)
 }
 
-/// `Π atom^power`: multilinear in the powers, see [`ValueRange::mul`] and [`ValueRange::pow`]. Operands count as independent.
+/// `Π atom^power`: multilinear in the powers, see [`ValueRange::mul`] and [`ValueRange::pow`]. Operands count
+/// as independent.
 pub fn product<'a>(factors: impl IntoIterator<Item = (&'a Domain, u32)>) -> Option<Domain> {
     let mut total: Option<Domain> = None;
     for (domain, power) in factors {
@@ -200,8 +202,8 @@ pub fn ratio(a: &Domain, b: &Domain) -> Option<Domain> {
     Some(range.into())
 }
 
-/// The least ([`Func::Min`]) or greatest ([`Func::Max`]) operand: increasing in each, so the ends combine. Only operands that can be it
-/// count for the residue.
+/// The least ([`Func::Min`]) or greatest ([`Func::Max`]) operand. It increases in each operand, so the ends
+/// combine. Only operands that can be the result count for the residue.
 pub fn extremum(func: Func, operands: &[Domain]) -> Option<Domain> {
     let (first, rest) = operands.split_first()?;
     let combine = |a: &ValueRange, b: &ValueRange| if func == Func::Min { a.min(b) } else { a.max(b) };
@@ -247,7 +249,8 @@ pub fn not_positive(p: &Domain) -> Option<bool> {
     (p.range.lo > Bound::ZERO).then_some(false)
 }
 
-/// All of ([`Func::And`]) or any of ([`Func::Or`]) some truth values: one operand can force the result, else all must be known.
+/// All of ([`Func::And`]) or any of ([`Func::Or`]) some truth values. One operand can force the result;
+/// otherwise all must be known.
 pub fn connective(func: Func, operands: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let forcing = func == Func::Or;
     let mut known = true;
@@ -270,8 +273,8 @@ pub fn ite(condition: Option<bool>, p: &Abstract, q: &Abstract) -> Abstract {
     }
 }
 
-/// The domain of a call from those of its operands, or `None` when it has no value there. A call with too few operands may be
-/// anything.
+/// The domain of a call from those of its operands. `None` when it has no value there. A call with too few
+/// operands may be anything.
 pub fn call(func: Func, args: &[Abstract]) -> Option<Abstract> {
     use Func::*;
     let sort =

@@ -1,7 +1,7 @@
 //! Inclusive ranges of integers and their arithmetic.
 //!
-//! Each operation returns the least range that holds every result (the *hull*), unless its comment says otherwise. `None`
-//! means that there is no result: the operands lie outside the operation's domain.
+//! Each operation returns the least range that holds every result (the *hull*), unless its comment says
+//! otherwise. `None` means that there is no result: the operands lie outside of the operation's domain.
 use super::MAX_BITS;
 use super::bound::Bound::{self, Finite, NegInf, PosInf};
 use crate::Int;
@@ -24,8 +24,8 @@ impl ValueRange {
         (lo <= hi && lo != PosInf && hi != NegInf).then_some(ValueRange { lo, hi })
     }
 
-    /// The least range that holds both integers. Ends that may be the wrong way round because they contradict each other belong in
-    /// [`ValueRange::new`], which says so.
+    /// The least range that holds both integers, in either order. If the wrong order is a contradiction, use
+    /// [`ValueRange::new`].
     pub fn between(a: Int, b: Int) -> ValueRange {
         let (lo, hi) = if a <= b { (a, b) } else { (b, a) };
         ValueRange { lo: Finite(lo), hi: Finite(hi) }
@@ -194,7 +194,8 @@ impl ValueRange {
         }
     }
 
-    /// `a * b`: linear in each operand, so the extremes are at corners. The extremes are reached, gaps between are not seen.
+    /// `a * b` is linear in each operand, so the extremes are at corners. The extremes are reached; gaps
+    /// between them are ignored.
     pub fn mul(&self, other: &ValueRange) -> ValueRange {
         if !self.lo.is_negative() && !other.lo.is_negative() {
             return ValueRange { lo: self.lo.times(&other.lo), hi: self.hi.times(&other.hi) };
@@ -261,8 +262,8 @@ impl ValueRange {
 
     /// `a // b` over the nonzero `b`; `None` when `b` is 0 only.
     ///
-    /// For `b > 0` it increases in `a`, and in `b` it falls towards 0 for `a >= 0` and rises towards -1 for `a < 0`: the
-    /// extremes are at corners. A negative `b` is `(-a) // (-b)`.
+    /// For `b > 0` it increases in `a`. In `b` it falls towards 0 for `a >= 0` and rises towards -1 for
+    /// `a < 0`. So the extremes are at corners. A negative `b` is `(-a) // (-b)`.
     pub fn floor_div(&self, other: &ValueRange) -> Option<ValueRange> {
         if other.lo.signum() > 0 {
             return Some(self.floor_div_positive(other));
@@ -289,8 +290,8 @@ impl ValueRange {
         ValueRange::join_options(positive, negative)
     }
 
-    /// `a % b` for `b > 0`: `a` itself where `0 <= a < b`, else within `0..=b-1`, and never above an `a >= 0`. Where `b` is
-    /// one integer and `a` stays within one period, it is `a` shifted.
+    /// `a % b` for `b > 0` is `a` itself if `0 <= a < b`, else within `0..=b-1`, and never above an `a >= 0`.
+    /// If `b` is one integer and `a` stays within one period, it is `a` shifted.
     fn modulo_positive(&self, divisor: &ValueRange) -> ValueRange {
         if !self.lo.is_negative() && self.hi < divisor.lo {
             return self.clone();
@@ -314,8 +315,8 @@ impl ValueRange {
 
     /// `a ** n` over the `n >= 0`; `None` when every `n` is negative.
     ///
-    /// `|a ** n|` increases in `|a|` and, for `|a| >= 1`, in `n`; only `0 ** n` falls, from 1 to 0. For a base that may be
-    /// negative the magnitude bounds both sides. Not the hull in general.
+    /// `|a ** n|` increases in `|a|` and, for `|a| >= 1`, in `n`. Only `0 ** n` falls, from 1 to 0. For a
+    /// base that may be negative, the magnitude bounds both sides. This is not the hull in general.
     pub fn pow_range(&self, exponent: &ValueRange) -> Option<ValueRange> {
         let exponent = exponent.meet(&ValueRange::nonnegative())?;
         if let Some(n) = exponent.as_point().and_then(|n| n.to_i64()).and_then(|n| u32::try_from(n).ok()) {

@@ -2,7 +2,7 @@
 use super::lexer::Op;
 use crate::node::Func;
 
-/// What a name in front of `(` means.
+/// The meaning of a name in front of `(`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Function {
     /// Quotient rounded down; a divisor.

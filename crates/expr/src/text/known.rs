@@ -1,5 +1,5 @@
-//! Calls that were read before. Programs build long expressions of shorter ones that they write out again: the size behind fifty
-//! layers has that behind forty-nine in it.
+//! Calls that were read before. Programs build long expressions from shorter ones that they write out again:
+//! the size after fifty layers contains the size after forty-nine.
 use super::lexer::Brackets;
 use super::read::{Dialect, ReadError, Reader, read};
 use super::srepr;
@@ -25,8 +25,8 @@ pub fn knowing<'a>(pool: &mut Pool, text: &'a str, known: &mut KnownCalls<'a>) -
 }
 
 impl<'a> Reader<'a, '_> {
-    /// The text of the call that begins at an offset and whose bracket comes next, and what it was read as before; nothing where that is not
-    /// remembered.
+    /// The text of the call whose name begins at an offset and whose bracket comes next, and the expression
+    /// that it was read as. `None` if it is not stored.
     pub(super) fn known_call(&mut self, at: usize) -> Option<(&'a str, Option<Expr>)> {
         let known = self.known.as_ref()?;
         let text = self.lexer.text();
@@ -48,7 +48,7 @@ impl<'a> Reader<'a, '_> {
         self.advance()
     }
 
-    /// Remembers what a call was read as.
+    /// Stores the expression that a call was read as.
     pub(super) fn remember(&mut self, text: &'a str, e: Expr) {
         if let Some(known) = &mut self.known {
             known.0.insert(text, e);

@@ -28,7 +28,7 @@ pub(super) enum Token<'a> {
     Float(&'a str),
     /// An identifier or keyword.
     Name(&'a str),
-    /// What stands between quotes, escapes as written.
+    /// The text between quotes, with escapes as written.
     Text(&'a str),
     /// An operator or a bracket.
     Op(Op),
@@ -215,7 +215,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// What a byte can be in a name or number.
+/// The role of a byte in a name or number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Letter,
@@ -265,7 +265,8 @@ fn name_end(text: &str, start: usize) -> usize {
     text[start..].find(|c| !named(c)).map_or(text.len(), |length| start + length)
 }
 
-/// Longer calls than this many bytes are not looked up by their texts, so that deep nesting costs a bounded amount for each byte.
+/// Calls longer than this many bytes are not looked up by their texts, so that deep nesting has a bounded
+/// cost for each byte.
 const MAX_CALL: usize = 1 << 12;
 
 /// The round brackets of a text, in the order in which they open, with the offsets behind the closing ones.
@@ -299,7 +300,8 @@ impl Brackets {
         Brackets(found)
     }
 
-    /// The offset behind a call that begins at `start` with a name and has its opening bracket at `open`; nothing of a long one.
+    /// The offset after a call whose name begins at `start` and whose bracket opens at `open`. `None` for a
+    /// long call.
     pub(super) fn end_of_call(&self, start: usize, open: usize) -> Option<usize> {
         let found = self.0.binary_search_by_key(&open, |(open, _)| *open).ok()?;
         self.0[found].1.filter(|end| end - start <= MAX_CALL)

@@ -1,8 +1,8 @@
 //! Expressions as text: reading every form that torch writes, and writing one that everybody reads.
 //!
-//! One grammar, Python's expression grammar, covers the three written forms: sympy's `str` (`Eq(Mod(s0, 8), 0)`), its `srepr`
-//! (`Add(Symbol('s17', positive=True, integer=True), Integer(2))`) and torch's guard code
-//! (`L['x'].size()[0] % 8 == 0`). What is written parses back to the same handle.
+//! One grammar, Python's expression grammar, covers the three written forms: sympy's `str`
+//! (`Eq(Mod(s0, 8), 0)`), its `srepr` (`Add(Symbol('s17', positive=True, integer=True), Integer(2))`) and
+//! torch's guard code (`L['x'].size()[0] % 8 == 0`). What is written parses back to the same handle.
 mod functions;
 pub mod known;
 mod lexer;

@@ -1,8 +1,8 @@
 //! Writing expressions.
 //!
-//! [`expression`] writes what torch and sympy write (`Eq(Mod(s0, 8), 0)`), [`python`] what a user writes in a program
-//! (`x.shape[0] % 8 == 0`). Terms are ordered by degree and name, never by handle, and comparisons are written with positive terms
-//! on both sides and the constant on the right.
+//! [`expression`] writes what torch and sympy write (`Eq(Mod(s0, 8), 0)`), [`python`] what a user writes in a
+//! program (`x.shape[0] % 8 == 0`). Terms are ordered by degree and name, never by handle. Comparisons are
+//! written with positive terms on both sides and the constant on the right.
 use super::print_parts::{Binding, Style};
 use crate::node::{Func, Node};
 use crate::{Expr, Pool, Symbol};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// The texts of all subexpressions of one expression together take at most this many bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Room for the texts of a small expression and its subexpressions.
+/// Initial capacity for the texts of a small expression and its subexpressions.
 const FIRST_BYTES: usize = 64;
 
 /// The text of an expression would be too long, as shared subexpressions are written each time they occur.
@@ -31,7 +31,7 @@ pub fn expression(pool: &Pool, e: Expr) -> String {
     try_expression(pool, e).unwrap_or_else(|error| format!("<{error}>"))
 }
 
-/// As [`expression`], with an error for what is too large.
+/// Like [`expression`], with an error for a text that is too large.
 pub fn try_expression(pool: &Pool, e: Expr) -> Result<String, TooLong> {
     render(pool, e, Style::Sympy, &|symbol| pool.symbol_name(symbol))
 }
@@ -73,7 +73,8 @@ fn render<N: AsRef<str>>(
     .print(e)
 }
 
-/// A text that has been written, and how tightly its loosest operator binds: what is to be known to put it into another.
+/// A text that has been written, and the precedence of its loosest operator. Both are needed to put it into
+/// another text.
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     start: usize,
@@ -87,8 +88,8 @@ impl Piece {
     }
 }
 
-/// The state of writing one expression: texts of subexpressions, one behind the other, and at the end that which is being put together
-/// of them.
+/// The state of writing one expression: the texts of subexpressions, one after the other, and at the end the
+/// text that is being assembled from them.
 pub(super) struct Printer<'a> {
     pub(super) pool: &'a Pool,
     pub(super) style: Style,
@@ -127,7 +128,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What `write` appends.
+    /// The text that `write` appends.
     pub(super) fn piece_of(&mut self, write: impl FnOnce(&mut Self) -> Binding) -> Piece {
         let start = self.text.len();
         let binding = write(self);
@@ -161,8 +162,8 @@ impl Printer<'_> {
     }
 }
 
-/// Calls `visit` with each expression of whose text that of `e` is made. A polynomial that is compared with zero is not one of them: its terms
-/// are written on two sides.
+/// Calls `visit` with each expression whose text is part of the text of `e`. A polynomial that is compared
+/// with zero is not one of them, because its terms are written on two sides.
 fn for_each_operand(pool: &Pool, e: Expr, visit: &mut dyn FnMut(Expr)) {
     match pool.as_call(e) {
         Some((Func::IsZero | Func::NotPositive, &[p])) if matches!(pool.node(p), Some(Node::Sum { .. })) => {

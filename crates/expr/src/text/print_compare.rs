@@ -113,8 +113,8 @@ impl Printer<'_> {
         self.compared(op, |p| p.linear(&left, &Int::ZERO, false), |p| p.linear(&right, constant, negative))
     }
 
-    /// The sides on which the terms of a comparison of a polynomial with zero are written; an equation is rather solved for a symbol, an
-    /// inequality rather without a negative constant.
+    /// The sides on which the terms of a polynomial that is compared with zero are written. An equation is
+    /// preferably solved for a symbol; an inequality preferably has no negative constant.
     fn sides<'p>(&mut self, p: &'p Compared<'_>, solved: bool) -> Sides<'p> {
         let (positive, negative) = (p.side(false), p.side(true));
         let swapped = match (positive.is_empty(), negative.is_empty()) {
@@ -128,8 +128,9 @@ impl Printer<'_> {
         Sides { left, right, constant: &p.constant, negative, swapped }
     }
 
-    /// Whether a comparison is better written with its negative terms on the left: a plain symbol on the left and no negative constant on
-    /// the right (which of them first, `solved` says), else the longer side on the left, else the names in order.
+    /// Whether the negative terms of a comparison are written on the left. Preferred are a plain symbol on
+    /// the left and no negative constant on the right (`solved` says which of them comes first), then the
+    /// longer side on the left, then the names in order.
     fn better_swapped(
         &mut self,
         p: &Compared<'_>,
@@ -192,8 +193,9 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// A comparison of `left` with `right` and a constant, all terms positive: `left - right` less or plus the constant's magnitude is the
-/// polynomial that is compared with zero, or its negative when `swapped`.
+/// A comparison of `left` with `right` and a constant, where all terms are positive. The polynomial that is
+/// compared with zero, or its negative when `swapped`, is `left - right` plus or minus the constant's
+/// magnitude.
 struct Sides<'a> {
     left: Terms<'a>,
     right: Terms<'a>,

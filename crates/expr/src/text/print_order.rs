@@ -27,8 +27,8 @@ pub(super) fn reading_class(text: &str) -> u8 {
     }
 }
 
-/// What a condition begins to speak of: `s0 >= 2` of `(s0 >= 2)`, `s0, 2)` of `Ne(s0, 2)`. Conditions on one symbol stand
-/// together when they are sorted by it.
+/// The beginning of a condition, without its function or brackets: `s0 >= 2` of `(s0 >= 2)`, `s0, 2)` of
+/// `Ne(s0, 2)`. Sorting by it puts conditions on one symbol together.
 pub(super) fn subject(condition: &str) -> &str {
     let mut rest = condition;
     while let Some(shorter) =

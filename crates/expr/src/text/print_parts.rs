@@ -163,8 +163,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Appends a sum: by degree, then by name; a positive term first where there is one; the constant last. The constant's magnitude is
-    /// written, with a minus sign if it is `negative`.
+    /// Appends a sum: by degree, then by name, a positive term first if there is one, and the constant last.
+    /// The constant's magnitude is written, with a minus sign if it is `negative`.
     pub(super) fn linear(&mut self, terms: &[Term<'_>], constant: &Int, negative: bool) -> Binding {
         if terms.is_empty() {
             return self.integer(constant, negative);
@@ -354,7 +354,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// A quotient or remainder; what is divided stands in brackets when it is a sum, product or quotient.
+    /// A quotient or remainder; a dividend that is a sum, product or quotient is put in brackets.
     fn quotient(&mut self, op: &str, a: Piece, b: Piece) -> Piece {
         self.piece_of(|p| {
             p.push_at_least(Binding::Unary, a);

@@ -3,7 +3,7 @@ use super::read::Dialect;
 use super::{print, read};
 use crate::{Expr, Func, Pool, Symbol};
 
-/// What is written of a text that was read, after a check that it reads back to the same handle.
+/// The text that is printed for a parsed text. It has to parse back to the same handle.
 fn shown(text: &str) -> String {
     let mut pool = Pool::new();
     let e = read::closed(&mut pool, text).unwrap_or_else(|error| panic!("{text}: {error}")).expr;

@@ -1,7 +1,7 @@
 //! Reading expressions: Python's expression grammar with sympy's and torch's functions.
 //!
-//! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<` `>>`, `+` `-`,
-//! `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
+//! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<`
+//! `>>`, `+` `-`, `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
 use super::known::KnownCalls;
 use super::lexer::{Brackets, Lexer, Op, Token, clipped};
 use super::read_operators::infix;
@@ -21,19 +21,19 @@ const MAX_BITS: u64 = 1 << 17;
 /// One text may add this many nodes to the pool.
 const MAX_NEW_NODES: usize = 1 << 19;
 
-/// What was read.
+/// The result of reading a text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Read {
     /// The expression.
     pub expr: Expr,
-    /// Every divisor in the text (of `//`, `%`, `/` and the functions that divide) that is no nonzero constant, in order of
-    /// appearance, each once. Where one of them is zero the text has no value, although canonical construction may
-    /// have cancelled the division.
+    /// Every divisor in the text (of `//`, `%`, `/` and the functions that divide) that is not a nonzero
+    /// constant, each once, in order of appearance. If one of them is zero, the text has no value, although
+    /// canonical construction may have cancelled the division.
     pub divisors: Vec<Expr>,
-    /// Operations on doubles, and powers, in the text that may have no value (a square root, say) and that canonical construction has
-    /// dropped, in order of appearance. Where one of them has no value, the text has none.
+    /// Operations on doubles, and powers, that may have no value (a square root, say) and that canonical
+    /// construction has dropped, in order of appearance. If one of them has no value, the text has none.
     pub dropped: Vec<Expr>,
-    /// What the text says about its symbols, in order of appearance.
+    /// The assumptions about symbols in the text, in order of appearance.
     pub assumptions: Vec<Assumption>,
 }
 
@@ -60,11 +60,11 @@ pub struct ReadError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What was expected.
+    /// The error message: what was expected.
     pub message: String,
 }
 
-/// What `/` between integers means.
+/// The meaning of `/` between integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
     /// [`Dialect::Python`] for a text that names a source (`L['x']`) or a function of a Python module, else
@@ -104,8 +104,8 @@ pub fn expression_in(
     read(pool, text, dialect, sources, None)
 }
 
-/// Reads an expression; `known` has the calls read before. What those said of divisors and symbols is not known: with them, nothing is
-/// remarked.
+/// Reads an expression; `known` has the calls read before. The divisors and symbols in such a call are not
+/// recorded, so a reader with `known` makes no remarks.
 pub(super) fn read<'a>(
     pool: &mut Pool,
     text: &'a str,
@@ -131,7 +131,7 @@ pub(super) fn read<'a>(
         pool,
         sources,
         python,
-        // What a call means is not said by its text alone where `/` is Python's.
+        // Where `/` is Python's, the text of a call alone does not determine its meaning.
         known: known.filter(|_| !python),
         names_are_sources: dialect == Dialect::Formula,
         brackets: None,
@@ -203,7 +203,7 @@ impl Level {
     }
 }
 
-/// What a part of the text stands for.
+/// The meaning of a part of the text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Operand<'a> {
     /// An expression.
@@ -229,7 +229,7 @@ pub(super) struct Reader<'a, 's> {
     pub(super) python: bool,
     pub(super) names_are_sources: bool,
     pub(super) known: Option<&'s mut KnownCalls<'a>>,
-    /// Where the brackets of the text close, once that has been asked.
+    /// Where the brackets of the text close, once that is known.
     pub(super) brackets: Option<Brackets>,
     /// Whether divisors and assumptions are asked for.
     pub(super) remarks: bool,
@@ -300,8 +300,8 @@ impl<'a> Reader<'a, '_> {
         if infix(self.token).is_none() { Ok(left) } else { self.joined(left, least, start) }
     }
 
-    /// What the operators behind an operand make of it. (Apart from [`Self::operators`], as are the other parts of reading an operand from each
-    /// other, to keep what recursion puts on the stack small.)
+    /// Applies the operators after an operand. (This and the other parts of reading an operand are functions
+    /// of their own, so that recursion takes little stack.)
     fn joined(
         &mut self,
         mut left: Operand<'a>,
@@ -402,7 +402,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(self.pool.int(value)))
     }
 
-    /// What stands between brackets of which the first has been taken: one operand, or a list.
+    /// The contents of brackets, of which the first has been read: one operand, or a list.
     fn bracketed(&mut self, close: Op) -> Result<Operand<'a>, ReadError> {
         let mut items = Vec::new();
         let mut list = close == Op::CloseIndex;
@@ -468,7 +468,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `e`, unless it or the pool has grown beyond what one text may ask for.
+    /// `e`, unless it or the pool has grown beyond the limit for one text.
     pub(super) fn checked(&mut self, e: Expr, at: usize) -> Result<Expr, ReadError> {
         self.operation(e);
         if self.pool.len() > self.max_nodes {

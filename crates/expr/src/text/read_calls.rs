@@ -14,7 +14,7 @@ type Args<'a> = SmallVec<[Operand<'a>; 2]>;
 /// The arguments of a call.
 struct Arguments<'a> {
     positional: Args<'a>,
-    /// Keywords, and whether `True` is what they are given.
+    /// Keywords, and whether their value is `True`.
     keywords: SmallVec<[(&'a str, bool); 3]>,
 }
 
@@ -24,7 +24,7 @@ fn is_reserved(word: &str) -> bool {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// What begins with a name.
+    /// An expression that begins with a name.
     pub(super) fn name(&mut self, name: &str) -> Result<Operand<'a>, ReadError> {
         let at = self.at;
         if is_reserved(name) {
@@ -54,7 +54,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// The symbol that begins here, as torch writes one of a size, where nothing is to be remarked of it.
+    /// The symbol that begins here, as torch writes one of a size, if it needs no remark.
     #[inline(never)]
     fn quick_symbol(&mut self, at: usize) -> Result<Option<Expr>, ReadError> {
         let text = self.text();
@@ -93,7 +93,7 @@ impl<'a> Reader<'a, '_> {
         self.source(&path, at)
     }
 
-    /// What a source is.
+    /// The expression of a source.
     fn source(&mut self, path: &SourcePath, at: usize) -> Result<Operand<'a>, ReadError> {
         match (self.sources)(path) {
             Some(e) => Ok(Operand::Expr(e)),
@@ -183,7 +183,8 @@ impl<'a> Reader<'a, '_> {
         Ok(read)
     }
 
-    /// The arguments of a call, in brackets. (Apart from [`Self::called`] to keep what recursion puts on the stack small.)
+    /// The arguments of a call, in brackets. (A function of its own, not part of [`Self::called`], so that
+    /// recursion takes little stack.)
     fn arguments(&mut self) -> Result<Arguments<'a>, ReadError> {
         self.advance()?;
         let mut arguments = Arguments { positional: Args::new(), keywords: SmallVec::new() };

@@ -1,4 +1,4 @@
-//! What the operators of expression text do.
+//! The operators of expression text.
 use super::lexer::{Op, Token};
 use super::read::{Level, Operand, ReadError, Reader};
 use crate::node::Sort;
@@ -46,7 +46,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Operand::Expr(all))
     }
 
-    /// What a run of operands of one level amounts to.
+    /// The result of a run of operands of one level.
     pub(super) fn combined(&mut self, level: Level, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
         if let [only] = operands {
             return self.checked(*only, at);
@@ -150,7 +150,8 @@ impl<'a> Reader<'a, '_> {
         self.checked(result, at)
     }
 
-    /// A shift: multiplied or divided by a power of two. By a negative count it has no value, also where construction drops the power.
+    /// A shift: multiplication or division by a power of two. A negative count has no value, even if
+    /// construction drops the power.
     pub(super) fn shifted(&mut self, e: Expr, count: Expr, by: fn(&mut Pool, Expr, Expr) -> Expr) -> Expr {
         let power = self.pool.pow(Expr::from(2), count);
         self.operation(power);

@@ -164,7 +164,8 @@ fn a_slash_is_exact_in_sympy_and_a_double_in_python() {
     assert_eq!(value_in("s0/8", Dialect::Auto), "3/2");
     assert_eq!(
         value_in("s0/s1", Dialect::Sympy),
-        "error: line 1, column 4: a ratio with a variable divisor is not supported: write a//b, or IntTrueDiv(a, b) for a double"
+        "error: line 1, column 4: a ratio with a variable divisor is not supported: \
+         write a//b, or IntTrueDiv(a, b) for a double"
     );
 }
 
@@ -309,7 +310,8 @@ fn divisors_are_remembered_even_when_they_cancel() {
 #[test]
 fn assumptions_of_symbols_are_reported_once_each() {
     let mut pool = Pool::new();
-    let text = "Add(Symbol('s0', positive=True, integer=True), Symbol('u1', integer=True), Symbol('zf2'), Symbol('s0'))";
+    let text = "Add(Symbol('s0', positive=True, integer=True), Symbol('u1', integer=True), \
+                Symbol('zf2'), Symbol('s0'))";
     let read = read::closed(&mut pool, text).expect("reads");
     let said: Vec<(&str, bool, bool)> =
         read.assumptions.iter().map(|a| (pool.symbol_name(a.symbol), a.positive, a.integer)).collect();

@@ -1,4 +1,4 @@
-//! What is remarked on a text beside its expression: the operations in it that may have no value.
+//! Remarks on a text, returned with its expression: the operations in it that may have no value.
 use super::read::Reader;
 use crate::{Expr, Func};
 

@@ -1,9 +1,9 @@
 //! How many operators a text has.
 use super::lexer::{Lexer, Op, Token};
 
-/// The number of operators and calls in a text as it is written: one for each binary operator, `not`, negation and power, two for
-/// `p if c else q`, `n - 1` for a call of `n` operands (1 at least); the signs of numbers are free. `None` for a text that names a
-/// source or that is not made of tokens.
+/// The number of operators and calls in a text as it is written: one for each binary operator, `not`,
+/// negation and power, two for `p if c else q`, `n - 1` for a call of `n` operands (1 at least). The signs of
+/// numbers are free. `None` for a text that names a source or that is not made of tokens.
 ///
 /// ```
 /// use sizewise_expr::text::size::operators;

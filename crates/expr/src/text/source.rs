@@ -8,13 +8,14 @@ pub enum Step {
     Key(String),
     /// `[0]`, negative from the end.
     Index(i64),
-    /// Any other key of a dictionary, as Python writes it: `[True]`, `[(1, 'a')]`. Members of enumerations are `Color.RED`.
+    /// Any other key of a dictionary, as Python writes it: `[True]`, `[(1, 'a')]`. Members of enumerations
+    /// are `Color.RED`.
     Literal(String),
     /// `.name`.
     Attribute(String),
 }
 
-/// What is asked of a tensor.
+/// The property of a tensor that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Property {
     /// `.size()[d]` or `.shape[d]`; a negative `d` counts from the last dimension.
@@ -25,15 +26,15 @@ pub enum Property {
     StorageOffset,
 }
 
-/// An input, the steps to one of its leaves, and the property asked of it: `L['d']['k'][0].size()[1]` has root `d`, steps
-/// `['k']`, `[0]` and the size of dimension 1.
+/// An input, the steps to one of its leaves, and the property that is read: `L['d']['k'][0].size()[1]` has
+/// root `d`, steps `['k']`, `[0]` and the size of dimension 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourcePath {
     /// The name of the input (`x` of `L['x']`, or of plain `x.shape[0]`).
     pub root: String,
     /// The way to the leaf.
     pub steps: Vec<Step>,
-    /// What is asked of the leaf; nothing of one that is a number itself.
+    /// The property of the leaf; `None` if it is a number itself.
     pub property: Option<Property>,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn key(text: &str) -> Option<(Step, usize)> {
     literal(text).map(|text| (Step::Literal(key_text(text)), text.len()))
 }
 
-/// What stands before the bracket that closes a subscript.
+/// The text before the bracket that closes a subscript.
 fn literal(text: &str) -> Option<&str> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, c) in text.char_indices() {

@@ -1,18 +1,19 @@
-//! A quick way to read what torch writes of most sizes, in sympy's `srepr`:
+//! A fast path for the texts that torch writes for most sizes, in sympy's `srepr`:
 //! `Mul(Integer(4), Add(Symbol('s17', positive=True, integer=True), Integer(2)))`.
 //!
-//! It knows symbols that are integers, integers, sums, products, floor divisions, remainders and extrema, each written as torch writes it, in short
-//! texts. Of everything else, wrong texts above all, it says nothing: the reader proper is asked then.
+//! It handles short texts of integer symbols, integers, sums, products, floor divisions, remainders and
+//! extrema, each as torch writes it. For anything else, including invalid texts, it returns nothing, and the
+//! full reader takes over.
 use crate::node::Sort;
 use crate::{Expr, Func, Pool};
 use smallvec::SmallVec;
 
 /// Longer texts are left to the reader that knows calls read before.
 const MAX_TEXT: usize = 256;
-/// What stands behind a symbol's name.
+/// The text after a symbol's name.
 const ASSUMPTIONS: &str = "', positive=True, integer=True)";
 
-/// The expression of a text; nothing where the text is of no form that is known here.
+/// The expression of a text, or `None` if the text has an unknown form.
 pub(super) fn read(pool: &mut Pool, text: &str) -> Option<Expr> {
     if text.len() > MAX_TEXT {
         return None;

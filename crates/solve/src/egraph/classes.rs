@@ -1,13 +1,13 @@
-//! The e-graph proper: classes of equal expressions, closed under congruence.
-use super::language::{Members, Membership, Operations, Term};
+//! The core of the e-graph: classes of equal expressions, closed under congruence.
+use super::language::{MemberAnalysis, Members, Operations, Term};
 use egg::{EGraph, Id};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_expr::{Expr, Func, Pool};
 
-/// A summary of what is near an expression, to skip rules that cannot match there.
+/// A summary of the context of an expression, to skip rules that cannot match there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct Context {
     /// The functions of the calls, see [`bit`].
     pub funcs: u64,
     /// Grows with every expression that joins.
@@ -22,7 +22,7 @@ pub(super) fn bit(func: Func) -> u64 {
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    egg: EGraph<Term, Membership>,
+    egg: EGraph<Term, MemberAnalysis>,
     operations: Operations,
     ids: IndexMap<Expr, Id, FxBuildHasher>,
     by_func: FxHashMap<Func, Vec<Expr>>,
@@ -33,7 +33,7 @@ pub(super) struct Classes {
 impl Default for Classes {
     fn default() -> Classes {
         Classes {
-            egg: EGraph::new(Membership::default()),
+            egg: EGraph::new(MemberAnalysis::default()),
             operations: Operations::default(),
             ids: IndexMap::default(),
             by_func: FxHashMap::default(),
@@ -50,7 +50,7 @@ impl Classes {
         }
         let mut parts = vec![e];
         let mut order = Vec::new();
-        // A part is older than what is built of it, but integers carried by their handle compare arbitrarily.
+        // A part is older than expressions that contain it, but integers stored in their handle compare arbitrarily.
         while let Some(part) = parts.pop() {
             if self.ids.contains_key(&part) || order.contains(&part) {
                 continue;
@@ -104,16 +104,16 @@ impl Classes {
         Some(&self.egg[*self.ids.get(&e)?].data)
     }
 
-    /// The expressions that a pattern may match in place of `e`: the members of its class, but of a class of a constant only
-    /// `e` and the constant (whatever else is true or zero says nothing about this place).
+    /// The expressions that a pattern may match in place of `e`: the members of its class. Of a class of a
+    /// constant, only `e` and the constant (whatever else is true or zero says nothing about this place).
     pub fn shapes(&self, e: Expr) -> Option<&[Expr]> {
         let members = self.members(e)?;
         (members.len() == 1 || members.constant().is_none()).then_some(&**members)
     }
 
     /// What patterns rooted at `e` can meet below it.
-    pub fn surroundings(&self, pool: &Pool, e: Expr) -> Surroundings {
-        let mut found = Surroundings::default();
+    pub fn context(&self, pool: &Pool, e: Expr) -> Context {
+        let mut found = Context::default();
         let mut meet = |part: Expr| {
             found.size += 1;
             if let Some((func, _)) = pool.as_call(part) {

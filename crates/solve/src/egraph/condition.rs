@@ -3,7 +3,7 @@ use super::pattern::{Bindings, Operation, Pattern};
 use sizewise_expr::{EvalError, Expr, Int, Pool, Sort, Value};
 use smallvec::SmallVec;
 
-/// A side condition. What is not known to hold counts as not holding.
+/// A side condition. If it is not known to hold, it counts as false.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// As a rule file names it: `nonzero`, `divides`, ….
@@ -19,8 +19,8 @@ enum Meaning {
     Holds(Pattern),
     /// The operand is an integer constant.
     Constant,
-    /// The operand's first term has a negative coefficient: of an expression and its negative, one is flipped. This only says which of
-    /// two equal forms to prefer, so that a rule does not undo itself.
+    /// The operand's first term has a negative coefficient. Of an expression and its negative, one is
+    /// flipped. This only decides which of two equal forms to prefer, so that a rule does not undo itself.
     Flipped,
 }
 

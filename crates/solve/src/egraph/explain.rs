@@ -1,19 +1,20 @@
-//! What a proof used.
+//! The premises and rules that a proof used.
 //!
-//! A proof is explained by facts, declared symbols and uses of rules that suffice for it: the saturation is replayed with less and
-//! less, and what it can do without is left out. So an explanation is checked, whatever way the first proof took.
+//! Facts, declared symbols and uses of rules that suffice for a proof explain it. The saturation is replayed
+//! with fewer and fewer of them, and those that it does not need are left out. So an explanation is checked,
+//! however the first proof was found.
 use super::graph::{Contradiction, Graph, Input, Use};
 use super::rule::RuleSet;
 use super::saturate::{Allowed, Limits};
 use indexmap::IndexSet;
 use sizewise_expr::{Expr, Pool};
 
-/// What suffices to settle a condition, or for a contradiction.
+/// The premises that suffice to decide a condition, or for a contradiction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explanation {
     /// The rules, by name.
     pub rules: Vec<String>,
-    /// What they were used for, in order; [`Use::rule`] is a position in the rule set.
+    /// The uses of these rules, in order; [`Use::rule`] is a position in the rule set.
     pub uses: Vec<Use>,
     /// The labels of the assumed conditions.
     pub facts: Vec<u32>,
@@ -28,7 +29,7 @@ pub struct Explanation {
 /// The most replays of one explanation.
 const MAX_REPLAYS: usize = 240;
 
-/// What a replay begins with.
+/// The premises at the start of a replay.
 #[derive(Clone)]
 struct Premises {
     inputs: Vec<Input>,
@@ -37,7 +38,7 @@ struct Premises {
 }
 
 impl Graph {
-    /// What suffices for `condition` to have the value `value` (or, after a contradiction, to be contradictory), within
+    /// Premises that suffice for `condition` to have the value `value` (or, after a contradiction, for that), within
     /// limits that have been enough before; `None` when the graph does not settle it so.
     pub fn explain(
         &self,
@@ -50,7 +51,7 @@ impl Graph {
         self.explain_aim(pool, rules, limits, Some((condition, value)))
     }
 
-    /// As [`Graph::explain`]: what suffices for a contradiction.
+    /// Like [`Graph::explain`], for a contradiction.
     pub fn explain_contradiction(
         &self,
         pool: &mut Pool,
@@ -154,7 +155,7 @@ impl Premises {
     }
 }
 
-/// The graph that the premises lead to, if it settles what is aimed at: the value of a condition, or else a contradiction.
+/// The graph of the premises, if it proves the aim: the value of a condition, or else a contradiction.
 fn replay(
     pool: &mut Pool,
     premises: &Premises,

@@ -12,7 +12,7 @@ const MAX_TRIALS: usize = 3000;
 /// Members of a class that are looked at as replacements.
 const MAX_MEMBERS: usize = 6;
 
-/// What makes an expression better than an equal one: the smaller, the better.
+/// The cost by which equal expressions are compared: smaller is better.
 pub trait Cost {
     /// The cost of an expression.
     fn cost(&mut self, pool: &mut Pool, e: Expr) -> u64;
@@ -75,7 +75,7 @@ impl Graph {
         best.get(&key(e)).map_or(e, |(_, e)| *e)
     }
 
-    /// Replaces what is equal to something smaller within the sums and products of an expression, innermost first.
+    /// Replaces parts of sums and products by smaller equal ones, innermost first.
     fn polish(&mut self, pool: &mut Pool, e: Expr, cost: &mut dyn Cost, trials: &mut usize) -> Expr {
         let pairs = self.replacements(pool, cost);
         let mut done: FxHashMap<Expr, Expr> = FxHashMap::default();

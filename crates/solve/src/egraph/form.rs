@@ -1,7 +1,7 @@
 //! The left side of a rule in the shape that canonical expressions have, for matching.
 //!
-//! Sums and products become linear forms over calls and variables, and a comparison becomes the comparison of one linear form
-//! with zero, exactly as [`sizewise_expr`] builds them.
+//! Sums and products become linear forms over calls and variables, and a comparison becomes the comparison of
+//! one linear form with zero, exactly as [`sizewise_expr`] builds them.
 use super::classes::bit;
 use super::pattern::{Operation, Pattern};
 use sizewise_expr::{Func, Int};
@@ -77,7 +77,8 @@ impl Form {
         }
     }
 
-    /// The function of the expressions at which a match of this form can be rooted; for a linear form, that of its first call.
+    /// The function of the expressions at which a match of this form can be rooted. For a linear form, it is
+    /// that of its first call.
     pub fn trigger(&self) -> Option<Func> {
         match self {
             Form::Var(_) | Form::Bool => None,

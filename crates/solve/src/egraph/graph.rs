@@ -29,27 +29,27 @@ enum Pending {
 /// The most facts that are followed up after one another.
 const MAX_PENDING: usize = 512;
 
-/// What was put into a graph, so that a proof can be replayed with less.
+/// The inputs of a graph, so that a proof can be replayed with fewer of them.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
     Declared(Expr, Domain),
     Assumed(Expr, u32),
 }
 
-/// A use of a rule: what it says about an expression under conditions that are known to hold.
+/// A use of a rule: an equality, under conditions that are known to hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Use {
     /// The position of the rule in its set.
     pub rule: usize,
     /// The instance of its left side.
     pub from: Expr,
-    /// What it is equal to.
+    /// The expression that it is equal to.
     pub to: Expr,
     /// The instances of the side conditions.
     pub conditions: SmallVec<[Expr; 4]>,
 }
 
-/// Expressions of one pool in classes of equal ones, with what is known of their values.
+/// Expressions of one pool in classes of equal ones, with the domains of their values.
 ///
 /// Every expression in the graph is taken to be defined: divisors are not 0.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ impl Graph {
         }
     }
 
-    /// Says that the value of an expression, most often a symbol, lies in a domain.
+    /// Declares that the value of an expression, usually a symbol, lies in a domain.
     pub fn declare(&mut self, pool: &mut Pool, e: Expr, domain: Domain) {
         self.inputs.push(Input::Declared(e, domain.clone()));
         self.add(pool, e);
@@ -100,7 +100,7 @@ impl Graph {
         }
     }
 
-    /// Assumes a condition. `label` is what explanations call it.
+    /// Assumes a condition. Explanations refer to it by `label`.
     pub fn assume(&mut self, pool: &mut Pool, condition: Expr, label: u32) {
         self.inputs.push(Input::Assumed(condition, label));
         let condition = pool.truth(condition);
@@ -117,7 +117,7 @@ impl Graph {
         self.classes.len()
     }
 
-    /// What is known of a condition.
+    /// The truth of a condition, if it is known.
     pub fn truth(&mut self, pool: &mut Pool, condition: Expr) -> Option<bool> {
         if let Some(value) = pool.as_bool(condition) {
             return Some(value);
@@ -227,7 +227,7 @@ impl Graph {
         }
     }
 
-    /// Records that a condition has a truth value, and what follows.
+    /// Records that a condition has a truth value, and its consequences.
     fn learn(&mut self, pool: &mut Pool, e: Expr, value: bool) {
         let known = pool.as_bool(e).or_else(|| self.solved.truth(pool, e));
         match known {
@@ -259,8 +259,8 @@ impl Graph {
         }
     }
 
-    /// Brings classes, replacements and domains in line: normal forms join their classes, members of a class share their domain,
-    /// single-valued expressions become constants.
+    /// Brings classes, replacements and domains in line: normal forms join their classes, members of a class
+    /// share their domain, single-valued expressions become constants.
     pub(super) fn settle(&mut self, pool: &mut Pool, nodes: usize) {
         self.follow_up(pool);
         self.classes.rebuild();

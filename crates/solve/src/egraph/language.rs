@@ -38,7 +38,7 @@ impl egg::Language for Term {
     }
 }
 
-/// What a node does with its children.
+/// The operation of a node on its children.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Operation {
     /// A constant or symbol.
@@ -106,7 +106,7 @@ impl Deref for Members {
 
 /// Collects the members of classes, and notes constants that turn out equal.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Membership {
+pub(super) struct MemberAnalysis {
     /// The expression being added.
     pub adding: Option<Expr>,
     /// Whether it is a constant.
@@ -115,10 +115,10 @@ pub(super) struct Membership {
     pub distinct_constants: Option<(Expr, Expr)>,
 }
 
-impl egg::Analysis<Term> for Membership {
+impl egg::Analysis<Term> for MemberAnalysis {
     type Data = Members;
 
-    fn make(egraph: &mut EGraph<Term, Membership>, _: &Term, _: Id) -> Members {
+    fn make(egraph: &mut EGraph<Term, MemberAnalysis>, _: &Term, _: Id) -> Members {
         let mut members = Members::default();
         if let Some(e) = egraph.analysis.adding {
             members.insert(e, egraph.analysis.adding_constant);

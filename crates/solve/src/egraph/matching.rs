@@ -1,8 +1,8 @@
-//! Matching of left sides against the expressions of an e-graph, modulo what is canonical about sums and products.
+//! Matching of left sides against the expressions of an e-graph, modulo the canonical form of sums and products.
 //!
-//! A linear form is matched without trying out arrangements: the calls in it find their atom among the atoms of the polynomial,
-//! terms whose variables are known are subtracted, a product with one open variable takes the quotient, and the last open
-//! variable takes what is left.
+//! A linear form is matched without trying all arrangements. Its calls are looked up among the atoms of the
+//! polynomial, terms with bound variables are subtracted, a product with one unbound variable is matched by
+//! division, and the last unbound variable takes the rest.
 use super::classes::Classes;
 use super::form::{Form, Linear, Term};
 use super::pattern::Bindings;
@@ -94,7 +94,7 @@ impl Matcher<'_> {
                 found
             }
             Form::Call(Func::Not, forms) => {
-                // Negation is pushed inwards on construction: what is negated here is the complement.
+                // Construction pushes negation inwards, so the complement is matched.
                 let (Sort::Bool, [form]) = (self.pool.sort(e), forms.as_slice()) else {
                     return Found::new();
                 };
@@ -155,7 +155,8 @@ impl Matcher<'_> {
         found
     }
 
-    /// Operands in any order: calls first, then known variables, then open variables, of which the last takes all that is left.
+    /// Operands in any order: calls first, then bound variables, then unbound variables, of which the last
+    /// takes all the rest.
     fn operands(
         &mut self,
         func: Func,
@@ -302,7 +303,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// A term with a call: each atom of the polynomial may be the call; one open variable beside it takes the atom's cofactor.
+    /// A term with a call: each atom of the polynomial may be the call. One unbound variable beside it takes
+    /// the atom's cofactor.
     fn term_with_call(
         &mut self,
         term: &Term,
@@ -399,8 +401,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// `k·a·c` with `a` and `c` open: one of them is an atom that all terms but the constant have, or the content; at most one
-    /// other open variable takes the rest.
+    /// `k·a·c` with `a` and `c` unbound: one of them is the content, or an atom that all terms but the
+    /// constant have. At most one other unbound variable takes the rest.
     fn common_factor(
         &mut self,
         term: &Term,

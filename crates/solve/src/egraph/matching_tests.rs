@@ -10,7 +10,8 @@ fn of(pool: &mut Pool, text: &str) -> Expr {
     read::closed(pool, text).unwrap_or_else(|error| panic!("{text}: {error}")).expr
 }
 
-/// The ways in which the left side of a rule matches an expression, given what is equal to what; `known` are variables with values.
+/// The matches of a rule's left side with an expression, under some equalities. `known` are variables with
+/// values.
 fn ways(left: &str, text: &str, equal: &[(&str, &str)], known: &[(usize, &str)], steps: u32) -> Vec<String> {
     let rule = rule_file::parse(&format!("# .\nr: {left} => {left}\n"), "test").expect("a rule").remove(0);
     let (mut pool, mut classes) = (Pool::new(), Classes::default());
@@ -174,7 +175,7 @@ fn what_is_equal_matches_in_place_of_an_operand() {
     assert_eq!(ways(left, "x//w", &[("x", "y//z")], &[], PLENTY), ["a=y b=z c=w"]);
     // Everything that is 5 says nothing about a 5 at this place.
     assert_eq!(ways(left, "x//w", &[("x", "5"), ("y//z", "5")], &[], PLENTY), [""; 0]);
-    // A variable takes what is equal to its value.
+    // A bound variable matches every expression that is equal to its value.
     assert_eq!(ways("(// ?a ?b)", "x//w", &[], &[(0, "y")], PLENTY), [""; 0]);
     assert_eq!(ways("(// ?a ?b)", "x//w", &[("x", "y")], &[(0, "y")], PLENTY), ["a=y b=w"]);
     assert_eq!(ways("(// ?a ?a)", "x//w", &[("x", "w")], &[], PLENTY), ["a=w"]);

@@ -1,8 +1,9 @@
 //! Layer 2: equality saturation.
 //!
-//! A [`Graph`] holds the expressions of a query and its facts. Equal expressions share a class, rules ([`RuleSet`]) add what
-//! else they are equal to, equations are solved so that classes have normal forms, and a table of domains is kept in step with the
-//! classes. What does not follow stays open: [`Graph::truth`] has three answers.
+//! A [`Graph`] holds the expressions of a query and its facts. Equal expressions share a class, rules
+//! ([`RuleSet`]) add further equal expressions, equations are solved so that classes have normal forms, and a
+//! table of domains is updated with the classes. What does not follow stays open: [`Graph::truth`] has three
+//! answers.
 mod classes;
 mod condition;
 mod explain;

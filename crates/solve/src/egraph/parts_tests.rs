@@ -1,4 +1,5 @@
-//! The parts of the e-graph by themselves: nodes, quotients, equations solved for a monomial, and limits of a saturation.
+//! The parts of the e-graph by themselves: nodes, quotients, equations solved for a monomial, and limits of a
+//! saturation.
 use super::language::{Operations, Term};
 use super::solve::{Solved, Step};
 use super::{Graph, Limits, RuleSet, Stop, quotient};

@@ -1,4 +1,4 @@
-//! Terms with variables: what the two sides of a rule and its conditions are written in.
+//! Terms with variables: the two sides of a rule, and its conditions.
 use sizewise_expr::{EvalError, Expr, Func, Int, Pool, Sort, Value, evaluate_call};
 
 /// An operation of a rule's terms.
@@ -165,8 +165,8 @@ impl Pattern {
         })
     }
 
-    /// The value of the term as written, without any canonical construction: every operand is evaluated, so a zero divisor
-    /// anywhere is an error.
+    /// The value of the term as written, without any canonical construction. Every operand is evaluated, so a
+    /// zero divisor anywhere is an error.
     pub fn evaluate(&self, assignment: &[Value]) -> Result<Value, EvalError> {
         let (op, args) = match self {
             Pattern::Int(value) => return Ok(Value::Int(value.clone())),

@@ -12,8 +12,8 @@ pub(super) fn of_monomials(a: &[(Expr, u32)], b: &[(Expr, u32)]) -> Option<Monom
     Some(quotient)
 }
 
-/// `(q, r)` with `a == q*b + r`: all terms of `a` that `b` divides are in `q` when `b` is a single term; else `q` is 0 unless `b`
-/// divides `a` as a polynomial.
+/// `(q, r)` with `a == q*b + r`. If `b` is a single term, `q` has all terms of `a` that `b` divides.
+/// Otherwise `q` is 0 unless `b` divides `a` as a polynomial.
 pub(super) fn split(pool: &mut Pool, a: &Poly, b: &Poly) -> (Expr, Poly) {
     let [(divisor, factor)] = b.terms.as_slice() else {
         return match (b.as_constant(), pool.exact_division(a, b)) {

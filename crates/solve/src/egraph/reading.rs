@@ -1,7 +1,8 @@
 //! The shortest way to write an expression.
 //!
-//! Canonical polynomials are multiplied out; people (and whoever counts operators) prefer `8*(a + 1)*(b + 1)`. A polynomial is
-//! written with common factors in front, as a product where it is one, and otherwise split by the atom that saves most.
+//! Canonical polynomials are multiplied out, but people (and operator counts) prefer `8*(a + 1)*(b + 1)`. A
+//! polynomial is written with common factors in front, as a product if it is one, and otherwise split by the
+//! atom that saves most.
 use super::{quotient, root};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Poly, Pool, Sort, print};
@@ -41,8 +42,8 @@ impl Reading {
         Reading::default()
     }
 
-    /// The number of operators and calls: one for each binary operator, negation and power, `n - 1` for a call of `n` operands
-    /// (1 at least); numbers and symbols are free.
+    /// The number of operators and calls: one for each binary operator, negation and power, `n - 1` for a
+    /// call of `n` operands (1 at least). Numbers and symbols are free.
     pub fn operators(&mut self, pool: &mut Pool, e: Expr) -> u32 {
         for part in pool.reachable(&[e]) {
             if !self.operators.contains_key(&part) {
@@ -350,7 +351,8 @@ impl Reading {
         }
     }
 
-    /// The text of a tree: in brackets where it binds less tightly than `least` (0 a sum, 1 a product, 2 a power's base).
+    /// The text of a tree, in brackets if it binds less tightly than `least` (0 a sum, 1 a product, 2 a
+    /// power's base).
     fn tree_text(&self, pool: &Pool, tree: &Tree, least: u8) -> String {
         let (text, binding) = match tree {
             Tree::Int(value) => (value.to_string(), if value.is_negative() { 0 } else { 3 }),

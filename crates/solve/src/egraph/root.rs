@@ -24,8 +24,8 @@ pub(super) fn power_of_sum(pool: &mut Pool, poly: &Poly) -> Option<(Poly, u32)> 
     powers.into_iter().find_map(|k| Some((root(pool, poly, k, first)?, k)))
 }
 
-/// The polynomial whose `k`-th power is `poly`, the first term of which is `first`: its terms are found one at a time, each from the
-/// first term that the power of those found so far leaves.
+/// The polynomial whose `k`-th power is `poly`, given its first term. The terms are found one at a time, each
+/// from the first term of the difference between `poly` and the power of the terms found so far.
 fn root(pool: &mut Pool, poly: &Poly, k: u32, first: &(Monomial, Int)) -> Option<Poly> {
     let lead: Monomial = first.0.iter().map(|(atom, power)| (*atom, power / k)).collect();
     let coefficient = exact_root(&first.1, k)?;

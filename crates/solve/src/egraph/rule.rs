@@ -6,7 +6,8 @@ use super::rule_file::{self, RuleError};
 use sizewise_expr::Sort;
 use std::sync::OnceLock;
 
-/// A rewrite rule: wherever the left side is defined and the conditions hold, the right side is defined and equal to it.
+/// A rewrite rule. Wherever the left side is defined and the conditions hold, the right side is defined and
+/// equal to it.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The name by which reports cite the rule; unique in its set.
@@ -56,8 +57,8 @@ const FILES: [(&str, &str); 8] = [
 impl RuleSet {
     /// The rules for proofs: those of `rules/*.rules` but for `simplification.rules`, read once.
     ///
-    /// A file that cannot be read would be a defect of the program, which its tests exclude; its rules are left out then, as
-    /// a missing rule never makes an answer wrong.
+    /// Tests exclude that a file cannot be read. Should that happen, its rules are left out, because a
+    /// missing rule never makes an answer wrong.
     pub fn builtin() -> &'static RuleSet {
         static BUILTIN: OnceLock<RuleSet> = OnceLock::new();
         BUILTIN.get_or_init(|| RuleSet::of_files(&FILES[..FILES.len() - 1]))

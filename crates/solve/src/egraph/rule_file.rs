@@ -1,14 +1,15 @@
 //! Reader of rule files.
 //!
-//! A file is a sequence of lines. A line that begins with `#` is a comment; the comment lines directly above a rule are its
-//! equation, and one of them may say `enumeration only: reason`. A rule is one line
+//! A file is a sequence of lines. A line that begins with `#` is a comment. The comment lines directly above
+//! a rule are its equation, and one of them may say `enumeration only: reason`. A rule is one line
 //!
 //! ```text
 //! name: (// (* ?a ?c) (* ?b ?c)) => (// ?a ?b) if nonzero ?b, nonzero ?c
 //! ```
 //!
-//! and may be continued on indented lines. Everything is checked here: operations and conditions are known and have the right
-//! number and sort of operands, the variables of the right side and of the conditions occur on the left, names are unique.
+//! and may be continued on indented lines. Everything is checked here: operations and conditions are known
+//! and have the right number and sort of operands, the variables of the right side and of the conditions
+//! occur on the left, names are unique.
 use super::condition::Condition;
 use super::form::Form;
 use super::pattern::{Operation, Pattern};

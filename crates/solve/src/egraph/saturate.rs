@@ -1,5 +1,5 @@
 //! Application of rules until nothing is learned or a counted limit is reached.
-use super::classes::Surroundings;
+use super::classes::Context;
 use super::form::{Form, Linear};
 use super::graph::{Graph, Use};
 use super::matching::{Matcher, Rest};
@@ -59,7 +59,7 @@ impl std::fmt::Display for Stop {
     }
 }
 
-/// What a saturation came to.
+/// The result of a saturation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Why it stopped.
@@ -100,7 +100,7 @@ impl Graph {
             self.add(pool, goal);
         }
         let limits = &Limits { nodes: self.nodes().saturating_add(limits.nodes), ..*limits };
-        let mut agenda = Agenda::default();
+        let mut progress = Progress::default();
         let (mut iterations, mut attempts) = (0, 0);
         let mut last = None;
         let stop = loop {
@@ -124,35 +124,35 @@ impl Graph {
             }
             iterations += 1;
             let steps = (limits.nodes * STEPS_PER_NODE) as u32;
-            agenda.steps = steps;
-            self.reconsider(pool, &mut agenda);
-            self.search(pool, rules, allowed.rules, &mut agenda);
-            attempts += u64::from(steps - agenda.steps);
+            progress.steps = steps;
+            self.reconsider(pool, &mut progress);
+            self.search(pool, rules, allowed.rules, &mut progress);
+            attempts += u64::from(steps - progress.steps);
             if let Some(uses) = allowed.uses {
-                agenda.found.retain(|found| uses.iter().any(|u| u.same_as(found)));
+                progress.found.retain(|found| uses.iter().any(|u| u.same_as(found)));
             }
-            if let Some(stop) = self.apply(pool, &mut agenda, limits) {
+            if let Some(stop) = self.apply(pool, &mut progress, limits) {
                 self.settle(pool, limits.nodes);
                 break stop;
             }
         };
-        Outcome { stop, iterations, nodes: self.nodes(), attempts, uses: agenda.matches }
+        Outcome { stop, iterations, nodes: self.nodes(), attempts, uses: progress.matches }
     }
 
-    /// Applies what was found; tells which limit was reached, if one was.
-    fn apply(&mut self, pool: &mut Pool, agenda: &mut Agenda, limits: &Limits) -> Option<Stop> {
-        for found in std::mem::take(&mut agenda.found) {
+    /// Applies the matches. Returns the limit that was reached, if any.
+    fn apply(&mut self, pool: &mut Pool, progress: &mut Progress, limits: &Limits) -> Option<Stop> {
+        for found in std::mem::take(&mut progress.found) {
             let Use { rule, from, to, .. } = found;
-            if !agenda.done.insert((rule, from, to)) || self.classes.same(from, to) {
+            if !progress.done.insert((rule, from, to)) || self.classes.same(from, to) {
                 continue;
             }
             if self.nodes() >= limits.nodes || is_cancelled() {
                 return Some(Stop::Nodes);
             }
-            if agenda.matches == limits.matches {
+            if progress.matches == limits.matches {
                 return Some(Stop::Matches);
             }
-            agenda.matches += 1;
+            progress.matches += 1;
             self.equate(pool, from, to);
             self.uses.push(found);
             if self.contradiction().is_some() {
@@ -163,19 +163,19 @@ impl Graph {
     }
 
     /// Looks again at matches whose conditions were not known to hold.
-    fn reconsider(&mut self, pool: &mut Pool, agenda: &mut Agenda) {
-        for matched in std::mem::take(&mut agenda.waiting) {
-            self.conclude(pool, matched, agenda);
+    fn reconsider(&mut self, pool: &mut Pool, progress: &mut Progress) {
+        for matched in std::mem::take(&mut progress.waiting) {
+            self.conclude(pool, matched, progress);
         }
     }
 
     /// Matches the rules against every expression around which something changed.
-    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, enabled: &[usize], agenda: &mut Agenda) {
+    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, enabled: &[usize], progress: &mut Progress) {
         let mut changed: FxHashMap<Func, Vec<(Expr, u64)>> = FxHashMap::default();
         for e in (0..self.classes.len()).filter_map(|i| self.classes.expression(i)) {
             if let Some((func, _)) = pool.as_call(e) {
-                let now = self.classes.surroundings(pool, e);
-                if agenda.surroundings.insert(e, now) != Some(now) {
+                let now = self.classes.context(pool, e);
+                if progress.context.insert(e, now) != Some(now) {
                     changed.entry(func).or_default().push((e, now.funcs));
                 }
             }
@@ -187,7 +187,7 @@ impl Graph {
             if let Form::Linear(law) = &rule.form {
                 for i in 0..self.classes.calls(func).len() {
                     let root = self.classes.calls(func)[i];
-                    self.search_law(pool, index, rule, law, root, &open, agenda);
+                    self.search_law(pool, index, rule, law, root, &open, progress);
                 }
                 continue;
             }
@@ -195,17 +195,17 @@ impl Graph {
                 if rule.needs & !funcs != 0 {
                     continue;
                 }
-                let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+                let mut matcher = Matcher { pool, classes: &self.classes, steps: progress.steps };
                 let ways = matcher.partly(&rule.form, root, &open);
-                agenda.steps = matcher.steps;
+                progress.steps = matcher.steps;
                 for (bindings, rest) in ways {
-                    self.check(pool, index, rule, root, &bindings, rest, agenda);
+                    self.check(pool, index, rule, root, &bindings, rest, progress);
                 }
             }
         }
     }
 
-    /// A law about a sum or product is used where all calls that it speaks of are there.
+    /// A law about a sum or product is used where all its calls occur.
     #[allow(clippy::too_many_arguments)]
     fn search_law(
         &mut self,
@@ -215,18 +215,18 @@ impl Graph {
         law: &Linear,
         root: Expr,
         open: &Bindings,
-        agenda: &mut Agenda,
+        progress: &mut Progress,
     ) {
         let Some((trigger, _)) = law.calls().next() else { return };
-        let mut matcher = Matcher { pool, classes: &self.classes, steps: agenda.steps };
+        let mut matcher = Matcher { pool, classes: &self.classes, steps: progress.steps };
         let ways = matcher.node(trigger, root, open);
-        agenda.steps = matcher.steps;
+        progress.steps = matcher.steps;
         for bindings in ways {
             let present = law
                 .calls()
                 .all(|(_, call)| call.instantiate(pool, &bindings).is_some_and(|e| self.classes.contains(e)));
             if present && let Some(left) = rule.left.instantiate(pool, &bindings) {
-                self.check(pool, index, rule, left, &bindings, Rest::new(), agenda);
+                self.check(pool, index, rule, left, &bindings, Rest::new(), progress);
             }
         }
     }
@@ -241,9 +241,10 @@ impl Graph {
         root: Expr,
         bindings: &Bindings,
         rest: Rest,
-        agenda: &mut Agenda,
+        progress: &mut Progress,
     ) {
-        // Minima, maxima and choices are of doubles, too, and of these next to no rule holds: they round, and have two zeros.
+        // Minima, maxima and conditionals may be of doubles, and hardly any rule holds for those: they round,
+        // and have two zeros.
         let sorted =
             bindings.iter().zip(&rule.sorts).all(|(e, &sort)| e.is_none_or(|e| pool.sort(e) == sort));
         if !sorted {
@@ -254,20 +255,20 @@ impl Graph {
             return;
         }
         let Some(mut value) = rule.right.instantiate(pool, bindings) else { return };
-        // What the match left over stays beside the result.
+        // The rest of the match is kept with the result.
         if let (false, Some((func, _))) = (rest.is_empty(), pool.as_call(root)) {
             let mut operands = rest;
             operands.push(value);
             value = pool.call(func, &operands);
         }
         if value != root {
-            self.conclude(pool, Use { rule: index, from: root, to: value, conditions }, agenda);
+            self.conclude(pool, Use { rule: index, from: root, to: value, conditions }, progress);
         }
     }
 
-    fn conclude(&mut self, pool: &mut Pool, matched: Use, agenda: &mut Agenda) {
+    fn conclude(&mut self, pool: &mut Pool, matched: Use, progress: &mut Progress) {
         let Use { rule, from, to, .. } = matched;
-        if self.classes.same(from, to) || agenda.done.contains(&(rule, from, to)) {
+        if self.classes.same(from, to) || progress.done.contains(&(rule, from, to)) {
             return;
         }
         for &condition in &matched.conditions {
@@ -275,21 +276,21 @@ impl Graph {
                 Some(true) => {}
                 Some(false) => return,
                 None => {
-                    if agenda.waiting.len() < MAX_WAITING {
-                        agenda.waiting.push(matched);
+                    if progress.waiting.len() < MAX_WAITING {
+                        progress.waiting.push(matched);
                     }
                     return;
                 }
             }
         }
-        agenda.found.push(matched);
+        progress.found.push(matched);
     }
 }
 
 /// The most matches kept because a condition may become known.
 const MAX_WAITING: usize = 256;
 
-/// What a saturation may use.
+/// The rules and uses of rules that a saturation may apply.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed<'a> {
     /// The positions of rules.
@@ -307,13 +308,13 @@ impl Use {
 
 /// The state of a saturation.
 #[derive(Default)]
-struct Agenda {
-    /// What will be applied at the end of the round.
+struct Progress {
+    /// The matches that are applied at the end of the round.
     found: Vec<Use>,
     waiting: Vec<Use>,
     done: FxHashSet<(usize, Expr, Expr)>,
-    /// For every call, what was around it when rules were last matched.
-    surroundings: FxHashMap<Expr, Surroundings>,
+    /// For every call, its context when rules were last matched.
+    context: FxHashMap<Expr, Context>,
     matches: usize,
     steps: u32,
 }

@@ -1,9 +1,9 @@
 //! Equations solved for one of their monomials, so that equal expressions get one normal form.
 //!
-//! The union of two integer classes is an equation between polynomials. It is solved for a monomial with coefficient 1 or -1,
-//! which then is replaced everywhere. Where that monomial occurs again inside an atom of its own value, as `a` does in
-//! `a == b*(a//b)`, the atom is *frozen*: it keeps its form although it contains a replaced part. As replacement is a single pass, it
-//! always ends.
+//! The union of two integer classes is an equation between polynomials. It is solved for a monomial with
+//! coefficient 1 or -1, which then is replaced everywhere. If that monomial occurs again inside an atom of
+//! its own value, as `a` does in `a == b*(a//b)`, the atom is *frozen*: it keeps its form although it
+//! contains a replaced part. Replacement is a single pass, so it always ends.
 use super::quotient;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Monomial, Poly, Pool};
@@ -20,7 +20,7 @@ const MAX_SOLVED: usize = 256;
 /// The most rounds of product replacement in one expression.
 const MAX_PRODUCT_ROUNDS: usize = 4;
 
-/// What is replaced by what.
+/// Replacements of expressions by others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Solved {
     values: FxHashMap<Expr, Expr>,
@@ -145,8 +145,9 @@ impl Solved {
         if self.values.contains_key(&monomial) { Step::Solved } else { Step::Nothing }
     }
 
-    /// Replaces what was just solved for in the other values. A value that replacement would change again (its key occurs in it
-    /// outside frozen atoms, by way of other values) or that is too large is given up: the equation is then only known to the classes.
+    /// Replaces the monomial that was just solved for in the other values. A value is given up if replacement
+    /// would change it again (its key occurs in it outside of frozen atoms, by way of other values) or if it
+    /// is too large. Then only the classes know the equation.
     fn renew(&mut self, pool: &mut Pool, new: Expr) {
         let mut keys: Vec<Expr> = self.values.keys().copied().collect();
         // The new one first: if it has to go, the others stay as they are.
@@ -175,8 +176,8 @@ impl Solved {
     }
 }
 
-/// The monomial to solve for, and the atoms to be frozen for it: a call before a symbol, a symbol before a product, and last
-/// what occurs in its own value; among equals the newest.
+/// The monomial to solve for, and the atoms to be frozen for it: a call before a symbol, a symbol before a
+/// product, and last those that occur in their own value. Among equals, the newest.
 fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
     let mut best: Option<(u8, Expr, Vec<Expr>)> = None;
     for (monomial, coefficient) in &poly.terms {
@@ -217,8 +218,9 @@ fn choose(pool: &Pool, poly: &Poly) -> Option<(Expr, Vec<Expr>)> {
     best.map(|(_, monomial, holders)| (monomial, holders))
 }
 
-/// Whether a product comes before every other monomial in the graded order (by degree, then lexicographically). Products are
-/// replaced within larger ones, and only an order that multiplication respects makes that end.
+/// Whether a product comes before every other monomial in the graded order (by degree, then
+/// lexicographically). Products are replaced within larger ones, which ends only if the order respects
+/// multiplication.
 fn leads(pool: &Pool, poly: &Poly, product: Expr) -> bool {
     let degree = |m: &Monomial| m.iter().fold(0u64, |sum, (_, power)| sum + u64::from(*power));
     let key = pool.monomial(product);

@@ -1,9 +1,10 @@
 //! For every assignment that facts admit, is there a choice of some other symbols that satisfies conditions?
 //!
-//! This is how sizes that only data decides are dealt with: a condition on them may be left to run time if, for every admitted input shape,
-//! some data can pass. A choice is sought as a term for each such symbol (the greatest of its lower bounds, the least of its upper ones, what
-//! an equation says), with which the conditions follow from the facts. An assignment at which none of the terms will do either shows that
-//! there is no choice at all, or tells a value that helps.
+//! This decides conditions on unbacked sizes: a condition on them may be left to run time if, for every
+//! admitted input shape, some data can pass. For each such symbol, a term is sought (the greatest of its
+//! lower bounds, the least of its upper ones, the solution of an equation) with which the conditions follow
+//! from the facts. An assignment at which none of the terms works either shows that there is no choice at
+//! all, or gives a value that helps.
 mod terms;
 
 use super::Facts;
@@ -19,22 +20,23 @@ const MAX_CHOICES: u32 = 600;
 /// Rounds of proposing terms and finding an assignment at which they fail.
 const MAX_ROUNDS: usize = 12;
 
-/// Choices looked at for one that says what an assignment lacks.
+/// The most choices examined for one with an informative false claim.
 const MAX_GREEDY: usize = 6;
 
-/// What came of a question.
+/// The answer to a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feasibility {
     /// There is a choice wherever the facts hold.
     Always,
-    /// At this assignment of the facts' symbols there is none. `condition` is a condition on these symbols alone that is false there, with
-    /// the position of that which it was made of: what the conditions need, as far as that was found.
+    /// There is no choice at this assignment of the facts' symbols. `condition` is a condition on these
+    /// symbols alone that is false there, with the position of the condition it was derived from. It is what
+    /// the conditions need, if that was found.
     Never {
         /// An assignment that the facts admit.
         witness: Witness,
-        /// What is false there.
+        /// A condition that is false there.
         condition: Expr,
-        /// The condition that it was made of, by position.
+        /// The condition that it was derived from, by position.
         of: usize,
     },
     /// Neither was found.
@@ -59,7 +61,7 @@ pub fn feasible(
     };
     let never = pool.bool(false);
     match entails(pool, facts, never, budget).verdict {
-        // Of nothing, everything holds.
+        // If the facts are inconsistent, everything holds.
         Verdict::Inconsistent { .. } => return Feasibility::Always,
         _ => search.samples.extend(model(pool, facts)),
     }
@@ -81,7 +83,7 @@ pub fn feasible(
             Failing::Open => {}
         }
     }
-    // No terms will do at one of the samples: perhaps nothing does.
+    // No terms work at one of the samples: perhaps there is no choice.
     for witness in search.samples.clone() {
         if search.learn(pool, &witness, budget) == Some(false) {
             let claims = first.unwrap_or_else(|| search.greedy(pool, 0));
@@ -101,7 +103,7 @@ enum Failing {
 struct Search<'a> {
     chosen: &'a [Symbol],
     conditions: &'a [Expr],
-    /// Assignments at which a choice has to do.
+    /// Assignments at which a choice has to work.
     samples: Vec<Witness>,
     /// Values that are known to help somewhere.
     values: FxHashMap<Symbol, Vec<Int>>,
@@ -171,7 +173,7 @@ impl Search<'_> {
         conditions
     }
 
-    /// What the conditions say with the terms of a choice in place of the symbols.
+    /// The conditions with the terms of a choice substituted for the symbols.
     fn claims(&self, pool: &mut Pool, choice: &[Expr]) -> Vec<Expr> {
         let mut claims = self.conditions.to_vec();
         for (&symbol, &term) in self.chosen.iter().zip(choice) {
@@ -195,7 +197,8 @@ impl Search<'_> {
         if open { Failing::Open } else { Failing::Nowhere }
     }
 
-    /// Whether some values of the symbols satisfy the conditions at an assignment; those found are proposed from now on.
+    /// Whether some values of the symbols satisfy the conditions at an assignment. Such values are proposed
+    /// from now on.
     fn learn(&mut self, pool: &mut Pool, witness: &Witness, budget: &Budget) -> Option<bool> {
         let known: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
         let mut facts = Facts::new();
@@ -225,17 +228,18 @@ impl Search<'_> {
         }
     }
 
-    /// That there is no choice at an assignment, with the first claim that is false there: of a choice, if there is one, that no claim is
-    /// false of everywhere, as such a claim says nothing of the assignment.
+    /// Reports that there is no choice at an assignment, with the first claim that is false there. Choices of
+    /// which a claim is false everywhere are avoided, because such a claim says nothing about the assignment.
     fn never(&self, pool: &mut Pool, witness: Witness, claims: &[Expr]) -> Feasibility {
-        let hopeless = |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
+        let is_false_everywhere =
+            |pool: &Pool, claims: &[Expr]| claims.iter().any(|&c| pool.as_bool(c) == Some(false));
         let mut claims = claims.to_vec();
         for n in 0..MAX_GREEDY {
-            if !hopeless(pool, &claims) {
+            if !is_false_everywhere(pool, &claims) {
                 break;
             }
             let others = self.greedy(pool, n);
-            if !hopeless(pool, &others) {
+            if !is_false_everywhere(pool, &others) {
                 claims = others;
             }
         }
@@ -259,7 +263,8 @@ fn is_float(pool: &mut Pool, symbol: Symbol) -> bool {
     pool.sort(e) == Sort::Float
 }
 
-/// An assignment that satisfies the facts, if one is at hand after a decision: what shows that they do not contradict each other.
+/// An assignment that satisfies the facts, if a decision has found one. It shows that they do not contradict
+/// each other.
 fn model(pool: &mut Pool, facts: &mut Facts) -> Option<Witness> {
     let model = if facts.is_divided() { facts.complete(pool, Vec::new()) } else { facts.models.first()? };
     replays(pool, facts, None, &model).then_some(model)

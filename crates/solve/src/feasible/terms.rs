@@ -1,4 +1,4 @@
-//! Terms worth trying for a symbol: what the conditions on it say that it may be.
+//! Terms worth trying for a symbol, derived from the conditions on it.
 use super::is_float;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 
@@ -7,7 +7,7 @@ const MAX_TERMS: usize = 12;
 /// The most bounds that a greatest or least one is made of.
 const MAX_BOUNDS: usize = 16;
 
-/// What comparisons say of a symbol, as terms of others.
+/// The bounds of a symbol in comparisons, as terms of others.
 #[derive(Default)]
 struct Bounds {
     equal: Vec<Expr>,
@@ -43,7 +43,7 @@ pub(super) fn terms(pool: &mut Pool, symbol: Symbol, open: &[Symbol], conditions
 }
 
 impl Bounds {
-    /// Notes what `p == 0`, or `p <= 0`, says of `e`, if it is linear in it: `c*e + rest`.
+    /// Records the bound of `e` by `p == 0` or `p <= 0`, if `p` is linear in `e`: `c*e + rest`.
     fn compare(&mut self, pool: &mut Pool, e: Expr, p: Expr, equal: bool) {
         let Some(symbol) = pool.as_symbol(e) else { return };
         let poly = pool.poly(p);

@@ -4,7 +4,7 @@ use crate::{Budget, Facts};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Pool, read};
 
-/// What comes of sizes within ranges and conditions on them and on `u0`, `u1`.
+/// The feasibility of conditions on sizes within ranges, `u0` and `u1`.
 fn asked(sizes: &[(&str, i64, Option<i64>)], given: &[&str], conditions: &[&str]) -> Feasibility {
     let (mut pool, mut facts) = (Pool::new(), Facts::new());
     for &(name, low, high) in sizes {

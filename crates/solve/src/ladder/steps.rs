@@ -1,5 +1,5 @@
 //! The steps of the ladder: what each rung makes of the facts with the negated goal.
-use super::{Climb, Finding};
+use super::{Finding, Ladder};
 use crate::cases::{self, Allowance};
 use crate::components::default_value;
 use crate::differences::{self, Solved};
@@ -22,7 +22,7 @@ pub(super) const MAX_RELAXED: usize = 40;
 /// Goals of more alternatives are not relaxed.
 const MAX_ALTERNATIVES: usize = 4;
 
-impl Climb<'_> {
+impl Ladder<'_> {
     /// Whether equality saturation contradicts the facts with `extra`.
     pub(super) fn saturation(&mut self, extra: &[Expr]) -> Finding {
         let rounds = self.budget.iterations as usize;
@@ -86,7 +86,7 @@ impl Climb<'_> {
             return open();
         }
         for case in alternatives {
-            // An excluded value leaves what is below and what is above.
+            // An excluded value leaves the values below and above.
             let sides = match self
                 .pool
                 .as_func(case, Func::Not)

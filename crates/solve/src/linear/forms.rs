@@ -19,7 +19,7 @@ pub enum Relation {
     Ne,
 }
 
-/// What is known of the value of a form.
+/// The known bounds of a form.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Known {
     /// The least value.
@@ -52,7 +52,7 @@ const MAX_SOLVED: usize = 200;
 const MAX_BITS: u64 = 512;
 
 impl Forms {
-    /// The forms with what is known of them.
+    /// The forms with their known bounds.
     pub fn iter(&self) -> impl Iterator<Item = (&Terms, &Known)> {
         self.forms.iter()
     }
@@ -168,7 +168,8 @@ impl Forms {
         Ok(())
     }
 
-    /// Solves an equation for a variable with coefficient ±1, or takes a step of the extended Euclidean algorithm on it.
+    /// Solves an equation for a variable with coefficient ±1, or does one step of the extended Euclidean
+    /// algorithm on it.
     fn solve(&mut self, equation: &Poly, fresh: &mut dyn FnMut() -> Expr) -> Result<(), Conflict> {
         let mut equation = self.reduce(equation);
         loop {

@@ -1,10 +1,10 @@
-//! What the definitions of atoms and products say in linear terms.
+//! Linear consequences of the definitions of atoms and products.
 use rustc_hash::FxHashSet;
 use sizewise_expr::range::{Domain, DomainTable};
 use sizewise_expr::{Expr, Func, Int, Monomial, Node, Poly, Pool, Sort};
 
-/// Conditions that hold by the definitions of the quotients, minima, maxima, magnitudes and choices in `roots`. The sign of a
-/// divisor that the table leaves open becomes a case.
+/// Conditions that hold by the definitions of the quotients, minima, maxima, magnitudes and conditionals in
+/// `roots`. If the table does not know the sign of a divisor, it becomes a case.
 pub fn definitions(
     pool: &mut Pool,
     table: &mut DomainTable,
@@ -102,7 +102,8 @@ pub fn products(pool: &mut Pool, roots: &[Expr]) -> Vec<(Expr, Expr, Expr)> {
     found
 }
 
-/// `(x - l)*(y - m) >= 0` and its kin for the bounds of the factors of a product: each as a polynomial that is at least 0.
+/// `(x - l)*(y - m) >= 0` and the like (McCormick envelopes) for the bounds of the factors of a product, each
+/// as a polynomial that is at least 0.
 pub fn envelopes(pool: &Pool, table: &mut DomainTable, &(m, x, y): &(Expr, Expr, Expr)) -> Vec<Poly> {
     let (dx, dy) = (table.domain(pool, x), table.domain(pool, y));
     let ends = |d: &Domain| (d.range.lo.finite().cloned(), d.range.hi.finite().cloned());
@@ -125,7 +126,7 @@ pub fn envelopes(pool: &Pool, table: &mut DomainTable, &(m, x, y): &(Expr, Expr,
     add(1, &hx, &hy);
     add(-1, &hx, &ly);
     if x == y {
-        // No integer lies between two neighbours: (x - a)*(x - a - 1) >= 0, here around 0 and inside the ends.
+        // No integer lies between two adjacent ones: (x - a)*(x - a - 1) >= 0, here around 0 and inside the ends.
         for a in [Some(Int::ZERO), lx, hx.map(|h| &h - &Int::ONE)].into_iter().flatten() {
             let next = &a + &Int::ONE;
             let mut p = Poly { constant: &a * &next, terms: [(m, Int::ONE)].into_iter().collect() };

@@ -1,7 +1,8 @@
-//! Thin directions: conditions whose two sides can differ by little.
+//! Branching on narrow directions, as in Lenstra's algorithm for integer programming.
 //!
-//! Where `p <= 0` leaves `-p` only few values, each of them makes an equation, which leaves one unknown fewer. In these cases a region
-//! that is long and thin, with vertices far out, is settled soon, whereas splitting single unknowns would go on for ever.
+//! If only few values of `p` satisfy `p <= 0`, each of them is an equation, which eliminates one unknown.
+//! These cases soon settle a region that is long and thin, with vertices far out, where branching on single
+//! unknowns would not end.
 use super::super::reduce::Reduced;
 use super::rational::Small;
 use super::simplex::{Feasibility, System};
@@ -9,14 +10,15 @@ use num_rational::BigRational;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Poly, Pool};
 
-/// The distances that are tried.
+/// The widths that are tried. `-p` has one value more.
 const WIDTHS: [i64; 4] = [0, 1, 4, 16];
 /// The most conditions that are looked at.
 const MAX_FORMS: usize = 16;
 /// Larger systems are not looked at.
 const MAX_ROWS: usize = 60;
 
-/// Cases `p == 0`, `p == -1`, … of a condition `p <= 0`, together exhaustive; none if every condition leaves room.
+/// Cases `p == 0`, `p == -1`, … of a condition `p <= 0`, together exhaustive. None if the region is wide
+/// in the direction of every condition.
 pub fn narrow_cases(pool: &mut Pool, problem: &mut Reduced, work: &mut u32) -> Vec<Expr> {
     let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
     let mut system = System::default();

@@ -1,10 +1,11 @@
 //! Linear integer reasoning over atoms, with case splits.
 //!
-//! A conjunction is shown to have no solution: literals become bounds of linear forms over monomials taken as variables
-//! ([`forms`]), the definitions of quotients, minima and products become further constraints ([`lemmas`]), the table of
-//! domains runs everything through intervals and congruences, and the simplex method looks for a rational solution
-//! ([`simplex`]). Where there is one, it either is a solution of the conjunction (the caller replays it), or shows where to
-//! split: a disjunction, a value that is excluded, a fraction, or a product that is not the product of its factors.
+//! It shows that a conjunction has no solution. Literals become bounds of linear forms over monomials taken
+//! as variables ([`forms`]), the definitions of quotients, minima and products become further constraints
+//! ([`lemmas`]), the table of domains adds intervals and congruences, and the simplex method looks for a
+//! rational solution ([`simplex`]). If there is one, it either is a solution of the conjunction (the caller
+//! replays it), or shows where to branch: a disjunction, a value that is excluded, a fraction, or a product
+//! that differs from the product of its factors.
 mod forms;
 mod lemmas;
 mod lenstra;
@@ -37,7 +38,7 @@ const ENVELOPE_TERMS: usize = 12;
 /// Larger systems are not put to the simplex method.
 const MAX_CELLS: usize = 20_000;
 
-/// What came of a conjunction.
+/// The result for a conjunction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     /// It has no solution.

@@ -1,4 +1,5 @@
-//! One look at the linear relaxation, without reductions or splits: enough for most linear goals, and takes microseconds.
+//! One check of the linear relaxation, without reductions or branching. It suffices for most linear goals and
+//! takes microseconds.
 use super::rational::Small;
 use super::simplex::{Feasibility, System};
 use rustc_hash::FxHashMap;
@@ -10,8 +11,9 @@ const MAX_ROWS: usize = 48;
 /// Entries of the tableau that may be changed.
 const WORK: u32 = 6_000;
 
-/// Whether literals have no common solution, not even a rational one, within the table's bounds. Quotients and remainders by positive
-/// constants come with their definitions. Also tells how many entries of the tableau were changed.
+/// Whether literals have no common solution, not even a rational one, within the table's bounds. Quotients
+/// and remainders by positive constants come with their definitions. Also returns how many entries of the
+/// tableau changed.
 pub fn infeasible(pool: &mut Pool, table: &mut DomainTable, literals: &[Expr]) -> (bool, u32) {
     let mut relaxation =
         Relaxation { system: System::default(), index: FxHashMap::default(), waiting: Vec::new() };

@@ -1,8 +1,9 @@
 //! Products of conditions: with factors of known sign, and with each other.
 //!
-//! `p <= 0` and `f >= l` give `(f - l)*p <= 0`. The factors worth trying are those that turn a monomial of the condition into one that
-//! occurs elsewhere. Such a product may bring monomials of its own; they are of use only where another product brings them too, so
-//! products are dropped until every monomial occurs in the problem or twice among them.
+//! `p <= 0` and `f >= l` give `(f - l)*p <= 0`. A factor is worth trying if it turns a monomial of the
+//! condition into one that occurs elsewhere. Such a product may have new monomials, which help only if
+//! another product has them, too. So products are dropped until every monomial occurs in the problem or in
+//! two products.
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Monomial, Poly, Pool};
@@ -16,7 +17,7 @@ const MAX_DEGREE: u32 = 4;
 /// Conditions are multiplied with each other when there are no more than this many.
 const MAX_PAIRED: usize = 14;
 
-/// Products of `conditions` that say something about the monomials at hand.
+/// Products of `conditions` that constrain the monomials of the problem.
 pub fn multiplied(pool: &mut Pool, table: &mut DomainTable, conditions: &[Expr]) -> Vec<Expr> {
     let mut literals: Vec<(Func, Poly)> = Vec::new();
     let mut known: FxHashSet<Expr> = FxHashSet::default();

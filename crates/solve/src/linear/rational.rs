@@ -25,7 +25,7 @@ pub trait Whole: Clone + std::fmt::Debug {
     fn negated(&self) -> Self;
     /// The greatest common divisor.
     fn gcd(&self, other: &Self) -> Self;
-    /// What an operation costs, in units of one with machine words.
+    /// The cost of an operation, in units of one with machine words.
     fn weight(&self) -> u32;
 }
 
@@ -116,7 +116,7 @@ impl Whole for BigInt {
     }
 }
 
-/// What finding a common divisor of numbers of so many bits costs, which takes quadratic time.
+/// The cost of a greatest common divisor of numbers of this many bits, which takes quadratic time.
 fn squared(bits: u64) -> u32 {
     let words = bits / 64;
     u32::try_from(words * words / 16).unwrap_or(u32::MAX / 16)
@@ -148,7 +148,7 @@ pub trait Number: Clone + std::fmt::Debug {
     fn order(&self, other: &Self) -> Option<Ordering>;
     /// The greatest integer that is not greater, and whether it is the number itself.
     fn floor(&self) -> (Int, bool);
-    /// What an operation costs beside what is counted for integers.
+    /// The cost of an operation in addition to that of integers.
     fn weight(&self) -> u32;
 }
 

@@ -1,8 +1,8 @@
 //! Feasibility of linear constraints over the rationals: the bounded simplex method of Dutertre and de Moura ("A Fast
 //! Linear-Arithmetic Solver for DPLL(T)", CAV 2006) with Bland's rule, so that it always ends.
 //!
-//! The tableau is dense and holds integers: a row `d·b = Σ c·x` has a denominator of its own and no common divisor, which spares a
-//! greatest common divisor for each entry.
+//! The tableau is dense and holds integers. A row `d·b = Σ c·x` has a denominator of its own and no common
+//! divisor, so single entries need no greatest common divisors.
 use super::rational::{Number, Whole};
 use sizewise_expr::Int;
 use std::cmp::Ordering;
@@ -22,10 +22,12 @@ pub struct System {
 /// Whether a system has a solution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feasibility {
-    /// It has none, not even over the rationals. The multiples of variables and rows (these are numbered after the variables) add up to
-    /// nothing, their bounds do not: of a positive multiple the upper bound counts, of a negative one the lower.
+    /// There is no solution, not even over the rationals. This is a Farkas certificate: the multiples of
+    /// variables and rows (numbered after the variables) add up to zero, but their bounds do not. A positive
+    /// multiple uses the upper bound, a negative one the lower.
     Infeasible(Vec<(usize, Int)>),
-    /// A rational solution: for each variable, and then for each row, the floor of its value, and whether that is the value.
+    /// A rational solution: for each variable, and then for each row, the floor of its value, and whether the
+    /// value is an integer.
     Feasible(Vec<(Int, bool)>),
     /// The work allowed did not suffice, or a number did not fit.
     Open,

@@ -1,4 +1,4 @@
-//! Splitting into cases, and what each case adds.
+//! Branching into cases, and the constraints that each case adds.
 use super::*;
 
 impl Solver<'_> {
@@ -21,8 +21,8 @@ impl Solver<'_> {
         None
     }
 
-    /// The value of a polynomial at a vertex, rounded down, and whether every variable in it has an integer value. Variables that the
-    /// vertex lacks are free within the table's bounds.
+    /// The value of a polynomial at a vertex, rounded down, and whether every variable in it has an integer
+    /// value. Variables that the vertex does not have are free within the table's bounds.
     pub(super) fn value(&mut self, node: &Branch, vertex: &Vertex, poly: &Poly) -> Option<(Int, bool)> {
         let reduced = node.forms.reduce(poly);
         let (mut total, mut exact) = (reduced.constant.clone(), true);
@@ -92,7 +92,7 @@ impl Solver<'_> {
                 best = Some((before, width, m, floor.clone()));
             }
         }
-        // In a thin region, a sum at its end is as good as an equation, which leaves fewer variables.
+        // In a narrow region, a sum at its end is as good as an equation, which leaves fewer variables.
         if best.as_ref().is_none_or(|(_, width, _, _)| width.bits() > 8)
             && best.is_some()
             && let Some((sum, end)) = vertex.tight.iter().find(|(sum, _)| {
@@ -109,13 +109,13 @@ impl Solver<'_> {
             let p = Poly { constant: -floor, terms: [(m, Int::ONE)].into_iter().collect() };
             return Some(Split::At(p));
         }
-        let (e, split) = self.crooked_product(node, vertex)?;
+        let (e, split) = self.split_product(node, vertex)?;
         node.splits.push(e);
         Some(split)
     }
 
     /// Splits a factor of a product whose value is not the product of the factors' values.
-    pub(super) fn crooked_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<(Expr, Split)> {
+    pub(super) fn split_product(&mut self, node: &Branch, vertex: &Vertex) -> Option<(Expr, Split)> {
         let at = |solver: &mut Self, e: Expr| {
             let poly = Poly { constant: Int::ZERO, terms: [(e, Int::ONE)].into_iter().collect() };
             solver.value(node, vertex, &poly).map(|(v, _)| v)

@@ -1,7 +1,7 @@
 //! Equations that leave few values: what divides a constant.
 //!
-//! If every term of `p` contains the atom `x`, then `p == c` with `c != 0` makes `x` a divisor of `c`. And `a*x*y + b*x + c*y == d` is
-//! `(a*x + c)*(a*y + b) == a*d + b*c`.
+//! If every term of `p` contains the atom `x`, then `p == c` with `c != 0` makes `x` a divisor of `c`. And
+//! `a*x*y + b*x + c*y == d` is `(a*x + c)*(a*y + b) == a*d + b*c`.
 use super::super::reduce::Reduced;
 use super::Lemma;
 use super::factor::divisors;

@@ -1,8 +1,8 @@
 //! Candidates for the solutions of a polynomial equation in two unknowns.
 //!
-//! One unknown runs through small values, and the equation, of degree 1 or 2 in the other, is solved exactly. For
-//! `a*x^2 - b*y^2 == c`, the convergents of the continued fraction of `sqrt(b/a)` come first: every solution whose `c` is small
-//! against the coefficients is among them, however large it is.
+//! One unknown runs through small values, and the equation, of degree 1 or 2 in the other, is solved exactly.
+//! For `a*x^2 - b*y^2 == c`, the convergents of the continued fraction of `sqrt(b/a)` come first: if `c` is
+//! small compared to the coefficients, every solution is among them, however large it is.
 use super::super::reduce::Reduced;
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -121,7 +121,8 @@ impl Quadratic {
         [&root - &linear, -&root - &linear].into_iter().filter_map(|n| exact(n, &double)).collect()
     }
 
-    /// Offers the convergents `x/y` of `sqrt(-c/a)` that solve `a*x^2 + c*y^2 + f == 0`, times small factors, in every sign.
+    /// Proposes the convergents `x/y` of `sqrt(-c/a)` that solve `a*x^2 + c*y^2 + f == 0`, times small
+    /// factors, with every sign.
     fn by_convergents(&self, offer: &mut impl FnMut(BigInt, BigInt) -> bool) -> bool {
         let pure = self.b.is_zero() && self.d.is_zero() && self.e.is_zero();
         if !pure || self.a.is_zero() || (&self.a * &self.c).signum() != BigInt::from(-1) {

@@ -1,4 +1,5 @@
-//! Prime factors of machine integers: trial division, then Pollard's rho (Brent's variant) with a deterministic primality test.
+//! Prime factors of machine integers: trial division, then Pollard's rho (Brent's variant) with a
+//! deterministic primality test.
 
 /// Trial division goes up to this.
 const SMALL: u64 = 1_000;

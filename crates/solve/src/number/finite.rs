@@ -1,4 +1,4 @@
-//! Symbols with few values: every assignment is tried, or pigeons are counted.
+//! Symbols with few values: exhaustive enumeration, and the pigeonhole principle.
 use super::super::program::{Outcome, Program, to_i128};
 use super::super::reduce::Reduced;
 use super::Lemma;
@@ -7,7 +7,7 @@ use sizewise_expr::{Expr, Func, Pool, Symbol};
 
 /// Symbols with more values than this are not enumerated.
 const MAX_DOMAIN: u64 = 64;
-/// Symbols with more values than this are not counted in pigeonholes.
+/// The pigeonhole principle is not applied to symbols with more values than this.
 const MAX_HOLES: u64 = 1 << 12;
 
 /// Whether more symbols have to differ pairwise than there are values for them.

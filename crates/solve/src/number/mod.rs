@@ -1,7 +1,7 @@
 //! Number theory on a reduced conjunction: facts about integers that neither ranges nor linear reasoning know.
 //!
-//! Each file is one argument. All of them are sound by themselves: they close a conjunction that has no solution, or say which few
-//! values an expression can have, or propose a solution for the evaluator to replay.
+//! Each file is one argument. Each is sound by itself: it closes a conjunction that has no solution, or finds
+//! the few values that an expression can have, or proposes a solution for the evaluator to replay.
 mod divisors;
 mod equations;
 mod factor;

@@ -1,8 +1,9 @@
 //! Residues: a conjunction without a solution modulo some `M` has none.
 //!
-//! Polynomials and remainders by divisors of `M` depend on the residues of their atoms alone, so trying all residues settles what
-//! they say. A remainder is known exactly, everything else modulo `M`. Atoms other than remainders are taken as unknowns. A claim
-//! that `p` is no multiple of a composite `m` is one about some prime power that divides `m`; each is looked at by itself.
+//! Polynomials and remainders by divisors of `M` depend only on the residues of their atoms, so trying all
+//! residues decides them. A remainder is known exactly, everything else modulo `M`. Atoms other than
+//! remainders are unknowns. If `p` is no multiple of a composite `m`, it is no multiple of some prime power
+//! that divides `m`; each is examined separately.
 use super::Lemma;
 use super::factor::factors;
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use sizewise_expr::{Expr, Func, Int, Node, Pool};
 
 /// Larger moduli are not tried.
 const MAX_MODULUS: i64 = 5_000;
-/// Moduli tried on nonlinear equations, beside those that occur: squares and cubes have few residues there.
+/// Moduli tried on nonlinear equations, in addition to those that occur: squares and cubes have few residues there.
 const USUAL: [i64; 9] = [8, 9, 5, 7, 16, 3, 4, 11, 13];
 /// The most moduli tried.
 const MAX_MODULI: usize = 14;
@@ -160,7 +161,7 @@ enum Op {
     Or(Vec<usize>),
 }
 
-/// Conditions modulo something, those that are settled with the first unknowns first.
+/// Conditions modulo something, ordered by the last unknown that they depend on.
 struct Problem {
     modulus: i64,
     unknowns: usize,
@@ -348,7 +349,7 @@ impl Builder<'_> {
     }
 
     fn register(&mut self, e: Expr) -> usize {
-        // Constants are operands only of what is taken as an unknown.
+        // Only atoms that count as unknowns have constants as operands.
         match self.known.get(&e) {
             Some(&r) => r,
             None => self.push(e, Op::Unknown),

@@ -1,7 +1,7 @@
 //! Quadratic polynomials bounded from below by completing squares.
 //!
-//! `p = d1*l1^2 + d2*l2^2 + … + c` with rational `d > 0` and affine `l` is at least `c`. If `p <= 0` is demanded and `c > 0`,
-//! there is no solution.
+//! `p = d1*l1^2 + d2*l2^2 + … + c` with rational `d > 0` and affine `l` is at least `c`. If `p <= 0` is
+//! required and `c > 0`, there is no solution.
 use super::super::reduce::Reduced;
 use super::Lemma;
 use num_rational::BigRational;

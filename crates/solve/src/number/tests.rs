@@ -108,7 +108,7 @@ fn said_within(argument: Argument, names: &[&str], (low, high): (i64, i64), cond
 }
 
 #[test]
-fn pigeons_need_holes() {
+fn the_pigeonhole_principle_excludes_solutions() {
     let argument: Argument = |pool, problem, _| finite::cliques(pool, problem);
     let said = |range, conditions: &[&str]| said_within(argument, &["x", "y", "z", "w"], range, conditions);
     let three = ["Ne(x, y)", "Ne(y, z)", "Ne(x, z)"];
@@ -124,7 +124,7 @@ fn pigeons_need_holes() {
     let four = ["Ne(x, y)", "Ne(y, z)", "Ne(x, z)", "Ne(x, w)", "Ne(y, w)", "Ne(z, w)"];
     assert_eq!(said((-1, 1), &four), "4 expressions have to differ pairwise and share 3 values");
     assert_eq!(said((-1, 2), &four), "-");
-    // The clique is found beside others that have more neighbours.
+    // The clique is found although other nodes have more neighbours.
     let star = ["Ne(w, x)", "Ne(w, y)", "Ne(w, z)", "Ne(w, u)", "Ne(w, v)", "Ne(x, u)"];
     let names = ["x", "y", "z", "w", "u", "v"];
     let said = said_within(argument, &names, (4, 5), &star);
@@ -214,7 +214,7 @@ fn divisors_of_a_constant_are_few() {
     assert_eq!((count("30240"), count("60480")), (96, 0));
 }
 
-/// The values of `x` and `y` in what is proposed, as far as they fit in 64 bits.
+/// The values of `x` and `y` in the proposals, as far as they fit in 64 bits.
 fn proposed(conditions: &[&str]) -> Vec<(i64, i64)> {
     let mut pool = Pool::new();
     let (x, y) = (pool.symbol("x"), pool.symbol("y"));

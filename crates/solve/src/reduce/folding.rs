@@ -1,8 +1,8 @@
-//! What the table of domains settles: single values, and quotients, minima and conditionals with one outcome.
+//! Folding by the table of domains: single values, and quotients, minima and conditionals with one outcome.
 use super::*;
 
 impl Reduced {
-    /// Replaces what the table knows to be one value, and minima, maxima and quotients that it settles.
+    /// Replaces expressions that have one value by the table, and minima, maxima and quotients that it decides.
     pub(super) fn fold(&mut self, pool: &mut Pool) -> bool {
         let mut replace = FxHashMap::default();
         let mut solved = None;
@@ -34,15 +34,16 @@ impl Reduced {
         true
     }
 
-    /// What an expression is equal to under the conditions, which may grow by what that rests on; `value` is its only value, if it has one.
+    /// An expression that is equal to `e` under the conditions, with the conditions that this depends on
+    /// added. `value` is its only value, if it has one.
     fn settled(&mut self, pool: &mut Pool, e: Expr, value: Option<&Int>) -> Option<Expr> {
         match (value, pool.node(e)) {
             (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => None,
             (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
                 let (a, b) = (args[0], args[1]);
-                let room = pool.sub(b, a);
+                let gap = pool.sub(b, a);
                 let inside = self.table.domain(pool, a).range.lo.signum() >= 0
-                    && self.table.domain(pool, room).range.lo.signum() > 0;
+                    && self.table.domain(pool, gap).range.lo.signum() > 0;
                 let quotient = matches!(pool.as_call(e), Some((Func::FloorDiv, _)));
                 if inside {
                     let bounds = [pool.le(Expr::ZERO, a), pool.lt(a, b)];

@@ -1,8 +1,8 @@
 //! All solutions of a linear equation over the integers, in a short basis.
 //!
-//! The rows `(e_i, C*a_i)` are reduced by the algorithm of Lenstra, Lenstra and Lovász in its integral form (H. Cohen, "A Course in
-//! Computational Algebraic Number Theory", 2.6.7). For a large `C`, all reduced rows but the last are solutions of `a·x == 0`, short
-//! ones, and the last one solves `a·x == gcd(a)`.
+//! The rows `(e_i, C*a_i)` are reduced by the algorithm of Lenstra, Lenstra and Lovász in its integral form
+//! (H. Cohen, "A Course in Computational Algebraic Number Theory", 2.6.7). For a large `C`, all reduced rows
+//! but the last are short solutions of `a·x == 0`, and the last one solves `a·x == gcd(a)`.
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -10,7 +10,8 @@ use num_traits::{One, Signed, Zero};
 /// The most exchanges of rows.
 const MAX_SWAPS: u32 = 3_000;
 
-/// A solution of `a·x == target`, and a basis of those of `a·x == 0`; `None` when there is no solution, or none was found.
+/// A solution of `a·x == target`, and a basis of the solutions of `a·x == 0`. `None` when there is no
+/// solution, or none was found.
 pub fn solve(a: &[BigInt], target: &BigInt) -> Option<(Vec<BigInt>, Vec<Vec<BigInt>>)> {
     let n = a.len();
     let bits = a.iter().map(BigInt::bits).max()?;

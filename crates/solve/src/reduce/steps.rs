@@ -34,7 +34,8 @@ impl Reduced {
             .then(|| pool.extremum(if least { Func::Min } else { Func::Max }, &kept))
     }
 
-    /// Replaces all symbols of a linear equation by its solutions, in as many new symbols as there are degrees of freedom.
+    /// Replaces all symbols of a linear equation by its solutions, in as many new symbols as there are
+    /// degrees of freedom.
     pub(super) fn solve_by_lattice(&mut self, pool: &mut Pool, equation: &Poly) -> bool {
         let coefficients: Vec<_> = equation.terms.iter().map(|(_, c)| c.to_big()).collect();
         let Some((start, basis)) = lattice::solve(&coefficients, &-equation.constant.to_big()) else {
@@ -81,7 +82,7 @@ impl Reduced {
             let equation = pool.eq(a, multiple);
             self.steps.push(("divisible", self.conditions[i], equation));
             self.conditions[i] = equation;
-            // What is known of the quotient is known of k.
+            // The facts about the quotient hold for k.
             let quotient = pool.floor_div(a, b);
             let known = self.table.domain(pool, quotient);
             self.contradiction |= self.table.restrict(pool, k, known).is_err();
@@ -91,7 +92,8 @@ impl Reduced {
         false
     }
 
-    /// `x == d*(…)` makes `x` a multiple of `d`: a symbol that stands alone in an equation whose other terms share an atom.
+    /// `x == d*(…)` makes `x` a multiple of `d`: a symbol that stands alone in an equation whose other terms
+    /// share an atom.
     pub(super) fn factor_one(&mut self, pool: &mut Pool) -> bool {
         if self.factored >= MAX_FACTORED {
             return false;

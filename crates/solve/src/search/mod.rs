@@ -1,5 +1,5 @@
-//! Search for an assignment that satisfies conditions: corners, constants' neighbours, small boxes, random points and repair
-//! of failing ones.
+//! Search for an assignment that satisfies conditions: corners, values next to constants, small boxes, random
+//! points and repair of failing ones.
 //!
 //! What the search finds is an integer assignment that passed compiled code; the caller replays it exactly. When it has
 //! tried every assignment of a finite box, there is none.
@@ -59,15 +59,15 @@ pub fn machine_range(low: Option<&Int>, high: Option<&Int>) -> ((Option<i128>, O
 
 /// A deterministic generator of random numbers (splitmix64).
 #[derive(Clone, Debug)]
-pub struct Dice(pub u64);
+pub struct Rng(pub u64);
 
-impl Default for Dice {
-    fn default() -> Dice {
-        Dice(0xFACE)
+impl Default for Rng {
+    fn default() -> Rng {
+        Rng(0xFACE)
     }
 }
 
-impl Dice {
+impl Rng {
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -173,9 +173,9 @@ impl Problem<'_> {
         if let Some(found) = self.enumerate(run)? {
             return Some(found);
         }
-        let mut dice = Dice(0x5EED);
-        self.random(run, &values, &mut dice, 300)?
-            .or(repair::repair(run, &values, &mut dice)?)
+        let mut rng = Rng(0x5EED);
+        self.random(run, &values, &mut rng, 300)?
+            .or(repair::repair(run, &values, &mut rng)?)
             .map_or(Some(Found::Nothing), |point| Some(Found::Point(point)))
     }
 
@@ -252,13 +252,13 @@ impl Problem<'_> {
         &self,
         run: &mut Run,
         values: &[Vec<i128>],
-        dice: &mut Dice,
+        rng: &mut Rng,
         tries: usize,
     ) -> Option<Option<Vec<i128>>> {
         let mut point: Vec<i128> = vec![0; values.len()];
         for _ in 0..tries {
             for (slot, values) in values.iter().enumerate() {
-                point[slot] = values[dice.early(values.len())];
+                point[slot] = values[rng.early(values.len())];
             }
             if run.passes(&point)? {
                 return Some(Some(point));

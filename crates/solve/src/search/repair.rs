@@ -1,12 +1,12 @@
 //! Local search: an assignment that fails is moved, one symbol at a time, towards satisfying what it violates.
 use super::super::program::Outcome;
-use super::violation::Wish;
-use super::{Dice, Run};
+use super::violation::Constraint;
+use super::{Rng, Run};
 
 /// Steps before a new start.
 const MAX_STEPS: usize = 40;
 /// Obstacles looked at in one step.
-const MAX_OBSTACLES: usize = 4;
+const MAX_REGISTERS: usize = 4;
 
 struct State {
     point: Vec<i128>,
@@ -16,26 +16,27 @@ struct State {
 }
 
 /// Restarts from random points and the seeds until the budget is spent.
-pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], dice: &mut Dice) -> Option<Option<Vec<i128>>> {
+pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], rng: &mut Rng) -> Option<Option<Vec<i128>>> {
     let problem = run.problem;
     let program = problem.program;
-    let wishes: Vec<Wish> = problem.conditions.iter().map(|&c| Wish::of(problem.pool, program, c)).collect();
+    let constraints: Vec<Constraint> =
+        problem.conditions.iter().map(|&c| Constraint::of(problem.pool, program, c)).collect();
     for round in 0.. {
         let point: Vec<i128> = match problem.seeds.get(round / 2) {
             Some(seed) if round % 2 == 0 => seed.clone(),
-            _ => values.iter().map(|v| v[dice.early(v.len())]).collect(),
+            _ => values.iter().map(|v| v[rng.early(v.len())]).collect(),
         };
-        let Some(mut state) = evaluate(run, &wishes, point)? else { continue };
+        let Some(mut state) = evaluate(run, &constraints, point)? else { continue };
         for _ in 0..MAX_STEPS {
             if state.distance == 0 {
                 return Some(Some(state.point));
             }
-            let moves = moves(run, &wishes, values, &state, dice)?;
+            let moves = moves(run, &constraints, values, &state, rng)?;
             let mut best: Option<State> = None;
             for (slot, v) in moves {
                 let mut point = state.point.clone();
                 point[slot] = v;
-                if let Some(next) = evaluate(run, &wishes, point)?
+                if let Some(next) = evaluate(run, &constraints, point)?
                     && best.as_ref().is_none_or(|b| next.distance < b.distance)
                 {
                     best = Some(next);
@@ -43,7 +44,7 @@ pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], dice: &mut Dice) -> Op
             }
             match best {
                 // A step that gains nothing is taken now and then, to leave a hollow.
-                Some(next) if next.distance < state.distance || dice.below(3) == 0 => state = next,
+                Some(next) if next.distance < state.distance || rng.below(3) == 0 => state = next,
                 _ => break,
             }
         }
@@ -52,7 +53,7 @@ pub(super) fn repair(run: &mut Run, values: &[Vec<i128>], dice: &mut Dice) -> Op
 }
 
 /// The state at a point; `Some(None)` where the point is excluded or too large.
-fn evaluate(run: &mut Run, wishes: &[Wish], point: Vec<i128>) -> Option<Option<State>> {
+fn evaluate(run: &mut Run, constraints: &[Constraint], point: Vec<i128>) -> Option<Option<State>> {
     run.count()?;
     let mut regs = std::mem::take(&mut run.regs);
     let outcome = run.problem.program.run_all(&point, &mut regs);
@@ -60,28 +61,28 @@ fn evaluate(run: &mut Run, wishes: &[Wish], point: Vec<i128>) -> Option<Option<S
         run.regs = regs;
         return Some(None);
     }
-    let distance = wishes.iter().map(|w| w.distance(&regs)).sum();
+    let distance = constraints.iter().map(|c| c.distance(&regs)).sum();
     run.regs = vec![0; regs.len()];
     Some(Some(State { point, regs, distance }))
 }
 
-/// New values for single symbols that might remove an obstacle of a violated wish.
+/// New values for single symbols that might repair a register of a violated constraint.
 fn moves(
     run: &mut Run,
-    wishes: &[Wish],
+    constraints: &[Constraint],
     values: &[Vec<i128>],
     state: &State,
-    dice: &mut Dice,
+    rng: &mut Rng,
 ) -> Option<Vec<(usize, i128)>> {
-    let violated: Vec<&Wish> = wishes.iter().filter(|w| w.distance(&state.regs) > 0).collect();
+    let violated: Vec<&Constraint> = constraints.iter().filter(|c| c.distance(&state.regs) > 0).collect();
     let mut moves = Vec::new();
     if violated.is_empty() {
         return Some(moves);
     }
-    let mut obstacles = Vec::new();
-    violated[dice.below(violated.len())].obstacles(&state.regs, &mut obstacles);
-    while obstacles.len() > MAX_OBSTACLES {
-        obstacles.swap_remove(dice.below(obstacles.len()));
+    let mut registers = Vec::new();
+    violated[rng.below(violated.len())].violated_registers(&state.regs, &mut registers);
+    while registers.len() > MAX_REGISTERS {
+        registers.swap_remove(rng.below(registers.len()));
     }
     let constants = run.problem.constants;
     for slot in 0..state.point.len() {
@@ -94,10 +95,10 @@ fn moves(
         offer(v.saturating_add(1));
         offer(v.saturating_sub(1));
         for _ in 0..2 {
-            offer(values[slot][dice.early(values[slot].len())]);
+            offer(values[slot][rng.early(values[slot].len())]);
         }
         if !constants.steps.is_empty() {
-            let step = constants.steps[dice.early(constants.steps.len())];
+            let step = constants.steps[rng.early(constants.steps.len())];
             for x in [v.checked_add(step), v.checked_sub(step)].into_iter().flatten() {
                 offer(x);
             }
@@ -106,27 +107,28 @@ fn moves(
                 offer(multiple.saturating_add(step));
             }
         }
-        let other = state.point[dice.below(state.point.len())];
+        let other = state.point[rng.below(state.point.len())];
         for x in
             [Some(other), other.checked_add(1), v.checked_mul(2), v.checked_mul(other)].into_iter().flatten()
         {
             offer(x);
         }
     }
-    vanishing(run, &obstacles, state, &mut moves)?;
+    secant_moves(run, &registers, state, &mut moves)?;
     Some(moves)
 }
 
-/// Adds the values at which obstacles vanish: where one symbol's unit step changes an obstacle evenly, that value is known.
-fn vanishing(
+/// Adds the values at which violated conditions hold, if a unit step of one symbol changes the violation
+/// evenly.
+fn secant_moves(
     run: &mut Run,
-    obstacles: &[usize],
+    registers: &[usize],
     state: &State,
     moves: &mut Vec<(usize, i128)>,
 ) -> Option<()> {
     let constants = run.problem.constants;
-    for &obstacle in obstacles {
-        let here = state.regs[obstacle];
+    for &register in registers {
+        let here = state.regs[register];
         for slot in 0..state.point.len() {
             for step in [1, constants.steps.first().copied().unwrap_or(2)] {
                 let mut point = state.point.clone();
@@ -135,7 +137,7 @@ fn vanishing(
                 run.count()?;
                 let mut regs = std::mem::take(&mut run.regs);
                 let outcome = run.problem.program.run_all(&point, &mut regs);
-                let there = regs[obstacle];
+                let there = regs[register];
                 run.regs = regs;
                 if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
                     continue;

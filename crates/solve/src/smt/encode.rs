@@ -1,8 +1,9 @@
 //! Conditions as Z3 terms over mathematical integers.
 //!
-//! Z3's own `div` and `mod` are Euclidean; by a positive constant they agree with flooring. By anything else the quotient `q` and
-//! the remainder `r` are fresh constants with `a = b*q + r`, `0 <= r < b` or `b < r <= 0`, and `b != 0`. What has no term
-//! (floats, bitwise operations) is a fresh constant without constraints, which keeps `unsat` right.
+//! Z3's own `div` and `mod` are Euclidean, which agrees with flooring for positive constant divisors. For any
+//! other divisor, the quotient `q` and the remainder `r` are fresh constants with `a = b*q + r`, `0 <= r < b`
+//! or `b < r <= 0`, and `b != 0`. Anything without a term (floats, bitwise operations) is a fresh constant
+//! without constraints, so `unsat` stays sound.
 use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};

@@ -1,24 +1,26 @@
-//! How large the numbers of a question may get: an estimate before Z3 is asked, whose resource counter counts operations and not the length
-//! of the numbers that they are done on. Products count, carries of sums do not: a few bits more or less matter nothing.
+//! An estimate of how large the numbers of a question may get, made before Z3 is called: its resource counter
+//! counts operations, not the length of their operands. The estimate includes products but not the carries of
+//! sums, as a few bits do not matter.
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol};
 
-/// What a symbol without a known range is taken to have: Z3 begins with small values.
+/// The size assumed for a symbol without a known range: Z3 begins with small values.
 const FREE_BITS: u64 = 8;
-/// Conditions are looked at this often: each time, what one of them says of a symbol can reach the next one.
+/// Conditions are looked at this often: each time, the bound of a symbol can reach the next one.
 const MAX_ROUNDS: usize = 64;
 
 /// Lengths in bits.
 pub(super) struct Magnitudes<'a> {
     pool: &'a Pool,
     bits: FxHashMap<Expr, u64>,
-    /// What ranges allow at most.
+    /// The most bits that ranges allow.
     most: FxHashMap<Symbol, u64>,
     limit: u64,
 }
 
-/// The greatest length in bits, up to `limit`, of numbers that conditions force upon the expressions that they are built of: where one of them
-/// is compared with a sum of others, it may be as large as these, and so on from condition to condition.
+/// The greatest length in bits, up to `limit`, of the numbers that conditions force on their subexpressions.
+/// If one of them is compared with a sum of others, it may be as large as these, and so on from condition to
+/// condition.
 pub(super) fn estimate(
     pool: &Pool,
     ranges: &[(Symbol, Option<Int>, Option<Int>)],
@@ -72,7 +74,7 @@ impl Magnitudes<'_> {
         }
     }
 
-    /// From operands to what is computed of them; children come first.
+    /// From operands to their results; children come first.
     fn upwards(&mut self, parts: &[Expr]) {
         for &e in parts {
             let bits = match self.pool.node(e) {
@@ -110,7 +112,7 @@ impl Magnitudes<'_> {
             let Some((Func::IsZero | Func::NotPositive, &[p])) = self.pool.as_call(e) else { continue };
             let Some(Node::Sum { constant, terms }) = self.pool.node(p) else { continue };
             for (i, (monomial, coefficient)) in terms.iter().enumerate() {
-                // A square of the same symbol outgrows it, and does not make it larger.
+                // A square of the same symbol grows faster, and does not bound it from below.
                 if terms.iter().enumerate().any(|(j, (m, _))| j != i && self.shares_atom(*m, *monomial)) {
                     continue;
                 }

@@ -1,9 +1,9 @@
 //! Z3 as the last resort: is a conjunction satisfiable?
 //!
-//! Only `unsat` proves anything; a model is a candidate that the exact evaluator has to replay. Z3 is bounded by its
-//! resource counter and by nothing else, so that no answer depends on the machine: its procedures are chosen among those that count, questions
-//! on which they would run on for long are not asked, and nonlinear ones get a share of the limit. Every check runs in a context of its own, so
-//! that an answer does not depend on the questions before it.
+//! Only `unsat` proves anything. A model is a candidate that the exact evaluator has to replay. Z3 is bounded
+//! by its resource counter alone, so that no answer depends on the machine: only procedures that count are
+//! used, questions on which they would run on for long are not asked, and nonlinear ones get a share of the
+//! limit. Every check runs in a context of its own, so that an answer does not depend on earlier questions.
 mod encode;
 mod magnitude;
 
@@ -35,13 +35,13 @@ pub struct Question<'a> {
     pub ranges: &'a [(Symbol, Option<Int>, Option<Int>)],
     /// Conditions that are all to hold.
     pub conditions: &'a [Expr],
-    /// Divisors that are not to be 0, beside those that occur in the conditions.
+    /// Divisors that are not 0, in addition to those that occur in the conditions.
     pub nonzero: &'a [Expr],
     /// The resource limit.
     pub rlimit: u32,
 }
 
-/// What Z3 says.
+/// The answer of Z3.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Response {
     /// No assignment exists.
@@ -57,7 +57,7 @@ pub enum Response {
 pub enum Procedure {
     /// By procedures that count their work; see [`solver`].
     Counted,
-    /// As it chooses by itself, which is what those who call it directly get.
+    /// Z3's own choice, as for direct callers of Z3.
     Default,
 }
 
@@ -136,7 +136,7 @@ fn interruptibly<T>(work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// The positions of those of the `tracked` conditions that contradict each other together with all `others`; `None` where Z3 finds no
+/// The positions of the `tracked` conditions in an unsat core, given all `others`. `None` if Z3 finds no
 /// contradiction.
 pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Option<Vec<usize>> {
     let question = Question { ranges: &[], conditions: &[tracked, others].concat(), nonzero: &[], rlimit };
@@ -164,7 +164,7 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
         let core = solver.get_unsat_core();
         Some((0..labels.len()).filter(|&i| core.contains(&labels[i])).collect::<Vec<usize>>())
     })?;
-    // A core is believed when what is in it is found contradictory by itself.
+    // A core is used only if its conditions are contradictory by themselves.
     let conditions: Vec<Expr> = core.iter().map(|&i| tracked[i]).chain(others.iter().copied()).collect();
     let question = Question { ranges: &[], conditions: &conditions, nonzero: &[], rlimit };
     let suffices = core.len() == tracked.len() || matches!(check(pool, &question), Response::Unsatisfiable);
@@ -173,9 +173,10 @@ pub fn core(pool: &Pool, tracked: &[Expr], others: &[Expr], rlimit: u32) -> Opti
 
 /// A solver that stops after so much work.
 ///
-/// What Z3 chooses for nonlinear integers by itself runs one procedure after the other for so many seconds each, so that its answer depends on
-/// the machine; and the newer of its arithmetic solvers runs long past its resource limit in nonlinear cells and large numbers. The SMT core with
-/// the older one counts nearly all that it does. Unless it is told that cores are wanted it names none, which looks like an empty one.
+/// By default, Z3 runs several procedures for nonlinear integers one after the other for some seconds each,
+/// so that its answer depends on the machine. The newer of its arithmetic solvers runs long past its resource
+/// limit in nonlinear cells and large numbers. The SMT core with the older one counts nearly all its work. It
+/// returns unsat cores only on request; otherwise its core looks like an empty one.
 fn solver(rlimit: u32, cores: bool) -> Solver {
     let solver = Tactic::new("smt").solver();
     let mut params = Params::new();
@@ -187,7 +188,8 @@ fn solver(rlimit: u32, cores: bool) -> Solver {
     solver
 }
 
-/// Whether conditions multiply or divide by what is no constant. Of such questions Z3 decides those that it does decide early.
+/// Whether conditions multiply or divide by something that is not constant. If Z3 decides such a question, it
+/// does so early.
 pub fn is_nonlinear(pool: &Pool, conditions: &[Expr]) -> bool {
     pool.reachable(conditions).into_iter().any(|e| match pool.node(e) {
         Some(Node::Product(_)) => true,
