@@ -1,5 +1,5 @@
-//! Reading, verifying, propagating and checking exported programs: the examples, and the large programs if a folder of them is named by
-//! `SIZEWISE_PROGRAMS` (one folder a program, each with a `program.pt2`).
+//! Reading, verifying, propagating and checking exported programs: the examples, and the large programs if a folder
+//! of them is named by `SIZEWISE_PROGRAMS` (one folder a program, each with a `program.pt2`).
 use criterion::{Criterion, criterion_group, criterion_main};
 use sizewise::check::Checker;
 use sizewise::decide::Budget;

@@ -73,8 +73,8 @@ fn recorded(c: &mut Criterion) {
     }
 }
 
-/// The same queries, each put to sizewise with nothing prepared; then each to a fresh Z3 solver, by the procedure that Z3 chooses itself and by
-/// the one that sizewise has it run: medians, totals and ratios.
+/// The same queries, each put to sizewise with nothing prepared; then each to a fresh Z3 solver, by the procedure
+/// that Z3 chooses itself and by the one that sizewise has it run: medians, totals and ratios.
 #[cfg(feature = "smt")]
 fn beside_z3(_: &mut Criterion) {
     let budget = Budget::default();

@@ -1,7 +1,9 @@
-//! How long one shape inference takes: the calls of `tests/data/ops.jsonl.gz` with concrete sizes, and with a symbol for every size of 2 or more.
+//! How long one shape inference takes: the calls of `tests/data/ops.jsonl.gz` with concrete sizes, and with a symbol
+//! for every size of 2 or more.
 //!
-//! Timed are the search for the operator, the binding of the arguments with their defaults, and the kernel, in an environment of its own for
-//! each call; reading JSON is not. First come the medians over the whole corpus, then criterion's measurements of a tenth of it.
+//! Timed are the search for the operator, the binding of the arguments with their defaults, and the kernel, in an
+//! environment of its own for each call; reading JSON is not. First come the medians over the whole corpus, then
+//! criterion's measurements of a tenth of it.
 use criterion::{BatchSize, Criterion, Throughput};
 use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};

@@ -1,7 +1,8 @@
-//! How long questions on expressions take, text in and text out: simplification of sizes such as convolutions, views and concatenations give,
-//! and minimisation of sets of 10 to 1,000 guards.
+//! How long questions on expressions take, text in and text out: simplification of sizes such as convolutions, views
+//! and concatenations give, and minimisation of sets of 10 to 1,000 guards.
 //!
-//! With the argument `lines` the expressions are simplified one by one and the times printed, for `scripts/bench_beside.py`.
+//! With the argument `lines` the expressions are simplified one by one and the times printed, for
+//! `scripts/bench_beside.py`.
 use criterion::{BenchmarkId, Criterion};
 use serde_json::{Map, Value, json};
 use sizewise::decide::{Budget, Trace};

@@ -1,7 +1,8 @@
-//! How the cost of a check grows with the program: time and memory by node, by symbol and by guard, for programs made to measure.
+//! How the cost of a check grows with the program: time and memory by node, by symbol and by guard, for programs made
+//! to measure.
 //!
-//! One JSON object a line on standard output; times are the least of several, in seconds. With the argument `write FOLDER` the programs and
-//! their specs are written there instead.
+//! One JSON object a line on standard output; times are the least of several, in seconds. With the argument `write
+//! FOLDER` the programs and their specs are written there instead.
 use generate::Sizes;
 use sizewise::check::Checker;
 use sizewise::decide::Budget;

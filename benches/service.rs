@@ -1,5 +1,5 @@
-//! How long the service takes to answer, request in and answer out, without a network between: questions, whole checks, and what it has
-//! answered before.
+//! How long the service takes to answer, request in and answer out, without a network between: questions, whole
+//! checks, and what it has answered before.
 use axum::body::Body;
 use axum::http::Request;
 use criterion::{Criterion, criterion_group, criterion_main};

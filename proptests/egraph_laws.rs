@@ -1,5 +1,6 @@
-//! Laws of the e-graph on random expressions and facts, with the exact evaluator as the oracle: at every assignment that
-//! satisfies the facts, what the graph holds equal is equal, what it holds true is true, and what it extracts has the same value.
+//! Laws of the e-graph on random expressions and facts, with the exact evaluator as the oracle: at every assignment
+//! that satisfies the facts, what the graph holds equal is equal, what it holds true is true, and what it extracts
+//! has the same value.
 use crate::campaign;
 
 use campaign::{config, count};

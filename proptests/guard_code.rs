@@ -1,7 +1,8 @@
-//! The law of emitted checkers: in every language they accept exactly the sizes at which the conditions hold, as the exact evaluator finds.
+//! The law of emitted checkers: in every language they accept exactly the sizes at which the conditions hold, as the
+//! exact evaluator finds.
 //!
-//! A checker may refuse what it cannot compute: where a part of a condition has no value, and in languages without big integers where a
-//! part is large. Otherwise it has to say what the evaluator says.
+//! A checker may refuse what it cannot compute: where a part of a condition has no value, and in languages without
+//! big integers where a part is large. Otherwise it has to say what the evaluator says.
 use crate::campaign;
 // A part of the generators is used here.
 #[allow(dead_code)]

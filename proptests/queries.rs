@@ -125,7 +125,8 @@ fn word(answer: &Answer) -> &'static str {
     }
 }
 
-/// Whether two answers to one question go together: limits that count work may be met in one order and not in the other, but settled verdicts agree.
+/// Whether two answers to one question go together: limits that count work may be met in one order and not in the
+/// other, but settled verdicts agree.
 fn compatible(a: &Answer, b: &Answer) -> bool {
     a.verdict.is_unknown() || b.verdict.is_unknown() || word(a) == word(b)
 }

@@ -178,8 +178,8 @@ proptest! {
         prop_assert_eq!(table.contradiction(), None);
     }
 
-    /// Assuming a condition loses no assignment at which it is true, nor any value that an expression has there; a contradiction
-    /// means that there is no such assignment. Undoing brings back what was known before.
+    /// Assuming a condition loses no assignment at which it is true, nor any value that an expression has there; a
+    /// contradiction means that there is no such assignment. Undoing brings back what was known before.
     #[test]
     fn assuming_loses_no_solution(steps in steps(), ranges in symbol_ranges()) {
         let built = build(&steps);

@@ -1,7 +1,8 @@
-//! The whole of the answers to a choice of questions: verdicts, rungs, premises, witnesses, reasons, steps of proofs, what was tried.
+//! The whole of the answers to a choice of questions: verdicts, rungs, premises, witnesses, reasons, steps of proofs,
+//! what was tried.
 //!
-//! `tests/data/answers/` holds the questions and their answers, a line each. Another answer may be a better one: `SIZEWISE_RECORD=1`
-//! writes the answers anew, to be read before they are kept.
+//! `tests/data/answers/` holds the questions and their answers, a line each. Another answer may be a better one:
+//! `SIZEWISE_RECORD=1` writes the answers anew, to be read before they are kept.
 use serde_json::{Value, json};
 use sizewise::decide::{Budget, Trace};
 use sizewise::query::entail::Question;

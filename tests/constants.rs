@@ -1,5 +1,5 @@
-//! Inputs that an export burned in, held against what torch 2.15 made of other values and of specs: `tests/data/reading/constants.jsonl`
-//! (`scripts/record_constants.py`).
+//! Inputs that an export burned in, held against what torch 2.15 made of other values and of specs:
+//! `tests/data/reading/constants.jsonl` (`scripts/record_constants.py`).
 #![cfg(feature = "cli")]
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;

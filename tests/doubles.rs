@@ -316,7 +316,7 @@ fn guards_on_doubles_are_read_as_integers_for_sizes_that_exist() {
     let checker = Checker::read("guards_of_doubles", program).expect("a program");
     let report = checker.check(None, &Operators::new(), &Budget::default()).expect("a report");
     assert_eq!(report.verdict, Outcome::Ok, "{:?}", report.guards);
-    // That a guard with a rounding bounds its size follows for all sizes. It is a floor division only while doubles are exact, but nothing
-    // uses the value whose recorded size says so.
+    // That a guard with a rounding bounds its size follows for all sizes. It is a floor division only while doubles
+    // are exact, but nothing uses the value whose recorded size says so.
     assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
 }

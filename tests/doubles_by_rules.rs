@@ -1,5 +1,5 @@
-//! Rules of the e-graph are about integers and truth values. Minima, maxima, absolute values and choices are of doubles, too, which round,
-//! and have two zeros: nothing that such a rule says of them may decide a question.
+//! Rules of the e-graph are about integers and truth values. Minima, maxima, absolute values and choices are of
+//! doubles, too, which round, and have two zeros: nothing that such a rule says of them may decide a question.
 #![cfg(feature = "cli")]
 use serde_json::{Value as Json, json};
 use sizewise::cli::answer_line;

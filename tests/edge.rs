@@ -34,7 +34,8 @@ fn rows(name: &str) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// An archive with a program's document. ExecuTorch's own documents have versions of an older schema, whose fields are the same.
+/// An archive with a program's document. ExecuTorch's own documents have versions of an older schema, whose fields
+/// are the same.
 fn archive(document: &Json) -> Vec<u8> {
     let mut document = document.clone();
     if document["schema_version"]["major"] == 5 {

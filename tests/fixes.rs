@@ -1,5 +1,5 @@
-//! Violations and what mends them: fixes and their costs, sizes beyond 64 bits, guards that divide by zero, and the commands that write
-//! specs.
+//! Violations and what mends them: fixes and their costs, sizes beyond 64 bits, guards that divide by zero, and the
+//! commands that write specs.
 #![cfg(feature = "cli")]
 use assert_cmd::Command;
 use serde_json::{Value as Json, json};

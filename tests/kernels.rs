@@ -1,7 +1,7 @@
 //! Tables of operator calls and what they return, one file a family in `tests/kernels/`.
 //!
-//! A line is `operator(arguments) -> results`, in the notation that `notation.rs` describes; lines that begin with `#` say what the
-//! lines below them show.
+//! A line is `operator(arguments) -> results`, in the notation that `notation.rs` describes; lines that begin with
+//! `#` say what the lines below them show.
 pub(crate) mod notation;
 
 use crate::command;

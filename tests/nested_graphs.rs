@@ -12,8 +12,8 @@ fn program() -> Program {
     read(&std::fs::read(path).expect("the program"), &ReadOptions::default()).expect("a program")
 }
 
-/// Scope, function, its parameters, and the operators that it calls; inner functions first, and those of equal scope in the
-/// order of their calls.
+/// Scope, function, its parameters, and the operators that it calls; inner functions first, and those of equal scope
+/// in the order of their calls.
 const FUNCTIONS: &[(&str, &str, &[&str], &[&str])] = &[
     (
         "true_graph_0.true_graph_0",

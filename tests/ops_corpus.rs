@@ -1,7 +1,9 @@
-//! A sample of operator calls with what torch 2.15 makes of them, every overload of the corpus among them: `tests/data/ops.jsonl.gz`.
+//! A sample of operator calls with what torch 2.15 makes of them, every overload of the corpus among them:
+//! `tests/data/ops.jsonl.gz`.
 //!
-//! A line has `op`, `args`, `kwargs` and either `returns` or `rejected`. Sizes, dtypes and strides are compared, strides of tensors with a
-//! dimension of size 0 or 1 aside (torch leaves them open), and those where torch's own two kernels differ.
+//! A line has `op`, `args`, `kwargs` and either `returns` or `rejected`. Sizes, dtypes and strides are compared,
+//! strides of tensors with a dimension of size 0 or 1 aside (torch leaves them open), and those where torch's own two
+//! kernels differ.
 #![cfg(feature = "cli")]
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value as Json};
@@ -50,7 +52,8 @@ fn recorded_calls() -> impl Iterator<Item = Json> {
     lines.map(|line| serde_json::from_str(&line.expect("text")).expect("JSON"))
 }
 
-/// What a call gives: the results as JSON, or the clause by which it is rejected, which is empty where arguments have the wrong type.
+/// What a call gives: the results as JSON, or the clause by which it is rejected, which is empty where arguments have
+/// the wrong type.
 fn outcome(operators: &Operators, call: &Json) -> Result<Result<Vec<Json>, &'static str>, String> {
     let mut env = ShapeEnv::new();
     let op = call["op"].as_str().ok_or("no operator")?;
@@ -133,7 +136,8 @@ fn same_tensor(
         return false;
     };
     let same_size = |(size, expected): (&Json, &Json)| match (size, expected) {
-        // Sizes known at run time only are called differently; in place of a number they stand where torch ran the operator.
+        // Sizes known at run time only are called differently; in place of a number they stand where torch ran the
+        // operator.
         (Json::String(size), Json::String(_)) => size.contains('u'),
         (Json::String(size), Json::Number(_)) => at_run_time && size.contains('u'),
         (size, expected) => size == expected,
@@ -210,8 +214,8 @@ fn recorded_calls_come_out_as_recorded() {
     }
 }
 
-/// The clauses of each overload, a line each, as `data/clauses.txt` has them: those that the tables state and those by which recorded calls
-/// are rejected.
+/// The clauses of each overload, a line each, as `data/clauses.txt` has them: those that the tables state and those
+/// by which recorded calls are rejected.
 fn clauses() -> String {
     let mut clauses: BTreeMap<String, BTreeSet<(String, u32)>> = BTreeMap::new();
     let mut add = |op: &str, clause: &str| {

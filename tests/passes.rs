@@ -90,8 +90,9 @@ fn what_runs_before_a_pass_runs_after_it_with_the_same_shapes() {
             let found = outcomes(&after, &runs, &operators);
             for (run, (expected, found)) in runs.iter().zip(expected.iter().zip(&found)) {
                 count += 1;
-                // What is left out can no longer refuse anything, and what an operator refuses its parts may accept. Some of torch's
-                // kernels return an empty tensor as it is, of a size that their parts do not have (`pixel_unshuffle`).
+                // What is left out can no longer refuse anything, and what an operator refuses its parts may accept.
+                // Some of torch's kernels return an empty tensor as it is, of a size that their parts do not have
+                // (`pixel_unshuffle`).
                 let kept = expected == found
                     || (matches!(pass.name, "dce" | "decompose") && expected.is_none())
                     || (pass.name == "decompose" && is_empty(run));

@@ -182,7 +182,8 @@ fn every_command_that_reasons_explains_itself_and_takes_a_budget() {
     }
 }
 
-/// Questions that grow without end when they are multiplied out, substituted and split: each names the budget that ran out.
+/// Questions that grow without end when they are multiplied out, substituted and split: each names the budget that
+/// ran out.
 #[test]
 fn what_grows_beyond_every_bound_is_stopped_by_counted_work() {
     let queries = recorded("adversarial");

@@ -1,4 +1,5 @@
-//! Programs in every archive that torch and ExecuTorch write: any name and size, several programs, older schemas, any container.
+//! Programs in every archive that torch and ExecuTorch write: any name and size, several programs, older schemas, any
+//! container.
 #![cfg(feature = "cli")]
 use assert_cmd::Command;
 use flate2::Crc;
@@ -34,8 +35,9 @@ const IDENTITY: &str = r#"{"graph_module": {"graph": {"inputs": [{"as_tensor": {
   "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "x"}}}}]}, "module_call_graph": []},
   "opset_version": {}, "range_constraints": {}, "schema_version": {"major": 8, "minor": 1}}"#;
 
-/// A zip as torch writes it: nothing compressed, the contents of every entry at a multiple of 64 bytes by an extra field of padding, sizes
-/// after the contents, the records of zip64 before the ordinary one, and those of size 0 where there is no entry.
+/// A zip as torch writes it: nothing compressed, the contents of every entry at a multiple of 64 bytes by an extra
+/// field of padding, sizes after the contents, the records of zip64 before the ordinary one, and those of size 0
+/// where there is no entry.
 #[derive(Default)]
 struct TorchZip {
     bytes: Vec<u8>,
@@ -209,7 +211,8 @@ fn an_archive_of_several_programs_is_read_by_name() {
 
 #[test]
 fn programs_of_older_schemas_are_read() {
-    // Written by scripts/write_older_programs.py under each of these versions; what is no program was taken out of the archives.
+    // Written by scripts/write_older_programs.py under each of these versions; what is no program was taken out of
+    // the archives.
     for (name, version, nodes, symbols) in [
         ("torch-2.2.2-cat", (2, 0), 3, 2),
         ("torch-2.2.2-kw", (2, 0), 1, 1),

@@ -1,7 +1,7 @@
 //! How expressions are read: the text that is shown, and the operators that a reader counts in it.
 //!
-//! `tests/data/queries/readings.txt` has a line for each part of the goals of recorded queries; `SIZEWISE_RECORD=1` writes it anew, to
-//! be read before it is kept.
+//! `tests/data/queries/readings.txt` has a line for each part of the goals of recorded queries; `SIZEWISE_RECORD=1`
+//! writes it anew, to be read before it is kept.
 use serde_json::Value;
 use sizewise::egraph::Reading;
 use sizewise::expr::{Pool, print, read};

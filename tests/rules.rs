@@ -1,12 +1,13 @@
-//! Every rewrite rule is proved: by enumeration over small integers with the exact evaluator, and by Z3 for all integers.
+//! Every rewrite rule is proved: by enumeration over small integers with the exact evaluator, and by Z3 for all
+//! integers.
 use sizewise::egraph::{Rule, RuleSet};
 use sizewise::expr::{Int, Sort, Value};
 
 #[cfg(feature = "smt")]
 mod smt;
 
-/// A rule counts as tested when at least this many assignments satisfy its conditions with a defined left side; all of them, where
-/// only truth values vary.
+/// A rule counts as tested when at least this many assignments satisfy its conditions with a defined left side; all
+/// of them, where only truth values vary.
 const FEWEST: usize = 20;
 
 /// The values that a variable takes: fewer the more variables there are.

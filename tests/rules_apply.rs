@@ -1,5 +1,5 @@
-//! Every rewrite rule applies: an e-graph with this rule alone, which is told its conditions, finds both sides equal. A rule that is
-//! proved and never found would go unnoticed.
+//! Every rewrite rule applies: an e-graph with this rule alone, which is told its conditions, finds both sides equal.
+//! A rule that is proved and never found would go unnoticed.
 use sizewise::egraph::{Bindings, Graph, Limits, Rule, RuleSet};
 use sizewise::expr::{Expr, Int, Pool, Sort, Value, read};
 

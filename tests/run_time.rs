@@ -1,5 +1,5 @@
-//! Conditions that only data decides: for every admitted input shape some data has to pass, and nothing is known before it is asserted. And
-//! contracts that admit nothing.
+//! Conditions that only data decides: for every admitted input shape some data has to pass, and nothing is known
+//! before it is asserted. And contracts that admit nothing.
 use sizewise::check::{Checker, Shapes};
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;

@@ -1,4 +1,5 @@
-//! The shape environment, fact by fact. Each behaviour was compared with torch 2.15's ShapeEnv; where sizewise differs on purpose, the test says so.
+//! The shape environment, fact by fact. Each behaviour was compared with torch 2.15's ShapeEnv; where sizewise
+//! differs on purpose, the test says so.
 use sizewise::expr::{Expr, Int, Value};
 use sizewise::range::ValueRange;
 use sizewise::shape_env::{Artefact, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo};
@@ -336,7 +337,8 @@ fn a_frozen_environment_names_the_guard_that_it_does_not_take() {
 
 #[test]
 fn a_contradiction_names_the_smallest_set_that_clashes() {
-    // What was checked before, what contradicts it, and what it clashes with. Torch 2.15 takes the second and the third without a word.
+    // What was checked before, what contradicts it, and what it clashes with. Torch 2.15 takes the second and the
+    // third without a word.
     let table: [(&[&str], &str, &str); 4] = [
         (&["u0 > 5", "u1 > 0"], "u0 < 3", "`u0 <= 2` contradicts what is known: u0 >= 6"),
         (

@@ -1,4 +1,5 @@
-//! Fields that nothing reads are mistakes: each is refused with the nearest name that is known, and the exit status says so.
+//! Fields that nothing reads are mistakes: each is refused with the nearest name that is known, and the exit status
+//! says so.
 #![cfg(feature = "cli")]
 use crate::command;
 

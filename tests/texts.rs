@@ -1,7 +1,8 @@
-//! What becomes of a text: how the expression that it is read as is written again, for sympy and for Python, or why it is refused.
+//! What becomes of a text: how the expression that it is read as is written again, for sympy and for Python, or why
+//! it is refused.
 //!
-//! `tests/data/texts/written.txt` has the texts, `read.txt` what becomes of each in the dialects; `SIZEWISE_RECORD=1` writes the latter
-//! anew, to be read before it is kept.
+//! `tests/data/texts/written.txt` has the texts, `read.txt` what becomes of each in the dialects; `SIZEWISE_RECORD=1`
+//! writes the latter anew, to be read before it is kept.
 use sizewise::expr::read::Dialect;
 use sizewise::expr::{Pool, print, read};
 use std::path::{Path, PathBuf};

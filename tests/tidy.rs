@@ -137,8 +137,8 @@ fn the_layer_check_sees_every_form_of_use() {
 /// The crates whose files use each other without circles.
 const WITHOUT_CIRCLES: &[&str] = &["check", "tools", "service"];
 
-/// The paths that a source text names behind `super::` (how often) or `crate::`, comments and tests aside. Of a group in braces each name
-/// is a path.
+/// The paths that a source text names behind `super::` (how often) or `crate::`, comments and tests aside. Of a group
+/// in braces each name is a path.
 fn named_paths(source: &str) -> Vec<(Option<usize>, Vec<String>)> {
     let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let code = code.join("\n");

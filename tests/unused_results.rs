@@ -1,5 +1,5 @@
-//! Results that differ from the record where that says nothing against the program: nothing uses them, or what an unsupported operator
-//! hides may explain the difference.
+//! Results that differ from the record where that says nothing against the program: nothing uses them, or what an
+//! unsupported operator hides may explain the difference.
 use crate::text_programs;
 
 use sizewise::check::Checker;

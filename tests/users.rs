@@ -52,7 +52,8 @@ fn two_to_50() -> Json {
     json!({"x": [dim("a", 2, 50)], "y": [dim("b", 2, 50)]})
 }
 
-/// The needs: a program, a spec, the errors (of their own) with the inputs that break them, the first fix and what it excludes.
+/// The needs: a program, a spec, the errors (of their own) with the inputs that break them, the first fix and what it
+/// excludes.
 type Need = (&'static str, &'static str, Json, Vec<&'static str>, &'static str, &'static str);
 
 fn needs() -> Vec<Need> {

@@ -1,4 +1,5 @@
-//! Wrong inputs on the command line: each gets an error that names the file and what was expected, and the right exit status.
+//! Wrong inputs on the command line: each gets an error that names the file and what was expected, and the right exit
+//! status.
 #![cfg(feature = "cli")]
 use assert_cmd::Command;
 use std::io::{Read, Write};

@@ -1,8 +1,9 @@
 //! Programs of any size: as many nodes, symbols and guards as are asked for, as the JSON that a `.pt2` archive holds.
 //!
-//! Each symbol is the first size of an input of its own, `x0: f32[s0, 16]`. Layers of eight nodes follow, each on one of the tensors in turn:
-//! a square, a view by the size that `sym_size` reads, a permutation, a copy, a view back, a residual sum, an activation. Their records are
-//! right, so a check finds nothing; guards are conditions on two sizes that the spec implies.
+//! Each symbol is the first size of an input of its own, `x0: f32[s0, 16]`. Layers of eight nodes follow, each on one
+//! of the tensors in turn: a square, a view by the size that `sym_size` reads, a permutation, a copy, a view back, a
+//! residual sum, an activation. Their records are right, so a check finds nothing; guards are conditions on two sizes
+//! that the spec implies.
 use std::fmt::Write;
 
 /// What every symbol was when the program was traced.

@@ -1,5 +1,5 @@
-//! A request to the service: the first byte says where it goes and what it says that it is, the second how its body is cut into pieces.
-//! No body may be answered with an error of the service's own.
+//! A request to the service: the first byte says where it goes and what it says that it is, the second how its body
+//! is cut into pieces. No body may be answered with an error of the service's own.
 #![no_main]
 use axum::body::Body;
 use axum::http::{Request, StatusCode};

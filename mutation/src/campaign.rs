@@ -144,7 +144,8 @@ impl<'a> Campaign<'a> {
         Ok(entry(Outcome::Missed, String::new(), not_run))
     }
 
-    /// The tests in the order of what a catch by them is likely to cost, as many as the budget allows; cheap ones together.
+    /// The tests in the order of what a catch by them is likely to cost, as many as the budget allows; cheap ones
+    /// together.
     fn batches(&self, file: &str, reaching: &[usize]) -> (Vec<Vec<usize>>, usize) {
         let catches = self.catches.lock().expect("no panic");
         let worth = |i: usize| {

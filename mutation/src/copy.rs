@@ -179,7 +179,8 @@ impl Copy {
         command
     }
 
-    /// Checks the library, which is quick, then builds the tests: the name and the program of each target, or the errors.
+    /// Checks the library, which is quick, then builds the tests: the name and the program of each target, or the
+    /// errors.
     fn compile(&self) -> Result<Compiled, String> {
         let mut built = Vec::new();
         for arguments in [&["check", "--lib"][..], &["test", "--no-run", "--tests"]] {

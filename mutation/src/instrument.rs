@@ -7,7 +7,8 @@ use std::ops::Range;
 /// A mutant's number: its place in the list.
 pub type Number = u32;
 
-/// A part of the written text, and the mutants that are to be given up if the compiler does not accept it. A smaller part counts more.
+/// A part of the written text, and the mutants that are to be given up if the compiler does not accept it. A smaller
+/// part counts more.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub range: Range<usize>,
@@ -39,7 +40,8 @@ struct Writer<'a> {
     written: Written,
 }
 
-/// Puts the mutants of one file behind switches. Those of `dropped` are left out; functions named in `keep_const` stay `const`.
+/// Puts the mutants of one file behind switches. Those of `dropped` are left out; functions named in `keep_const`
+/// stay `const`.
 pub fn instrument(
     source: &str,
     mutants: &[(Number, &Mutant)],

@@ -1,7 +1,8 @@
-//! Mutation testing by mutant schemata: all mutants that cargo-mutants lists are compiled at once, each behind a switch.
+//! Mutation testing by mutant schemata: all mutants that cargo-mutants lists are compiled at once, each behind a
+//! switch.
 //!
-//! `run` makes the copy, builds its tests, records which test reaches which mutant and runs them; what was run already is not run
-//! again. `report` says what came of it.
+//! `run` makes the copy, builds its tests, records which test reaches which mutant and runs them; what was run
+//! already is not run again. `report` says what came of it.
 mod campaign;
 mod child;
 mod copy;
@@ -88,7 +89,8 @@ fn record(copy: &copy::Copy, work: &Path, mutants: &[Mutant]) -> Result<Vec<suit
     Ok(recorded.into_iter().flat_map(|r| r.tests).collect())
 }
 
-/// Mutants in an order that has nothing to do with where they are: as many as one likes from the beginning are a sample of all.
+/// Mutants in an order that has nothing to do with where they are: as many as one likes from the beginning are a
+/// sample of all.
 fn spread(mutants: &[Mutant], wanted: impl Fn(Number) -> bool) -> Vec<Number> {
     let mut numbers: Vec<Number> = (0..mutants.len() as Number).filter(|n| wanted(*n)).collect();
     numbers.sort_by_key(|&n| mutants::hash(&mutants[n as usize].key));

@@ -1,4 +1,5 @@
-//! Where in a file a mutant can be switched on: the expression of which a mutated copy is made, the arm that gets a guard.
+//! Where in a file a mutant can be switched on: the expression of which a mutated copy is made, the arm that gets a
+//! guard.
 use crate::mutants::Lines;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -35,7 +35,8 @@ pub fn command(root: &Path, program: &Path, names: &[&str], mutant: &str) -> Com
     command
 }
 
-/// Runs each test of a program alone and records what it reaches. Tests that fail without a mutant or cost too much are left out, and said.
+/// Runs each test of a program alone and records what it reaches. Tests that fail without a mutant or cost too much
+/// are left out, and said.
 pub fn record(root: &Path, work: &Path, target: &str, program: &Path) -> Result<Vec<Test>, String> {
     let (record, output) = (work.join("reached"), work.join("output"));
     let mut tests = Vec::new();

@@ -1,7 +1,8 @@
-//! Which mutant is switched on. This file becomes a module of the instrumented copy; `MUTANTS` is written in front of it.
+//! Which mutant is switched on. This file becomes a module of the instrumented copy; `MUTANTS` is written in front of
+//! it.
 //!
-//! `SIZEWISE_MUTANT` is read once: a number switches that mutant on, a path makes this a recording run, which appends the number of
-//! each mutant that is reached (four bytes, once a process) and changes nothing.
+//! `SIZEWISE_MUTANT` is read once: a number switches that mutant on, a path makes this a recording run, which appends
+//! the number of each mutant that is reached (four bytes, once a process) and changes nothing.
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
 //! How many cases a law is tried on, from which seed, and how many evaluations that came to.
 //!
-//! `SIZEWISE_CASES` (else `PROPTEST_CASES`) is a factor on the number of cases that a law has by default, `SIZEWISE_SEED` the
-//! seed of the random generator. `SIZEWISE_TALLY` names a file to which each law appends its figures.
+//! `SIZEWISE_CASES` (else `PROPTEST_CASES`) is a factor on the number of cases that a law has by default,
+//! `SIZEWISE_SEED` the seed of the random generator. `SIZEWISE_TALLY` names a file to which each law appends its
+//! figures.
 // Each crate of laws uses a part of this.
 #![allow(dead_code)]
 use proptest::strategy::Strategy;
@@ -82,7 +83,8 @@ impl Tally {
 }
 
 thread_local! {
-    /// The tally of the law that this thread tries: the test harness names threads by their tests and ends each with its test.
+    /// The tally of the law that this thread tries: the test harness names threads by their tests and ends each with
+    /// its test.
     static LAW: Tally = Tally::new(std::thread::current().name().unwrap_or("a law"));
 }
 

@@ -262,9 +262,9 @@ fn scales(term: &Term) -> bool {
     }
 }
 
-/// A program that takes `x: f32[s0, s1]` and two numbers that data decides (what a tensor holds, or how many of its elements are not
-/// zero), asserts the comparisons, and records the ranges that they leave
-/// the numbers; none where one of them is false for all data.
+/// A program that takes `x: f32[s0, s1]` and two numbers that data decides (what a tensor holds, or how many of its
+/// elements are not zero), asserts the comparisons, and records the ranges that they leave the numbers; none where
+/// one of them is false for all data.
 fn program(operators: &Operators, question: &Question) -> Option<Program> {
     let mut tracer = Tracer::new(operators);
     for (name, &(low, high)) in SIZES.iter().zip(&question.ranges) {

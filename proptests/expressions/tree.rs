@@ -1,4 +1,5 @@
-//! Random expressions as they are written: the oracle of the laws, evaluated node by node over big integers without any rewriting.
+//! Random expressions as they are written: the oracle of the laws, evaluated node by node over big integers without
+//! any rewriting.
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, Zero};

@@ -1,4 +1,5 @@
-//! Random graphs: calls of real operators on whatever tensors there are. A call that its operator refuses at the example is left out.
+//! Random graphs: calls of real operators on whatever tensors there are. A call that its operator refuses at the
+//! example is left out.
 use proptest::prelude::*;
 use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, Operand, Program};

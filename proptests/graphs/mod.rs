@@ -1,5 +1,6 @@
-//! Laws of graphs of several operators: what is derived with symbols is what is derived with numbers, checks and guard sets speak true of
-//! them, what is written is read back the same in every form, and passes keep what a program does.
+//! Laws of graphs of several operators: what is derived with symbols is what is derived with numbers, checks and
+//! guard sets speak true of them, what is written is read back the same in every form, and passes keep what a program
+//! does.
 use crate::campaign;
 mod draw;
 
@@ -125,7 +126,8 @@ fn sizes(program: &Program, point: Point) -> Option<Vec<Option<Vec<Option<i64>>>
 proptest! {
     #![proptest_config(config(96))]
 
-    /// Where the guards hold, and strides are as at the example, the operators take the numbers, and make of them what the symbols say.
+    /// Where the guards hold, and strides are as at the example, the operators take the numbers, and make of them
+    /// what the symbols say.
     #[test]
     fn guards_suffice_for_shapes_derived_with_symbols(steps in steps(50), points in points()) {
         let drawn = draw(&OPERATORS, &steps);
@@ -144,8 +146,8 @@ proptest! {
 proptest! {
     #![proptest_config(config(24))]
 
-    /// A program whose contract is ok serves what the contract admits; a violation's inputs are refused or come out in other shapes;
-    /// and what the guard set takes is served.
+    /// A program whose contract is ok serves what the contract admits; a violation's inputs are refused or come out
+    /// in other shapes; and what the guard set takes is served.
     #[test]
     fn checks_and_guard_sets_speak_true(steps in steps(30), points in points()) {
         let drawn = draw(&OPERATORS, &steps);

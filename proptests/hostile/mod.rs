@@ -1,8 +1,8 @@
 //! Laws of hostile text: whatever the names, texts and files of a request hold, no output of any command obeys them.
 //!
-//! A program's JSON gets texts in place of its own, at random; every command writes it in every form. The laws: nothing hidden reaches the
-//! output, no line is a workflow command but those meant to be, no text begins a line of its own, JSON is JSON, code holds no words but
-//! its own, and nothing panics.
+//! A program's JSON gets texts in place of its own, at random; every command writes it in every form. The laws:
+//! nothing hidden reaches the output, no line is a workflow command but those meant to be, no text begins a line of
+//! its own, JSON is JSON, code holds no words but its own, and nothing panics.
 use crate::campaign;
 mod text;
 mod words;

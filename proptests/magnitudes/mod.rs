@@ -1,4 +1,5 @@
-//! Laws of queries over integers up to 2^300 and over all doubles, against enumeration by an oracle that follows Python.
+//! Laws of queries over integers up to 2^300 and over all doubles, against enumeration by an oracle that follows
+//! Python.
 use crate::campaign;
 mod tree;
 
@@ -39,7 +40,8 @@ impl Query {
         request.as_object().expect("an object").clone()
     }
 
-    /// Every assignment that satisfies the assumptions and leaves nothing without a value, with the truth of the goal there.
+    /// Every assignment that satisfies the assumptions and leaves nothing without a value, with the truth of the goal
+    /// there.
     fn models(&self) -> Vec<(Vec<BigInt>, bool)> {
         let mut points: Vec<Vec<BigInt>> = vec![Vec::new()];
         for (low, length) in &self.ranges {

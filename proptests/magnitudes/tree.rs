@@ -18,7 +18,8 @@ pub enum Number {
     Float(f64),
 }
 
-/// An expression as it was written; the first kind of text is an integer's, the second one a double's or, for a minimum, either's.
+/// An expression as it was written; the first kind of text is an integer's, the second one a double's or, for a
+/// minimum, either's.
 #[derive(Clone, Debug)]
 pub enum Tree {
     Int(BigInt),
@@ -87,7 +88,8 @@ impl Number {
     }
 }
 
-/// The double nearest to a ratio, halves to even, found by bisection among all doubles; infinite from `2^1024 - 2^970` on.
+/// The double nearest to a ratio, halves to even, found by bisection among all doubles; infinite from `2^1024 -
+/// 2^970` on.
 pub fn nearest(ratio: &BigRational) -> f64 {
     let magnitude = ratio.abs();
     // Positive doubles are ordered as their bits are.
@@ -322,7 +324,8 @@ pub fn double() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// An expression; of the second sort it is a double. With `doubles` there is a symbol that is one, and choices between doubles.
+/// An expression; of the second sort it is a double. With `doubles` there is a symbol that is one, and choices
+/// between doubles.
 fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
     let symbol = || (0..INTEGERS).prop_map(Tree::Symbol);
     let int_leaf = prop_oneof![4 => symbol(), 2 => (-5..9i64).prop_map(|v| Tree::Int(v.into())), 1 => integer(300).prop_map(Tree::Int)];

@@ -1,5 +1,5 @@
-//! Random choices that shrink: a list of numbers that a generator consumes. Where the list ends every choice is the first one,
-//! so a shorter list with smaller numbers is a simpler case.
+//! Random choices that shrink: a list of numbers that a generator consumes. Where the list ends every choice is the
+//! first one, so a shorter list with smaller numbers is a simpler case.
 
 /// The numbers still to be consumed.
 pub struct Choices<'c> {

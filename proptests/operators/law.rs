@@ -1,4 +1,5 @@
-//! The law: what symbolic inference says, read at a point, is what concrete inference says there, or one of its guards is false there.
+//! The law: what symbolic inference says, read at a point, is what concrete inference says there, or one of its
+//! guards is false there.
 use serde_json::{Map, Value as Json};
 use sizewise::expr::{Expr, Int, Symbol, Value as Number, text};
 use sizewise::fake::{Cx, KernelError, Operators, Tensor, Value, Values, bind};

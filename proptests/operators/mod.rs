@@ -1,5 +1,5 @@
-//! Laws of shape inference, for every operator that has a fake kernel: the operators are those of the schema table, their calls are made from
-//! their schemas and from calls recorded with torch.
+//! Laws of shape inference, for every operator that has a fake kernel: the operators are those of the schema table,
+//! their calls are made from their schemas and from calls recorded with torch.
 use crate::campaign;
 mod choices;
 mod found;

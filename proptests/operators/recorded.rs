@@ -55,7 +55,8 @@ impl Generalise<'_, '_> {
         let Some(fields) = tensor.as_object() else { return tensor.clone() };
         let mut fields = fields.clone();
         let sizes = self.sizes(&fields["shape"]);
-        // Strides are those of a contiguous tensor unless they were recorded as others: then they stay numbers where no symbol is.
+        // Strides are those of a contiguous tensor unless they were recorded as others: then they stay numbers where
+        // no symbol is.
         let contiguous = |sizes: &Json, strides: &Json| {
             let numbers = |j: &Json| -> Vec<i64> {
                 j.as_array().map_or(Vec::new(), |a| a.iter().filter_map(Json::as_i64).collect())

@@ -1,4 +1,5 @@
-//! The law of what admits nothing: a contract or a spec that no input satisfies is called invalid, never `ok`, and no other one is.
+//! The law of what admits nothing: a contract or a spec that no input satisfies is called invalid, never `ok`, and no
+//! other one is.
 use crate::campaign::{Tally, hold};
 use proptest::prelude::*;
 use serde_json::json;

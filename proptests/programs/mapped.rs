@@ -1,4 +1,5 @@
-//! The law of `vmap`: calls that are mapped over a dimension give what the calls give on the whole, also where there is nothing to map over.
+//! The law of `vmap`: calls that are mapped over a dimension give what the calls give on the whole, also where there
+//! is nothing to map over.
 use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
@@ -16,8 +17,8 @@ enum OverNothing {
     Open,
 }
 
-/// Calls: as they are made on a row, as they are made on all rows, the number of their operands, and whether a number for each row comes out.
-/// `{}` stands for the operands.
+/// Calls: as they are made on a row, as they are made on all rows, the number of their operands, and whether a number
+/// for each row comes out. `{}` stands for the operands.
 const CALLS: &[(&str, &str, usize, bool, OverNothing)] = &[
     ("relu.default({})", "relu.default({})", 1, false, OverNothing::Runs),
     ("neg.default({})", "neg.default({})", 1, false, OverNothing::Runs),
@@ -56,7 +57,8 @@ impl Made {
 
 type Call = (usize, [prop::sample::Index; 2]);
 
-/// A program in two forms, which makes calls on `rows` rows of `x` and as many numbers of `y`, and gives the last value.
+/// A program in two forms, which makes calls on `rows` rows of `x` and as many numbers of `y`, and gives the last
+/// value.
 struct Forms {
     rows: &'static str,
     values: Vec<Made>,

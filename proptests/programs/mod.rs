@@ -69,7 +69,8 @@ fn placeholders(checker: &Checker) -> Vec<String> {
 /// Values of symbols by name.
 type Values = [(String, i64)];
 
-/// Values for the symbols within their reported ranges, and the inputs' shapes there; none where an input is no tensor or a size is negative.
+/// Values for the symbols within their reported ranges, and the inputs' shapes there; none where an input is no
+/// tensor or a size is negative.
 fn admitted(report: &Report, names: &[String], numbers: &[u8]) -> Option<(Vec<(String, i64)>, Shapes)> {
     let mut values = Vec::new();
     for (i, (name, symbol)) in report.symbols.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The law of wrong records: a record that differs from what its call gives speaks against the program, unless nothing uses the value (a note)
-//! or the call rests on an operator that is not known (not looked into).
+//! The law of wrong records: a record that differs from what its call gives speaks against the program, unless
+//! nothing uses the value (a note) or the call rests on an operator that is not known (not looked into).
 use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
@@ -229,7 +229,8 @@ impl Made {
         }
     }
 
-    /// The sizes, as given and as recorded, that differ for some inputs and agree for others; and whether nothing else differs.
+    /// The sizes, as given and as recorded, that differ for some inputs and agree for others; and whether nothing
+    /// else differs.
     fn open(&self) -> (Vec<(&'static str, &'static str)>, bool) {
         let Some(Given::Form(form)) = &self.given else { return (Vec::new(), false) };
         if form.dtype != self.record.dtype || form.sizes.len() != self.record.sizes.len() {

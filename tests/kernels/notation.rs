@@ -1,9 +1,10 @@
 //! The notation of the tables of operator calls.
 //!
-//! A tensor is `f32[2,3]`, with strides if it is not contiguous: `f32[2,3](1,2)`. A size may be a symbol with its hint, `s0:6`,
-//! where it stands first, and `s0` or an expression of such symbols afterwards. Lists of tensors are `{f32[2], None}`. Numbers, `True`,
-//! `False`, `None`, `[1,2]`, `'text'`, complex numbers `(1.0+2.0j)`, dtypes (`f32`), `layout.strided`, `device.cpu` and
-//! `format.channels_last` are arguments too; `name=value` gives one by name.
+//! A tensor is `f32[2,3]`, with strides if it is not contiguous: `f32[2,3](1,2)`. A size may be a symbol with its
+//! hint, `s0:6`, where it stands first, and `s0` or an expression of such symbols afterwards. Lists of tensors are
+//! `{f32[2], None}`. Numbers, `True`, `False`, `None`, `[1,2]`, `'text'`, complex numbers `(1.0+2.0j)`, dtypes
+//! (`f32`), `layout.strided`, `device.cpu` and `format.channels_last` are arguments too; `name=value` gives one by
+//! name.
 use sizewise::expr::{Expr, Int, Value as Number, text};
 use sizewise::fake::{Cx, Sizes, Tensor, Value, Values};
 use sizewise::ir::dtype::{Device, Dtype, Layout, MemoryFormat};

@@ -1,9 +1,10 @@
-//! Recorded queries: what is answered, by which means each is settled, what ranges are derived, what goals are simplified to, and what
-//! work all that takes, kind by kind.
+//! Recorded queries: what is answered, by which means each is settled, what ranges are derived, what goals are
+//! simplified to, and what work all that takes, kind by kind.
 //!
-//! `tests/data/queries/recorded/` has a file for everything that is recorded, a line for each query; the work, which is counted and the same
-//! on every machine, is added up for the queries of a test. Another way to the same verdict may be a better one, and less work is better:
-//! `SIZEWISE_RECORD=1` writes the lines anew, to be read before they are kept.
+//! `tests/data/queries/recorded/` has a file for everything that is recorded, a line for each query; the work, which
+//! is counted and the same on every machine, is added up for the queries of a test. Another way to the same verdict
+//! may be a better one, and less work is better: `SIZEWISE_RECORD=1` writes the lines anew, to be read before they
+//! are kept.
 mod forms;
 mod keyed;
 mod ranges;
@@ -15,8 +16,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tally::Tally;
 
-/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`, and `varied`, whose verdicts
-/// were compared with an enumeration by another evaluator).
+/// Recorded questions of three libraries, classics of the field, and small random questions (`generated`, and
+/// `varied`, whose verdicts were compared with an enumeration by another evaluator).
 const FILES: [&str; 7] = ["classics", "torch", "jax", "tvm", "hard", "generated", "varied"];
 
 fn folder() -> PathBuf {

@@ -1,4 +1,5 @@
-//! What each rung of the ladder settles alone: a verdict that another rung would have found hides a rung that has become weak.
+//! What each rung of the ladder settles alone: a verdict that another rung would have found hides a rung that has
+//! become weak.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
 use sizewise::decide::{self, Budget, Verdict};

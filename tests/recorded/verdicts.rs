@@ -1,4 +1,5 @@
-//! How each recorded query is answered: the verdict, the rung that reached it, what it rests on, and by which arguments.
+//! How each recorded query is answered: the verdict, the rung that reached it, what it rests on, and by which
+//! arguments.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
 use sizewise::decide::Budget;

@@ -44,8 +44,8 @@ impl Encoder {
         }
     }
 
-    /// `a // b` and `a % b`: by what defines them where b is not 0, a == b*q + r with r between 0 and b; or by Z3's division, which
-    /// rounds down for positive divisors.
+    /// `a // b` and `a % b`: by what defines them where b is not 0, a == b*q + r with r between 0 and b; or by Z3's
+    /// division, which rounds down for positive divisors.
     fn quotient(&mut self, a: &Pattern, b: &Pattern) -> (Term, Term) {
         if let Some((.., q, r)) = self.quotients.iter().find(|(x, y, ..)| x == a && y == b) {
             return (q.clone(), r.clone());
@@ -135,8 +135,8 @@ impl Encoder {
     }
 }
 
-/// Whether Z3 finds the rule right for all integers: the conditions and a defined left side exclude a right side that is undefined
-/// or different.
+/// Whether Z3 finds the rule right for all integers: the conditions and a defined left side exclude a right side that
+/// is undefined or different.
 fn prove(rule: &Rule) -> SatResult {
     match prove_at(rule, &[], true) {
         SatResult::Unknown => prove_at(rule, &[], false),
@@ -177,8 +177,8 @@ fn prove_at(rule: &Rule, fixed: &[Option<i64>], by_definition: bool) -> SatResul
     solver.check()
 }
 
-/// The variables that something is divided by, and of each product that is nonlinear even so the first factor's: with them fixed,
-/// what is left to prove is linear.
+/// The variables that something is divided by, and of each product that is nonlinear even so the first factor's: with
+/// them fixed, what is left to prove is linear.
 fn divisors(rule: &Rule) -> Vec<usize> {
     fn visit(p: &Pattern, products: bool, found: &mut Vec<usize>) {
         let Pattern::Call(op, args) = p else { return };

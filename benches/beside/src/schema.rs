@@ -1,6 +1,8 @@
-//! The schema of exported programs as a Rust user would write it: plain serde structs with owned strings and lists, every field.
+//! The schema of exported programs as a Rust user would write it: plain serde structs with owned strings and lists,
+//! every field.
 //!
-//! The names and fields are those of the schema of torch 2.15 (`torch/_export/serde/schema.py`); unions are enums with one key.
+//! The names and fields are those of the schema of torch 2.15 (`torch/_export/serde/schema.py`); unions are enums
+//! with one key.
 use serde::Deserialize;
 use std::collections::HashMap;
 

@@ -1,6 +1,8 @@
-//! How long serde_json takes to parse programs' JSON into typed structs: JSON lines on standard output, times in seconds.
+//! How long serde_json takes to parse programs' JSON into typed structs: JSON lines on standard output, times in
+//! seconds.
 //!
-//! Arguments: `.pt2` files. Timed is parsing alone: unpacking the archive before and dropping the structs after are not.
+//! Arguments: `.pt2` files. Timed is parsing alone: unpacking the archive before and dropping the structs after are
+//! not.
 use crate::schema::ExportedProgram;
 use std::io::Read;
 use std::time::Instant;

@@ -1,8 +1,9 @@
 //! The graphs of a program as functions: each with a name of its own, inner ones before those that call them.
 //!
 //! Formats such as ONNX have functions at one level only. A graph within another is named by its scope
-//! (`true_graph_0.false_graph_0` gives `true_graph_0__false_graph_0`, names there being identifiers). Where two different graphs would
-//! have one name, later ones get a number; graphs of one scope that are the same are one function.
+//! (`true_graph_0.false_graph_0` gives `true_graph_0__false_graph_0`, names there being identifiers). Where two
+//! different graphs would have one name, later ones get a number; graphs of one scope that are the same are one
+//! function.
 
 use std::sync::Arc;
 
@@ -118,7 +119,8 @@ impl<'p> Functions<'p> {
     }
 }
 
-/// Whether two graphs of a program compute the same: they have the same inputs, nodes and outputs, wherever they come from.
+/// Whether two graphs of a program compute the same: they have the same inputs, nodes and outputs, wherever they come
+/// from.
 fn same(a: &Graph, b: &Graph) -> bool {
     let alike = a.inputs() == b.inputs()
         && a.nodes().len() == b.nodes().len()

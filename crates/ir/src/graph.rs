@@ -162,8 +162,8 @@ impl Graph {
         self.nodes.len() + subgraphs.sum::<usize>()
     }
 
-    /// Calls `f` with every expression that is recorded of a value, in the order in which the values are made: those of graphs that a node
-    /// calls come before those of what the node makes.
+    /// Calls `f` with every expression that is recorded of a value, in the order in which the values are made: those
+    /// of graphs that a node calls come before those of what the node makes.
     pub(super) fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut ExprRef)) {
         let mut values = self.values.values_mut().peekable();
         while let Some(value) = values.next_if(|value| matches!(value.origin, Origin::Input(_))) {

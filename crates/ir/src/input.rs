@@ -76,7 +76,8 @@ impl Program {
         let unnamed = signature.forward_arg_names.is_none();
         let inputs = placeholders.into_iter().zip(leaves).enumerate().map(
             |(flat, ((index, placeholder), mut leaf))| {
-                // Programs before torch 2.6 and those of ExecuTorch record no names of parameters, but name placeholders after them.
+                // Programs before torch 2.6 and those of ExecuTorch record no names of parameters, but name
+                // placeholders after them.
                 if unnamed && leaf.keyword.is_none() && leaf.path.len() == 1 {
                     let parameter = vec![PathStep::Parameter(Arc::clone(&placeholder))];
                     leaf.aliases.push(std::mem::replace(&mut leaf.path, parameter));

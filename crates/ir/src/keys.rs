@@ -1,5 +1,5 @@
-//! Layer 0: keys of documents that people write. One that nothing reads is a mistake, and most often a known one misspelt; one that is
-//! there twice says two things.
+//! Layer 0: keys of documents that people write. One that nothing reads is a mistake, and most often a known one
+//! misspelt; one that is there twice says two things.
 use rustc_hash::FxHashSet;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;

@@ -271,8 +271,8 @@ impl Node {
         self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
     }
 
-    /// The arguments, each with the parameter of the schema that it is for: by name, or by position where it has none. The
-    /// parameter is `None` where the schema has none for it.
+    /// The arguments, each with the parameter of the schema that it is for: by name, or by position where it has
+    /// none. The parameter is `None` where the schema has none for it.
     pub fn matched<'n>(&'n self, schema: &Schema) -> impl Iterator<Item = (Option<usize>, &'n Input)> {
         let mut unnamed = 0;
         self.inputs.iter().map(move |input| {

@@ -1,4 +1,5 @@
-//! Nodes grouped by the module or function of the user's code that they come from, as backends look for a `Linear` to take whole.
+//! Nodes grouped by the module or function of the user's code that they come from, as backends look for a `Linear` to
+//! take whole.
 //!
 //! Source: `torch/fx/passes/utils/source_matcher_utils.py` (`get_source_partitions`).
 
@@ -20,9 +21,9 @@ pub struct SourcePartition {
     pub outputs: Vec<ValueId>,
 }
 
-/// The calls of a module or function, in order of their first nodes. `source` is a module's class, with its module or without
-/// (`torch.nn.modules.linear.Linear`, `Linear`), or the name of a function (`linear`). Nodes of one call count as one partition, even where
-/// they do not follow each other.
+/// The calls of a module or function, in order of their first nodes. `source` is a module's class, with its module or
+/// without (`torch.nn.modules.linear.Linear`, `Linear`), or the name of a function (`linear`). Nodes of one call
+/// count as one partition, even where they do not follow each other.
 ///
 /// ```
 /// use sizewise_ir::{partition::source_partitions, text};

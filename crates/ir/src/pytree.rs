@@ -15,8 +15,8 @@ pub struct TreeSpec {
     pub kind: TreeKind,
     /// Its elements, in order.
     pub children: Vec<TreeSpec>,
-    /// Type, and context as JSON, as the program writes them, where they are not those that the kind alone would be written with:
-    /// an ordered dictionary, a deque of a limited length.
+    /// Type, and context as JSON, as the program writes them, where they are not those that the kind alone would be
+    /// written with: an ordered dictionary, a deque of a limited length.
     pub written: Option<Box<(Arc<str>, Arc<str>)>>,
 }
 
@@ -63,7 +63,8 @@ pub enum TreeKey {
     Str(Arc<str>),
     /// An integer.
     Int(i64),
-    /// Any other key, as the program's JSON writes it: `true`, `1.5`, `null`, `[1, "a"]`, an object for a member of an enumeration.
+    /// Any other key, as the program's JSON writes it: `true`, `1.5`, `null`, `[1, "a"]`, an object for a member of
+    /// an enumeration.
     Other(Arc<str>),
 }
 
@@ -274,9 +275,9 @@ fn build(raw: RawSpec, named_tuples: &NamedTupleFields) -> ReadResult<TreeSpec> 
     Ok(TreeSpec { kind, children, written })
 }
 
-/// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object.
-/// The fields of a dataclass that hold something, of which there are `count`; those that are `None` follow in a second list.
-/// `None` when the context is another container's. Source: `torch.export.register_dataclass`.
+/// The keys of a dictionary: a JSON list, which a default dictionary wraps in an object. The fields of a dataclass
+/// that hold something, of which there are `count`; those that are `None` follow in a second list. `None` when the
+/// context is another container's. Source: `torch.export.register_dataclass`.
 fn dataclass_fields(context: &str, count: usize) -> Option<Vec<Arc<str>>> {
     let (fields, _): (Vec<String>, Vec<String>) = serde_json::from_str(context).ok()?;
     let is_identifier = |name: &String| {

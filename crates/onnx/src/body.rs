@@ -391,7 +391,8 @@ impl<'b, 'p> Body<'b, 'p> {
     }
 }
 
-/// The names that nodes take, those of the graphs within too. Graphs nest no deeper than the document they were read from.
+/// The names that nodes take, those of the graphs within too. Graphs nest no deeper than the document they were read
+/// from.
 fn names_used(nodes: &[NodeProto], used: &mut FxHashSet<String>) {
     for node in nodes {
         used.extend(node.input.iter().cloned());

@@ -39,8 +39,8 @@ pub(super) fn work(dtype: Dtype) -> Dtype {
     }
 }
 
-/// Operators that move elements and that onnxruntime runs for some dtypes only (tried with 1.32, CPU): which operands are data, and the dtype in
-/// which they are moved instead. Every value is the same there and back.
+/// Operators that move elements and that onnxruntime runs for some dtypes only (tried with 1.32, CPU): which operands
+/// are data, and the dtype in which they are moved instead. Every value is the same there and back.
 fn carrier(op: &str, dtype: Dtype) -> Option<(&'static [usize], Dtype)> {
     use Dtype::{Bfloat16, Bool, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64};
     let wide = match dtype {
@@ -316,7 +316,8 @@ impl<'p> Call<'_, '_, 'p> {
         result.dtype().ok()
     }
 
-    /// Adds a node with one result. Where onnxruntime has no kernel for the dtype that is moved, it moves another and casts back.
+    /// Adds a node with one result. Where onnxruntime has no kernel for the dtype that is moved, it moves another and
+    /// casts back.
     pub fn put(
         &mut self,
         op: &str,

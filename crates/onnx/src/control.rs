@@ -1,7 +1,8 @@
-//! Control flow: `cond` as `If`, `while_loop` as `Loop`, `scan` and `map` as `Scan`; operators that run one graph as its call.
+//! Control flow: `cond` as `If`, `while_loop` as `Loop`, `scan` and `map` as `Scan`; operators that run one graph as
+//! its call.
 //!
-//! Source: the operators `If`, `Loop` and `Scan` of ONNX. Bodies see the names around them, so that only what changes from turn to
-//! turn is passed.
+//! Source: the operators `If`, `Loop` and `Scan` of ONNX. Bodies see the names around them, so that only what changes
+//! from turn to turn is passed.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! What a node says of where it comes from, under the keys that torch's own exporter uses.
 //!
-//! Source: `torch/onnx/_internal/exporter/_core.py` (`_set_node_metadata`). The line of the model's source is `source` beside them.
+//! Source: `torch/onnx/_internal/exporter/_core.py` (`_set_node_metadata`). The line of the model's source is
+//! `source` beside them.
 
 use super::ops;
 use super::proto::StringStringEntryProto;

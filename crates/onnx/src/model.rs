@@ -26,8 +26,8 @@ const OPSET_VERSION: i64 = 21;
 pub struct Options<'w> {
     /// The values of parameters, buffers and constants; those that are not there are inputs of the model.
     pub weights: Option<&'w Weights>,
-    /// The name of the file beside the model that is to hold these values. Without one they are in the model as long as they fit:
-    /// up to [`INLINE_BYTES`].
+    /// The name of the file beside the model that is to hold these values. Without one they are in the model as long
+    /// as they fit: up to [`INLINE_BYTES`].
     pub external: Option<String>,
     /// What to call the inputs, in their order; later ones keep their names.
     pub input_names: Vec<String>,

@@ -1,7 +1,7 @@
 //! The messages of ONNX models that are written, with their field numbers and types.
 //!
-//! Source: `onnx/onnx.proto` of ONNX 1.23 (IR version 10 and later have `value_info` in functions). Messages and fields that no
-//! model written here has are left out; decoders skip them.
+//! Source: `onnx/onnx.proto` of ONNX 1.23 (IR version 10 and later have `value_info` in functions). Messages and
+//! fields that no model written here has are left out; decoders skip them.
 // The specification says what each field means.
 #![allow(missing_docs)]
 

@@ -6,8 +6,8 @@ use super::OnnxError;
 use super::metadata;
 use super::proto::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
 
-/// Names the inputs and outputs of a model in their order; those without a name keep theirs. Each renamed one notes in its metadata what
-/// it was called.
+/// Names the inputs and outputs of a model in their order; those without a name keep theirs. Each renamed one notes
+/// in its metadata what it was called.
 ///
 /// # Errors
 /// When there are more names than inputs or outputs, a name is empty or taken, or one value is asked to have two.

@@ -144,7 +144,8 @@ struct Minimizer<'a, 't> {
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards have the work of three questions.
+    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards have the work of three
+    /// questions.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],

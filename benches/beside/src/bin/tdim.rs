@@ -1,6 +1,8 @@
-//! How long tract-data's `TDim` takes to simplify sizes, text in and text out: JSON lines on standard output, times in seconds.
+//! How long tract-data's `TDim` takes to simplify sizes, text in and text out: JSON lines on standard output, times
+//! in seconds.
 //!
-//! Argument: a file with an expression a line, as Python writes them. What `TDim` cannot read is printed with null for its time.
+//! Argument: a file with an expression a line, as Python writes them. What `TDim` cannot read is printed with null
+//! for its time.
 use std::hint::black_box;
 use std::time::Instant;
 use tract_data::prelude::SymbolScope;

@@ -27,7 +27,8 @@ pub(super) struct ModelEntry {
 
 /// The versions of the archive's container (not of the schema) that are read.
 const ARCHIVE_VERSION: &str = "0";
-/// The major versions of the schema that an old archive may state in its `version` entry; below the last one it is older than the schema.
+/// The major versions of the schema that an old archive may state in its `version` entry; below the last one it is
+/// older than the schema.
 const OLD_LAYOUT_MAJORS: std::ops::RangeInclusive<i64> = 1..=8;
 /// The entry of the program in the old layout.
 const OLD_LAYOUT_MODEL: &str = "serialized_exported_program.json";
@@ -96,8 +97,8 @@ pub(super) fn read_model(bytes: &[u8], limits: &Limits, wanted: Option<&str>) ->
     Ok(ModelEntry { name: model, bytes, written: None })
 }
 
-/// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the old
-/// layout, which keeps them in pickles, and where they were left out.
+/// What the archive records of the module's state, beside the model at `model`: the names, no values. `None` for the
+/// old layout, which keeps them in pickles, and where they were left out.
 pub(super) fn read_state(bytes: &[u8], model: &str, limits: &Limits) -> ReadResult<Option<State>> {
     let mut archive = open(bytes)?;
     let Some((root, name)) = model.rsplit_once("models/") else { return Ok(None) };
@@ -175,7 +176,8 @@ fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits)
     Ok(ModelEntry { name, bytes, written: Some((major, minor)) })
 }
 
-/// The version of the schema that an archive of the old layout states: `7.3`, or a major version alone before minor ones were counted.
+/// The version of the schema that an archive of the old layout states: `7.3`, or a major version alone before minor
+/// ones were counted.
 fn old_version(text: &str) -> Option<(i64, i64)> {
     let (major, minor) = match text.split_once('.') {
         Some((major, minor)) => (major.parse().ok()?, i64::from(minor.parse::<u32>().ok()?)),
@@ -263,7 +265,8 @@ pub(super) fn read_entry(
         );
         return Err(exceeded(message));
     }
-    // The recorded size may lie, but memory that is nothing but zeros costs nothing until it is written, and no more is read than allowed.
+    // The recorded size may lie, but memory that is nothing but zeros costs nothing until it is written, and no more
+    // is read than allowed.
     let room = usize::try_from(size).ok().and_then(|size| size.checked_add(1));
     let mut bytes = vec![0; room.ok_or_else(|| exceeded(format!("{size} bytes when unpacked")))?];
     let mut filled = 0;

@@ -1,8 +1,9 @@
 //! Where a zip archive begins within its bytes.
 //!
-//! torch writes the records of the zip64 format into every archive, and ordinary ones after them that suffice by themselves. Readers that
-//! take the end of the directory for the place of the last record misjudge the beginning by the 76 bytes of the zip64 records; a header of
-//! an entry with a name of 30 characters happens to stand there. So the beginning is computed from what the records say of themselves.
+//! torch writes the records of the zip64 format into every archive, and ordinary ones after them that suffice by
+//! themselves. Readers that take the end of the directory for the place of the last record misjudge the beginning by
+//! the 76 bytes of the zip64 records; a header of an entry with a name of 30 characters happens to stand there. So
+//! the beginning is computed from what the records say of themselves.
 
 /// The signature of the record that ends an archive, and its bytes without a comment.
 const END: (&[u8], usize) = (b"PK\x05\x06", 22);

@@ -1,7 +1,7 @@
 //! Programs of older schemas, as the current one has them.
 //!
-//! torch 2.1 to 2.5 and ExecuTorch write major versions below 8, always in the old layout. Before version 3 a union lists all its members,
-//! null but for one; later ones differ in little.
+//! torch 2.1 to 2.5 and ExecuTorch write major versions below 8, always in the old layout. Before version 3 a union
+//! lists all its members, null but for one; later ones differ in little.
 
 use serde_json::{Map, Value, json};
 

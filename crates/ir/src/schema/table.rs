@@ -150,8 +150,8 @@ impl Overload {
     }
 }
 
-/// What stands before and behind the first of a byte. The whole table is searched at the start of every run, for which the methods of
-/// strings take three times as long.
+/// What stands before and behind the first of a byte. The whole table is searched at the start of every run, for
+/// which the methods of strings take three times as long.
 fn split(text: &'static str, at: u8) -> Option<(&'static str, &'static str)> {
     let place = memchr(at, text.as_bytes())?;
     Some((&text[..place], &text[place + 1..]))

@@ -186,8 +186,8 @@ impl Schema {
         self.args.iter().position(|arg| arg.name == name)
     }
 
-    /// The parameter that an argument of a call is for: by its name, or, where the call gives none, by its place among the
-    /// arguments without a name.
+    /// The parameter that an argument of a call is for: by its name, or, where the call gives none, by its place
+    /// among the arguments without a name.
     pub fn parameter(&self, name: &str, unnamed_before: usize) -> Option<usize> {
         if name.is_empty() {
             (unnamed_before < self.positional().len()).then_some(unnamed_before)

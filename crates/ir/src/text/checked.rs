@@ -1,4 +1,5 @@
-//! Names fit to be written: a text form holds identifiers and no others, whatever a program calls its values, graphs and operators.
+//! Names fit to be written: a text form holds identifiers and no others, whatever a program calls its values, graphs
+//! and operators.
 
 use std::borrow::Cow;
 use std::fmt::Write;

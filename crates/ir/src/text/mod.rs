@@ -1,10 +1,10 @@
 //! Text forms of programs: the graph as FX prints it, and the whole program as `ExportedProgram` prints itself.
 //!
-//! Both are written and read. What torch prints leaves out much of what a program records; [`Detail::Full`] adds it to
-//! the annotations (strides, devices, offsets, whether gradients are recorded) where it is not what a reader would assume,
-//! and names every result of a call that has several. Then reading gives the program back, but for hints, provenance, the call's
-//! structure, the versions and the names of arguments that operators without a schema take by position. In the `graph():` form, which has no place for them, submodules follow
-//! as `graph true_graph_0():`.
+//! Both are written and read. What torch prints leaves out much of what a program records; [`Detail::Full`] adds it
+//! to the annotations (strides, devices, offsets, whether gradients are recorded) where it is not what a reader would
+//! assume, and names every result of a call that has several. Then reading gives the program back, but for hints,
+//! provenance, the call's structure, the versions and the names of arguments that operators without a schema take by
+//! position. In the `graph():` form, which has no place for them, submodules follow as `graph true_graph_0():`.
 mod annotation;
 mod checked;
 mod dot;

@@ -157,8 +157,8 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
     Ok(RawNode { name: name.to_owned(), spot, kind, annotation })
 }
 
-/// Reads what an `output` returns, somewhere behind `from`: `output[target=output](args = ((%x,),), kwargs = {})`, or as the export IR
-/// specification writes it, `output[](args = (%x, %y))`.
+/// Reads what an `output` returns, somewhere behind `from`: `output[target=output](args = ((%x,),), kwargs = {})`, or
+/// as the export IR specification writes it, `output[](args = (%x, %y))`.
 fn output(source: &Source<'_>, line: usize, from: usize) -> ReadResult<RawKind> {
     let text = source.line(line);
     let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));
@@ -186,8 +186,8 @@ fn annotation(text: &str) -> Option<String> {
     super::scan::string_literal(&text[quote..]).ok().map(|(value, _)| value)
 }
 
-/// Reads `T](args = (..), kwargs = {..})`, from the target on. Strings stand there without quotes and may hold anything but a new
-/// line, so the keyword arguments are sought from the end.
+/// Reads `T](args = (..), kwargs = {..})`, from the target on. Strings stand there without quotes and may hold
+/// anything but a new line, so the keyword arguments are sought from the end.
 fn call_function(source: &Source<'_>, line: usize, at: usize) -> ReadResult<RawKind> {
     let text = source.line(line);
     let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));

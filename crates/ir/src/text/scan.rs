@@ -50,8 +50,8 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Splits at separators outside of brackets and quoted strings; each part with its offset. A comma separates where a space or the
-/// end follows, as strings without quotes hold others.
+/// Splits at separators outside of brackets and quoted strings; each part with its offset. A comma separates where a
+/// space or the end follows, as strings without quotes hold others.
 pub(super) fn split_top(text: &str, separator: char) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0usize, 0);

@@ -1,4 +1,5 @@
-//! What is written is read back; what torch and its older versions write is read; what is wrong is refused with its place.
+//! What is written is read back; what torch and its older versions write is read; what is wrong is refused with its
+//! place.
 
 use std::path::Path;
 

@@ -131,7 +131,8 @@ impl Call<'_, '_, '_> {
         Some((order, points))
     }
 
-    /// The dimensions of what was chosen at their place: where the indexed ones were if these were side by side, else first.
+    /// The dimensions of what was chosen at their place: where the indexed ones were if these were side by side, else
+    /// first.
     pub fn back(&mut self, value: &Val, named: &[usize], chosen: usize) -> Val {
         let first = named.first().copied().unwrap_or(0);
         let adjacent = named.iter().enumerate().all(|(index, &dim)| dim == first + index);

@@ -1,8 +1,8 @@
 //! Operators by standard ones of ONNX, a file for each family.
 //!
-//! A translation sees the recorded dtypes and ranks; sizes it takes from the tensors themselves, so that it holds for all of them.
-//! Types that onnxruntime has no kernels for are computed in a wider one, as torch does on the CPU: halves in `float32`, small
-//! integers in `int32`. A result whose dtype is not the recorded one is cast to it.
+//! A translation sees the recorded dtypes and ranks; sizes it takes from the tensors themselves, so that it holds for
+//! all of them. Types that onnxruntime has no kernels for are computed in a wider one, as torch does on the CPU:
+//! halves in `float32`, small integers in `int32`. A result whose dtype is not the recorded one is cast to it.
 
 mod compare;
 mod convolution;

@@ -1,6 +1,7 @@
 //! LSTM and GRU, a node for each layer.
 //!
-//! Source: `LSTM` and `GRU` of ONNX, whose gates stand in another order than torch's: `iofc` for `ifgo`, and `zrh` for `rzn`.
+//! Source: `LSTM` and `GRU` of ONNX, whose gates stand in another order than torch's: `iofc` for `ifgo`, and `zrh`
+//! for `rzn`.
 
 use super::super::attribute;
 use super::super::call::{Call, Made, Val, all, work};

@@ -1,4 +1,5 @@
-//! Elements at regular distances: diagonals, windows, repetitions, grids; slices put at places of a dimension; distances.
+//! Elements at regular distances: diagonals, windows, repetitions, grids; slices put at places of a dimension;
+//! distances.
 
 use super::super::attribute;
 use super::super::call::{Call, Made, Val, all, axis, one, work};

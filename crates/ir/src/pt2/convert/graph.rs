@@ -300,8 +300,8 @@ impl<'s, 'd, 't> Scope<'s, 'd, 't> {
         self.builder.node(Node { name, target, inputs, outputs, hop_single_tensor, provenance })
     }
 
-    /// Gives arguments without a name that of the parameter at their position, where the operator's schema is known: torch leaves the
-    /// names out of calls of operators that ExecuTorch wraps.
+    /// Gives arguments without a name that of the parameter at their position, where the operator's schema is known:
+    /// torch leaves the names out of calls of operators that ExecuTorch wraps.
     fn name_positional(&mut self, target: &Target, inputs: &mut [Input]) {
         let name = target.operator_name();
         let Some(schema) = name.and_then(|name| SchemaTable::global().find_name(name)?.schema().ok()) else {

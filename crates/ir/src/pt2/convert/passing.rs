@@ -1,8 +1,8 @@
-//! Reads a document in passing: nodes and records become the program's own as they come by, so that the document is never in memory as a whole
-//! beside its text.
+//! Reads a document in passing: nodes and records become the program's own as they come by, so that the document is
+//! never in memory as a whole beside its text.
 //!
-//! This way is for documents that are as they should be and in torch's order. Where anything is odd it gives up, and the document is read
-//! again as a whole, which tells what is wrong.
+//! This way is for documents that are as they should be and in torch's order. Where anything is odd it gives up, and
+//! the document is read again as a whole, which tells what is wrong.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Strings that are kept as the document writes them until someone reads them: stack traces are long, have many escapes and repeat.
+//! Strings that are kept as the document writes them until someone reads them: stack traces are long, have many
+//! escapes and repeat.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -106,7 +106,8 @@ pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResul
     Err(located(text, &first, path))
 }
 
-/// Reads from any deserializer by one code: each type is compiled for one deserializer instead of for each that is used.
+/// Reads from any deserializer by one code: each type is compiled for one deserializer instead of for each that is
+/// used.
 pub(super) fn erased<'a, T: serde::Deserialize<'a>>(
     deserializer: impl serde::Deserializer<'a>,
 ) -> Result<T, erased_serde::Error> {

@@ -1,8 +1,8 @@
 //! A quick reader of JSON for documents that are as they should be.
 //!
-//! It reads what serde_json reads, or gives up without saying why: the caller then has serde_json read the document again and say what is
-//! wrong. So it keeps no lines, columns or messages; it gives up, too, on what is rare: escapes by number, nesting beyond 127 levels,
-//! structs written as lists.
+//! It reads what serde_json reads, or gives up without saying why: the caller then has serde_json read the document
+//! again and say what is wrong. So it keeps no lines, columns or messages; it gives up, too, on what is rare: escapes
+//! by number, nesting beyond 127 levels, structs written as lists.
 
 use std::fmt;
 

@@ -135,7 +135,8 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
-/// A bound of a range, which may lie beyond the integers of 64 bits: sizes are such integers, and ranges are computed from theirs.
+/// A bound of a range, which may lie beyond the integers of 64 bits: sizes are such integers, and ranges are computed
+/// from theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pt2) enum Limit {
     /// Below all integers of 64 bits.

@@ -1,8 +1,8 @@
 //! Writes programs: the model's JSON, and an archive around it.
 //!
-//! A program that was read is written again with all that it holds. What the reader leaves out is lost: `from_node` of the
-//! metadata. Weights, constants and samples of inputs are copied from the archive that the program was read from; where there is none, the
-//! archive says that they were left out.
+//! A program that was read is written again with all that it holds. What the reader leaves out is lost: `from_node`
+//! of the metadata. Weights, constants and samples of inputs are copied from the archive that the program was read
+//! from; where there is none, the archive says that they were left out.
 
 mod emit;
 mod graph;
@@ -45,7 +45,8 @@ pub fn write_json(program: &Program) -> Result<String, WriteError> {
     program::document(program)
 }
 
-/// A `.pt2` archive of the program, without weights: `torch.export.load` gives zeros for them. The same program gives the same bytes.
+/// A `.pt2` archive of the program, without weights: `torch.export.load` gives zeros for them. The same program gives
+/// the same bytes.
 ///
 /// # Errors
 /// As [`write_json`].
@@ -55,8 +56,8 @@ pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
     Ok(bytes.into_inner())
 }
 
-/// Writes a `.pt2` archive of the program, with the weights, constants, samples of inputs and files of the user that are in `source`. What
-/// is copied is never in memory as a whole.
+/// Writes a `.pt2` archive of the program, with the weights, constants, samples of inputs and files of the user that
+/// are in `source`. What is copied is never in memory as a whole.
 ///
 /// # Errors
 /// As [`write_json`], when the source is damaged, or when writing fails.

@@ -1,8 +1,8 @@
-//! What an archive holds beside its program: weights, constants, samples of the inputs and the user's own files. They are copied from the
-//! archive that a program was read from, entry by entry, and never unpacked in memory.
+//! What an archive holds beside its program: weights, constants, samples of the inputs and the user's own files. They
+//! are copied from the archive that a program was read from, entry by entry, and never unpacked in memory.
 //!
-//! Source: torch 2.15, `torch/export/pt2_archive/_package.py` (`_load_exported_programs`, `_load_state_dict`, `_load_constants`), and
-//! `torch/export/__init__.py` (`load`) for archives of torch 2.7 and before.
+//! Source: torch 2.15, `torch/export/pt2_archive/_package.py` (`_load_exported_programs`, `_load_state_dict`,
+//! `_load_constants`), and `torch/export/__init__.py` (`load`) for archives of torch 2.7 and before.
 
 use std::io::{Read, Seek, Write};
 
@@ -74,7 +74,8 @@ fn failed(entry: &str, error: &dyn std::fmt::Display) -> WriteError {
 }
 
 impl<'a> Source<'a> {
-    /// Opens the archive from which the program called `model` was read; without a name that is the one called `model`, or the only one.
+    /// Opens the archive from which the program called `model` was read; without a name that is the one called
+    /// `model`, or the only one.
     ///
     /// # Errors
     /// When it is no archive of a program.

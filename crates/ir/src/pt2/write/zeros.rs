@@ -12,7 +12,8 @@ pub(super) struct Entry {
     pub bytes: Vec<u8>,
 }
 
-/// Adds every state of the signature that the lists have not, and gives the entries that are to be written, empty, for them.
+/// Adds every state of the signature that the lists have not, and gives the entries that are to be written, empty,
+/// for them.
 pub(super) fn make(program: &Program, state: &mut State) -> Vec<Entry> {
     let mut made = Vec::new();
     let State { weights, constants, .. } = state;

@@ -24,8 +24,8 @@ fn is_str(ty: &Type) -> bool {
 }
 
 impl Lowering<'_> {
-    /// Puts strings of FX together again that were taken apart at their commas: a string takes what it must for the values behind
-    /// it to be values.
+    /// Puts strings of FX together again that were taken apart at their commas: a string takes what it must for the
+    /// values behind it to be values.
     pub(super) fn joined(&self, args: &[Raw], schema: Option<&Schema>) -> Vec<Raw> {
         let Some(schema) = schema else { return args.to_vec() };
         let specs = schema.positional();
