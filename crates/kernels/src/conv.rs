@@ -46,6 +46,8 @@ pub fn idle(cx: &mut Cx, x: &Tensor) -> Expr {
 impl Conv {
     /// One entry for each of `rank` spatial dimensions, a lone entry standing for all.
     ///
+    /// (C1) of [`Conv::sizes`]: there are as many entries as spatial dimensions, or one.
+    ///
     /// # Errors
     /// [`KernelError::Invalid`] for any other number of entries.
     pub fn spread(list: &[Expr], rank: usize, what: &str) -> Result<Vec<Expr>, KernelError> {
@@ -69,7 +71,8 @@ impl Conv {
     /// weight's first size is a positive multiple of groups. (C4) The channels fit. (C5) The bias has one element for
     /// each channel of the result. (C6) The kernel has elements, and does not exceed the padded input. (C7) Output
     /// padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has
-    /// no negative size. (C8) Only batch and channels may be empty. (C9) The dtypes agree and have a kernel.
+    /// no negative size. (C8) Only batch and channels may be empty. (C9) The dtypes agree and have a kernel, which the
+    /// operators require.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold.

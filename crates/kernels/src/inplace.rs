@@ -106,6 +106,7 @@ impl InPlace {
     }
 }
 
+/// (C1) and (C2) of [`call`].
 fn require_fit(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Result<(), KernelError> {
     let message = |cx: &Cx| {
         format!(

@@ -60,6 +60,8 @@ fn as_value(cx: &mut Cx, e: Expr) -> Value {
 }
 
 /// `_operator.getitem(list, index)`.
+///
+/// (C1) of [`python_function`].
 fn item(cx: &mut Cx, args: &[Value]) -> KernelResult {
     let [list, Value::Int(index)] = args else {
         return Err(KernelError::Unsupported("`_operator.getitem` of something else than a list".into()));
@@ -86,6 +88,8 @@ fn is_float(cx: &mut Cx, e: Expr) -> bool {
 }
 
 /// Functions of one number; `None` where there is none of the name.
+///
+/// (C3) of [`python_function`].
 fn unary(cx: &mut Cx, name: &str, a: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a);
     let pool = cx.pool();
@@ -141,24 +145,30 @@ fn unary(cx: &mut Cx, name: &str, a: Expr) -> Result<Option<Expr>, KernelError> 
 }
 
 /// A number rounded to an integer; infinities and NaN known by value have none.
+///
+/// (C3) of [`python_function`].
 fn rounded(cx: &mut Cx, func: Func, a: Expr) -> Result<Expr, KernelError> {
     let finite = cx.pool().as_float(a).is_none_or(f64::is_finite);
     cx.check(finite, "scalar.C3", |cx| format!("{} has no integer next to it", cx.show(a)))?;
     Ok(cx.pool().float_to_int(func, a))
 }
 
+/// (C1) of [`python_function`].
 fn require_divisor(cx: &mut Cx, b: Expr) -> Result<(), KernelError> {
     let zero = if is_float(cx, b) { cx.pool().float(0.0) } else { Expr::ZERO };
     let nonzero = cx.ne(b, zero);
     cx.require(nonzero, "scalar.C1", |cx| format!("division by {}", cx.show(b)))
 }
 
+/// (C2) of [`python_function`].
 fn require_count(cx: &mut Cx, n: Expr) -> Result<(), KernelError> {
     let natural = cx.ge(n, 0);
     cx.require(natural, "scalar.C2", |cx| format!("a shift by {}", cx.show(n)))
 }
 
 /// Functions of two numbers; `None` where there is none of the name, or not on floats.
+///
+/// (C2) of [`python_function`].
 fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a) || is_float(cx, b);
     if let "and" | "or" | "xor" = name

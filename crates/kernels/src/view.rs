@@ -1,6 +1,8 @@
 //! Shape functions of views: sizes with one to be inferred, strides of a reshaped tensor, expansion, slicing.
+use super::args::Args;
 use super::context::Cx;
 use super::error::{KernelError, KernelResult};
+use super::registry::Kernel;
 use super::tensor::{Sizes, Tensor};
 use super::value::Value;
 use sizewise_expr::{Expr, Int};
@@ -418,8 +420,8 @@ impl Cx<'_> {
 ///
 /// # Errors
 /// Those of the view.
-pub(super) fn copied(cx: &mut Cx, results: KernelResult) -> KernelResult {
-    let mut results = results?;
+pub(super) fn copied(cx: &mut Cx, args: &Args, view: Kernel) -> KernelResult {
+    let mut results = view(cx, args)?;
     for value in &mut results {
         match value {
             Value::Tensor(t) => *t = Arc::new(cx.contiguous_copy(t)),

@@ -101,6 +101,8 @@ fn softshrink(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)`: both like `self`.
+///
+/// (C1) `self` is floating point.
 fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "log_sigmoid.C1")?;
@@ -159,6 +161,7 @@ fn alike(cx: &mut Cx, args: &Args, count: usize) -> KernelResult {
     one(cx.elementwise(&operands, operands[0].dtype, "alike.C2")?)
 }
 
+/// (C1) of [`alike`].
 fn require_alike(cx: &mut Cx, operands: &[&Tensor]) -> Result<(), KernelError> {
     for x in operands {
         let dtype = operands[0].dtype;
@@ -170,6 +173,8 @@ fn require_alike(cx: &mut Cx, operands: &[&Tensor]) -> Result<(), KernelError> {
 
 /// `aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)`: both of the
 /// broadcast shape.
+///
+/// (C1) See [`require_alike`]. (C2) The shapes broadcast.
 fn prelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [&**args.tensor("self")?, &**args.tensor("weight")?, &**args.tensor("grad_output")?];
     require_alike(cx, &operands)?;
@@ -179,7 +184,7 @@ fn prelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::glu(Tensor self, int dim=-1) -> Tensor`: the dimension is halved.
 ///
-/// (C1) `self` has a dimension `dim`. (C2) Its size is even.
+/// (C1) `self` has a dimension `dim`. (C2) Its size is even. (C3) The dtype has a kernel.
 fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.check(x.rank() > 0, "glu.C1", |_| "self has no dimension to halve".to_string())?;
@@ -231,6 +236,8 @@ fn halves(cx: &mut Cx, operands: &[&Tensor], dim: usize, half: Expr) -> Result<V
 }
 
 /// The dimension that is halved, which both tensors have.
+///
+/// (C1) of [`glu_jvp`].
 fn halved(cx: &mut Cx, x: &Tensor, glu: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     let dim = cx.dim(dim, x.rank(), "glu_jvp.C1")?;
     cx.check(dim < x.rank() && dim < glu.rank(), "glu_jvp.C1", |_| {

@@ -2,26 +2,26 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::pool::{require_filled, results, with_height, without_height};
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.adaptive_avg_pool1d.default", |cx, args| avg(cx, args, 1, true)),
-    ("aten.adaptive_avg_pool2d.default", |cx, args| avg(cx, args, 2, true)),
-    ("aten.adaptive_avg_pool3d.default", |cx, args| avg(cx, args, 3, true)),
-    ("aten._adaptive_avg_pool2d.default", |cx, args| avg(cx, args, 2, false)),
-    ("aten._adaptive_avg_pool3d.default", |cx, args| avg(cx, args, 3, false)),
-    ("aten._adaptive_avg_pool2d_backward.default", |cx, args| avg_backward(cx, args, 2)),
-    ("aten._adaptive_avg_pool3d_backward.default", |cx, args| avg_backward(cx, args, 3)),
-    ("aten.adaptive_max_pool1d.default", |cx, args| max(cx, args, 1)),
-    ("aten.adaptive_max_pool2d.default", |cx, args| max(cx, args, 2)),
-    ("aten.adaptive_max_pool3d.default", |cx, args| max(cx, args, 3)),
-    ("aten.adaptive_max_pool2d_backward.default", |cx, args| max_backward(cx, args, 2)),
-    ("aten.adaptive_max_pool3d_backward.default", |cx, args| max_backward(cx, args, 3)),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| avg(cx, args, 1, true) => "aten.adaptive_avg_pool1d.default";
+    |cx, args| avg(cx, args, 2, true) => "aten.adaptive_avg_pool2d.default";
+    |cx, args| avg(cx, args, 3, true) => "aten.adaptive_avg_pool3d.default";
+    |cx, args| avg(cx, args, 2, false) => "aten._adaptive_avg_pool2d.default";
+    |cx, args| avg(cx, args, 3, false) => "aten._adaptive_avg_pool3d.default";
+    |cx, args| avg_backward(cx, args, 2) => "aten._adaptive_avg_pool2d_backward.default";
+    |cx, args| avg_backward(cx, args, 3) => "aten._adaptive_avg_pool3d_backward.default";
+    |cx, args| max(cx, args, 1) => "aten.adaptive_max_pool1d.default";
+    |cx, args| max(cx, args, 2) => "aten.adaptive_max_pool2d.default";
+    |cx, args| max(cx, args, 3) => "aten.adaptive_max_pool3d.default";
+    |cx, args| max_backward(cx, args, 2) => "aten.adaptive_max_pool2d_backward.default";
+    |cx, args| max_backward(cx, args, 3) => "aten.adaptive_max_pool3d_backward.default";
+};
 
 /// The shape `[(n,) c, output_size]`.
 ///
@@ -88,6 +88,8 @@ fn avg_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 /// The conditions of [`avg_backward`].
+///
+/// (C1) to (C3) of [`avg_backward`].
 fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), KernelError> {
     cx.check(grad.rank() == rank + 1 || grad.rank() == rank + 2, "adaptive_pool_backward.C1", |_| {
         format!("{} dimensions are not {} or {}", grad.rank(), rank + 1, rank + 2)

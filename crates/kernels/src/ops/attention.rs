@@ -72,6 +72,8 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
 /// The shape of the result, and whether the fused kernel makes it. That of the CPU asks what the formula asks and
 /// more, but for (C4): it takes key and value of different lengths. On other backends the formula stands alone, and
 /// the fused kernel's layout is assumed.
+///
+/// (C7) and (C9) of [`scaled_dot_product_attention`].
 fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, bool), KernelError> {
     let Some(eligible) = attention.fused(cx)? else {
         cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;

@@ -1,35 +1,32 @@
 //! Normalisation over the batch: statistics for each channel, the second dimension.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.batch_norm.default", batch_norm),
-    ("aten._batch_norm_impl_index.default", impl_index),
-    ("aten.instance_norm.default", instance_norm),
-    ("aten.native_batch_norm.default", |cx, args| native(cx, args, args.flag("training")?, Extra::None)),
-    ("aten._native_batch_norm_legit.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    batch_norm => "aten.batch_norm.default";
+    impl_index => "aten._batch_norm_impl_index.default";
+    instance_norm => "aten.instance_norm.default";
+    |cx, args| native(cx, args, args.flag("training")?, Extra::None) => "aten.native_batch_norm.default";
+    |cx, args| {
         native(cx, args, args.flag("training")?, Extra::None)
-    }),
-    ("aten._native_batch_norm_legit.no_stats", |cx, args| {
-        native(cx, args, args.flag("training")?, Extra::None)
-    }),
-    ("aten._native_batch_norm_legit_no_training.default", |cx, args| native(cx, args, false, Extra::None)),
-    ("aten._native_batch_norm_legit_functional.default", |cx, args| {
+    } => "aten._native_batch_norm_legit.default", "aten._native_batch_norm_legit.no_stats";
+    |cx, args| native(cx, args, false, Extra::None) => "aten._native_batch_norm_legit_no_training.default";
+    |cx, args| {
         native(cx, args, args.flag("training")?, Extra::Running)
-    }),
-    ("aten._batch_norm_no_update.default", |cx, args| native(cx, args, false, Extra::Reserve)),
-    ("aten._batch_norm_with_update_functional.default", |cx, args| {
+    } => "aten._native_batch_norm_legit_functional.default";
+    |cx, args| native(cx, args, false, Extra::Reserve) => "aten._batch_norm_no_update.default";
+    |cx, args| {
         native(cx, args, true, Extra::ReserveAndRunning)
-    }),
-    ("aten._batch_norm_with_update.default", |cx, args| native(cx, args, true, Extra::Reserve)),
-    ("aten.native_batch_norm_backward.default", |cx, args| backward(cx, args, "save_invstd")),
-    ("aten.batch_norm_backward.default", |cx, args| backward(cx, args, "save_var")),
-    ("aten.batch_norm_update_stats.default", update_stats),
-];
+    } => "aten._batch_norm_with_update_functional.default";
+    |cx, args| native(cx, args, true, Extra::Reserve) => "aten._batch_norm_with_update.default";
+    |cx, args| backward(cx, args, "save_invstd") => "aten.native_batch_norm_backward.default";
+    |cx, args| backward(cx, args, "save_var") => "aten.batch_norm_backward.default";
+    update_stats => "aten.batch_norm_update_stats.default";
+};
 
 /// What an overload returns beside the result and its statistics.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,6 +98,8 @@ fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The conditions of [`batch_norm`]; the dtype of statistics.
+///
+/// (C1) to (C4) of [`batch_norm`].
 fn checked(
     cx: &mut Cx,
     x: &Tensor,

@@ -134,6 +134,8 @@ fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// A factor may be a float only where floats come out, and so on.
+///
+/// (C1) of [`add`], and (C2) of [`Cx::pointwise`]: the operands promote.
 fn require_alpha(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let alpha = args.scalar("alpha")?;
     let common = Category::of(common_dtype(&[args.operand(0)?, args.operand(1)?], "pointwise.C2")?);
@@ -194,6 +196,8 @@ fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::float_power`: computed in `float64`, or in `complex128` when an operand is complex.
+///
+/// (C1) The shapes broadcast.
 fn float_power(cx: &mut Cx, args: &Args) -> KernelResult {
     use sizewise_ir::dtype::Dtype;
     let operands = [args.operand(0)?, args.operand(1)?];
@@ -226,7 +230,7 @@ fn heaviside(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::complex(Tensor real, Tensor imag) -> Tensor`, and `polar`: the complex dtype with such parts.
 ///
-/// (C1) Both parts are of one dtype: `float16`, `float32` or `float64`.
+/// (C1) Both parts are of one dtype: `float16`, `float32` or `float64`. (C2) The shapes broadcast.
 fn complex(cx: &mut Cx, args: &Args) -> KernelResult {
     use sizewise_ir::dtype::Dtype;
     let (re, im) = (args.tensor_at(0)?, args.tensor_at(1)?);

@@ -115,6 +115,8 @@ fn trapezoid(cx: &mut Cx, args: &Args, cumulative: bool) -> KernelResult {
 
 /// The shape of the intervals of `x`, as far as it broadcasts to `y`: an `x` of one dimension goes along `dim`, and
 /// one of fewer dimensions than `y` along the last ones.
+///
+/// (C3) of [`trapezoid`].
 fn widths(cx: &mut Cx, x: &Tensor, y: &Tensor, dim: usize) -> Result<Sizes, KernelError> {
     let mut sizes: Sizes = smallvec![Expr::ONE; y.rank()];
     match x.rank() {
@@ -190,6 +192,8 @@ fn gradient(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The dimensions that a gradient goes along.
+///
+/// (C1) of [`gradient`].
 fn directions(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Vec<usize>, KernelError> {
     let given = if args.has("dim") { args.value("dim")? } else { &Value::None };
     let given = match given {

@@ -59,6 +59,8 @@ pub(super) fn fresh_like(
 }
 
 /// Channels-last formats are for 4 and 5 dimensions.
+///
+/// (C1) of [`fresh_like`].
 pub(super) fn require_rank_for(cx: &mut Cx, format: MemoryFormat, rank: usize) -> Result<(), KernelError> {
     let fits = match format {
         MemoryFormat::ChannelsLast => rank == 4,
@@ -191,6 +193,8 @@ fn chalf(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::real(Tensor(a) self) -> Tensor(a)`: a real tensor itself, or every other element of its storage.
+///
+/// (C1) The primitive takes complex tensors only.
 fn real(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     if x.dtype.is_complex() {
@@ -223,6 +227,8 @@ fn cx_int(value: i64) -> sizewise_expr::Expr {
 }
 
 /// `aten::conj_physical(Tensor self) -> Tensor`: a real tensor itself, else an element-wise result.
+///
+/// (C1) The primitive takes complex tensors only. (C2) Its result is element-wise, which asks for nothing more.
 fn conj_physical(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     let is_prim = args.schema.namespace == "prims";

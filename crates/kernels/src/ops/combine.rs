@@ -2,18 +2,18 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.cartesian_prod.default", cartesian_prod),
-    ("aten.combinations.default", combinations),
-    ("aten.vander.default", vander),
-    ("aten.linalg_vander.default", linalg_vander),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    cartesian_prod => "aten.cartesian_prod.default";
+    combinations => "aten.combinations.default";
+    vander => "aten.vander.default";
+    linalg_vander => "aten.linalg_vander.default";
+};
 
 /// Combinations of more elements than this are not followed.
 const MAX_CHOSEN: i64 = 20;

@@ -2,40 +2,32 @@
 use crate::conv::{Conv, idle};
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.convolution.default", convolution),
-    ("aten.convolution_overrideable.default", convolution),
-    ("aten._convolution.default", convolution),
-    ("aten._convolution.deprecated", convolution),
-    ("aten._convolution_mode.default", |cx, args| batched(cx, args, None, false)),
-    ("aten.conv1d.default", |cx, args| batched(cx, args, Some(1), false)),
-    ("aten.conv2d.default", |cx, args| batched(cx, args, Some(2), false)),
-    ("aten.conv3d.default", |cx, args| batched(cx, args, Some(3), false)),
-    ("aten.conv1d.padding", |cx, args| batched(cx, args, Some(1), false)),
-    ("aten.conv2d.padding", |cx, args| batched(cx, args, Some(2), false)),
-    ("aten.conv3d.padding", |cx, args| batched(cx, args, Some(3), false)),
-    ("aten.conv_transpose1d.default", |cx, args| batched(cx, args, Some(1), true)),
-    ("aten.conv_transpose2d.input", |cx, args| batched(cx, args, Some(2), true)),
-    ("aten.conv_transpose3d.input", |cx, args| batched(cx, args, Some(3), true)),
-    ("aten.convolution_backward.default", backward),
-    ("aten.conv_tbc.default", conv_tbc),
-    ("aten.conv_tbc_backward.default", conv_tbc_backward),
-    ("aten.mkldnn_convolution.default", |cx, args| direct(cx, args, false)),
-    ("aten._slow_conv2d_forward.default", |cx, args| direct(cx, args, false)),
-    ("aten.thnn_conv2d.default", |cx, args| direct(cx, args, false)),
-    ("aten.slow_conv3d.default", |cx, args| direct(cx, args, false)),
-    ("aten.slow_conv3d_forward.default", |cx, args| direct(cx, args, false)),
-    ("aten.slow_conv_dilated2d.default", |cx, args| direct(cx, args, false)),
-    ("aten.slow_conv_dilated3d.default", |cx, args| direct(cx, args, false)),
-    ("aten.slow_conv_transpose2d.default", |cx, args| direct(cx, args, true)),
-    ("aten.slow_conv_transpose3d.default", |cx, args| direct(cx, args, true)),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    convolution => "aten.convolution.default", "aten.convolution_overrideable.default",
+        "aten._convolution.default", "aten._convolution.deprecated";
+    |cx, args| batched(cx, args, None, false) => "aten._convolution_mode.default";
+    |cx, args| batched(cx, args, Some(1), false) => "aten.conv1d.default", "aten.conv1d.padding";
+    |cx, args| batched(cx, args, Some(2), false) => "aten.conv2d.default", "aten.conv2d.padding";
+    |cx, args| batched(cx, args, Some(3), false) => "aten.conv3d.default", "aten.conv3d.padding";
+    |cx, args| batched(cx, args, Some(1), true) => "aten.conv_transpose1d.default";
+    |cx, args| batched(cx, args, Some(2), true) => "aten.conv_transpose2d.input";
+    |cx, args| batched(cx, args, Some(3), true) => "aten.conv_transpose3d.input";
+    backward => "aten.convolution_backward.default";
+    conv_tbc => "aten.conv_tbc.default";
+    conv_tbc_backward => "aten.conv_tbc_backward.default";
+    |cx, args| direct(cx, args, false) => "aten.mkldnn_convolution.default",
+        "aten._slow_conv2d_forward.default", "aten.thnn_conv2d.default", "aten.slow_conv3d.default",
+        "aten.slow_conv3d_forward.default", "aten.slow_conv_dilated2d.default",
+        "aten.slow_conv_dilated3d.default";
+    |cx, args| direct(cx, args, true) => "aten.slow_conv_transpose2d.default",
+        "aten.slow_conv_transpose3d.default";
+};
 
 /// A list argument that the schema may not have, `default` standing for it.
 fn list(args: &Args, name: &str, default: Expr, rank: usize) -> Result<Vec<Expr>, KernelError> {
@@ -55,6 +47,8 @@ pub(super) fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<C
 }
 
 /// The number of spatial dimensions of a weight.
+///
+/// (C1) of [`batched`].
 pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
     cx.check(w.rank() >= 3, "convolution.C1", |cx| {
         format!("the weight is to have at least 3 dimensions, its shape is {}", cx.show_all(&w.sizes))
@@ -142,6 +136,8 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
 }
 
 /// The parameters with a padding given by name; for `same` it is left 0.
+///
+/// (C2) and (C10) of [`batched`].
 fn by_name(cx: &mut Cx, args: &Args, rank: usize, mode: &str, w: &Tensor) -> Result<Conv, KernelError> {
     let conv = Conv {
         stride: list(args, "stride", Expr::ONE, rank)?,
@@ -273,7 +269,7 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the
 /// like. The kernel size is given beside the weight.
 ///
-/// (C1) to (C9) As [`Conv::sizes`]; see [`kernel_sizes`] for what a kernel size that is not the weight's means. (C12)
+/// (C1) to (C9) As [`Conv::sizes`]. (C11) See [`kernel_sizes`]; an input without channels needs a weight too. (C12)
 /// A bias of another dtype goes with kernels that copy it, which those that are dilated or transposed in 3 spatial
 /// dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without dilation. A
 /// missing batch dimension is not modelled.

@@ -2,16 +2,16 @@
 use super::convolution::{kernel_sizes, parameters, spatial};
 use crate::conv::Conv;
 use crate::domain::Domain;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten._slow_conv2d_backward.output_mask", slow_conv2d_backward),
-    ("aten._convolution_double_backward.default", double_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    slow_conv2d_backward => "aten._slow_conv2d_backward.output_mask";
+    double_backward => "aten._convolution_double_backward.default";
+};
 
 /// Which of three gradients are asked for.
 fn mask(args: &Args, clause: &'static str) -> Result<[bool; 3], KernelError> {
@@ -158,6 +158,8 @@ fn convolve(cx: &mut Cx, x: &Tensor, w: &Tensor, conv: &Conv) -> Result<Tensor, 
 }
 
 /// `gO` by `ggW` the other way round: padded so that the sizes are those of the input, or cut to them.
+///
+/// (C2) of [`double_backward`].
 fn back_to_input(
     cx: &mut Cx,
     conv: &Conv,
@@ -192,6 +194,8 @@ fn back_to_input(
 }
 
 /// `ggI` by `gO`, batch and channels exchanged, group by group, cut to the weight's sizes.
+///
+/// (C2) of [`double_backward`].
 fn back_to_weight(
     cx: &mut Cx,
     conv: &Conv,
@@ -228,6 +232,8 @@ fn back_to_weight(
 }
 
 /// Batch and channels exchanged.
+///
+/// (C2) of [`double_backward`].
 fn exchanged(t: &Tensor) -> Result<Tensor, KernelError> {
     if t.rank() < 2 {
         let message = format!("{} dimensions have no channels", t.rank());
@@ -240,6 +246,8 @@ fn exchanged(t: &Tensor) -> Result<Tensor, KernelError> {
 }
 
 /// A result cut to spatial sizes where it exceeds them.
+///
+/// (C2) of [`double_backward`].
 fn narrowed(cx: &mut Cx, mut t: Tensor, sizes: &Sizes) -> Result<Tensor, KernelError> {
     for at in 2..t.rank().min(sizes.len()) {
         let longer = cx.gt(t.sizes[at], sizes[at]);

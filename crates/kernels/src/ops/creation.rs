@@ -82,6 +82,8 @@ fn full(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// A complex number is not stored in a real tensor that was asked for.
+///
+/// (C2) of [`full`].
 fn require_storable(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let complex = args.scalar("fill_value")?.category() == promote::Category::Complex;
     let dtype = args.opt_dtype("dtype")?;
@@ -243,6 +245,7 @@ fn resize_as(cx: &mut Cx, args: &Args) -> KernelResult {
     resized(cx, args, &args.tensor("the_template")?.sizes)
 }
 
+/// (C1) of [`resize`].
 fn resized(cx: &mut Cx, args: &Args, sizes: &[Expr]) -> KernelResult {
     let x = args.tensor("self")?;
     require_natural(cx, sizes, "resize.C1")?;

@@ -28,6 +28,8 @@ fn lengths<'a>(args: &'a Args, name: &str) -> Result<Lengths<'a>, KernelError> {
 }
 
 /// The conditions of [`loss`] on `[t, n, c]`; the greatest length of a target, where it is told.
+///
+/// (C1) to (C6) of [`with_alignments`].
 fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelError> {
     cx.rank(x, 3, "ctc_loss.C1", "the input")?;
     cx.require_kind(x, Domain::SINGLE_DOUBLE, "ctc_loss.C1")?;

@@ -1,21 +1,18 @@
 //! Running sums, products and extrema along a dimension.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.cumsum.default", cumsum),
-    ("aten.cumprod.default", cumsum),
-    ("aten.cummax.default", cummax),
-    ("aten.cummin.default", cummax),
-    ("aten.logcumsumexp.default", logcumsumexp),
-    ("aten._logcumsumexp.default", logcumsumexp),
-    ("aten.cumprod_backward.default", cumprod_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    cumsum => "aten.cumsum.default", "aten.cumprod.default";
+    cummax => "aten.cummax.default", "aten.cummin.default";
+    logcumsumexp => "aten.logcumsumexp.default", "aten._logcumsumexp.default";
+    cumprod_backward => "aten.cumprod_backward.default";
+};
 
 /// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand,
 /// integers widened.

@@ -2,7 +2,7 @@
 use super::index::nonzero_count;
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
@@ -11,34 +11,31 @@ use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.nonzero.default", |cx, args| one(nonzero(cx, args.tensor("self")?))),
-    ("aten.argwhere.default", |cx, args| one(nonzero(cx, args.tensor("self")?))),
-    ("aten.nonzero_numpy.default", |cx, args| nonzero_each(cx, args.tensor("self")?)),
-    ("aten.where.default", |cx, args| nonzero_each(cx, args.tensor("condition")?)),
-    ("aten.nonzero_static.default", nonzero_static),
-    ("aten.masked_select.default", masked_select),
-    ("aten.masked_scatter.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| one(nonzero(cx, args.tensor("self")?)) => "aten.nonzero.default", "aten.argwhere.default";
+    |cx, args| nonzero_each(cx, args.tensor("self")?) => "aten.nonzero_numpy.default";
+    |cx, args| nonzero_each(cx, args.tensor("condition")?) => "aten.where.default";
+    nonzero_static => "aten.nonzero_static.default";
+    masked_select => "aten.masked_select.default";
+    |cx, args| {
         let (x, mask, source) = (args.tensor("self")?, args.tensor("mask")?, args.tensor("source")?);
         masked_scatter(cx, x, mask, source)
-    }),
-    ("aten.masked_scatter_backward.default", masked_scatter_backward),
-    ("aten.masked_select_backward.default", |cx, args| {
+    } => "aten.masked_scatter.default";
+    masked_scatter_backward => "aten.masked_scatter_backward.default";
+    |cx, args| {
         let (grad, x, mask) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("mask")?);
         masked_scatter(cx, x, mask, grad)
-    }),
-    ("aten._unique.default", |cx, args| unique(cx, args, 2)),
-    ("aten._unique2.default", |cx, args| unique(cx, args, 3)),
-    ("aten.unique_consecutive.default", unique_consecutive),
-    ("aten.unique_dim.default", unique_dim),
-    ("aten.unique_dim_consecutive.default", unique_dim),
-    ("aten.item.default", item),
-    ("prims.item.default", item),
-    ("aten._local_scalar_dense.default", |cx, args| scalar_of(cx, args.tensor("self")?)),
-    ("aten.is_nonzero.default", is_nonzero),
-    ("aten.bincount.default", bincount),
-    ("aten.one_hot.default", one_hot),
-];
+    } => "aten.masked_select_backward.default";
+    |cx, args| unique(cx, args, 2) => "aten._unique.default";
+    |cx, args| unique(cx, args, 3) => "aten._unique2.default";
+    unique_consecutive => "aten.unique_consecutive.default";
+    unique_dim => "aten.unique_dim.default", "aten.unique_dim_consecutive.default";
+    item => "aten.item.default", "prims.item.default";
+    |cx, args| scalar_of(cx, args.tensor("self")?) => "aten._local_scalar_dense.default";
+    is_nonzero => "aten.is_nonzero.default";
+    bincount => "aten.bincount.default";
+    one_hot => "aten.one_hot.default";
+};
 
 /// `aten::nonzero(Tensor self) -> Tensor`: the positions of nonzero elements, one a row, laid out by columns.
 fn nonzero(cx: &mut Cx, x: &Tensor) -> Tensor {

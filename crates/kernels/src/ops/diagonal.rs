@@ -1,38 +1,34 @@
 //! Diagonals, triangles and traces of matrices.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.diagonal.default", |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?)),
-    ("aten.linalg_diagonal.default", |cx, args| one(diagonal_of(cx, args, args.tensor("A")?)?)),
-    ("aten.diagonal_copy.default", |cx, args| {
-        let result = one(diagonal_of(cx, args, args.tensor("self")?)?);
-        copied(cx, result)
-    }),
-    ("aten.diag.default", diag),
-    ("aten.diag_embed.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?) => "aten.diagonal.default";
+    |cx, args| one(diagonal_of(cx, args, args.tensor("A")?)?) => "aten.linalg_diagonal.default";
+    |cx, args| copied(cx, args, |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?)) => "aten.diagonal_copy.default";
+    diag => "aten.diag.default";
+    |cx, args| {
         let (dim1, dim2) = (args.int("dim1")?, args.int("dim2")?);
         embedded(cx, args.tensor("self")?, args.int("offset")?, dim1, dim2)
-    }),
-    ("aten.diagflat.default", |cx, args| {
+    } => "aten.diag_embed.default";
+    |cx, args| {
         let x = args.tensor("self")?;
         let numel = cx.numel(x);
         let flat = cx.contiguous([numel].as_slice(), x.dtype, &x.device);
         let (dim1, dim2) = (cx.int(0), cx.int(1));
         embedded(cx, &flat, args.int("offset")?, dim1, dim2)
-    }),
-    ("aten.tril.default", triangle),
-    ("aten.triu.default", triangle),
-    ("aten.trace.default", trace),
-    ("aten.trace_backward.default", trace_backward),
-    ("aten.fill_diagonal_.default", fill_diagonal),
-];
+    } => "aten.diagflat.default";
+    triangle => "aten.tril.default", "aten.triu.default";
+    trace => "aten.trace.default";
+    trace_backward => "aten.trace_backward.default";
+    fill_diagonal => "aten.fill_diagonal_.default";
+};
 
 /// `aten::diagonal(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the elements at `(i, i + offset)` of two
 /// dimensions, as a last dimension of `max(0, min(d1, d2 - offset))` elements (of `max(0, min(d1 + offset, d2))`

@@ -1,20 +1,18 @@
 //! Distances between vectors, and similarities.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.cdist.default", cdist),
-    ("aten._cdist_forward.default", cdist),
-    ("aten._cdist_backward.default", cdist_backward),
-    ("aten._euclidean_dist.default", euclidean),
-    ("aten.pdist.default", pdist),
-    ("aten._pdist_forward.default", pdist),
-    ("aten._pdist_backward.default", pdist_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    cdist => "aten.cdist.default", "aten._cdist_forward.default";
+    cdist_backward => "aten._cdist_backward.default";
+    euclidean => "aten._euclidean_dist.default";
+    pdist => "aten.pdist.default", "aten._pdist_forward.default";
+    pdist_backward => "aten._pdist_backward.default";
+};
 
 /// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns.
 /// (C3) The leading dimensions broadcast.

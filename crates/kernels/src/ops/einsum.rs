@@ -6,21 +6,21 @@ use super::einsum_equation::{Equation, Label};
 use crate::error::one;
 use crate::product::PRODUCTS;
 use crate::promote::{Category, ResultType, promote};
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::collections::VecDeque;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.einsum.default", einsum),
-    ("aten.tensordot.default", tensordot),
-    ("aten.inner.default", inner),
-    ("aten.kron.default", kron),
-    ("aten.bilinear.default", bilinear),
-    ("aten._trilinear.default", trilinear),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    einsum => "aten.einsum.default";
+    tensordot => "aten.tensordot.default";
+    inner => "aten.inner.default";
+    kron => "aten.kron.default";
+    bilinear => "aten.bilinear.default";
+    trilinear => "aten._trilinear.default";
+};
 
 /// `aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor`.
 ///
@@ -107,6 +107,8 @@ fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The path as pairs of operands, the lesser first; empty when there is none.
+///
+/// (C3) of [`einsum`].
 fn path(cx: &mut Cx, args: &Args, operands: usize) -> Result<Vec<(usize, usize)>, KernelError> {
     let Some(path) = args.opt_ints("path")? else { return Ok(Vec::new()) };
     let length = if operands == 1 { 1 } else { 2 * (operands - 1) };
@@ -146,6 +148,8 @@ fn summed(cx: &mut Cx, tensor: &Tensor, dims: &[usize]) -> Tensor {
 
 /// An operand with one dimension for each position of the equation: a repeated label takes the diagonal, a missing
 /// one is a size of 1.
+///
+/// (C2) of [`einsum`].
 fn align(
     cx: &mut Cx,
     operand: &Tensor,

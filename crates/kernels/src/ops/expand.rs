@@ -1,6 +1,6 @@
 //! Repetition: expanded views and repeated copies.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::value::list;
 use crate::view::copied;
@@ -10,39 +10,20 @@ use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.expand.default", expand),
-    ("aten.broadcast_to.default", expand),
-    ("aten.expand_copy.default", |cx, args| {
-        let result = expand(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.expand_as.default", |cx, args| {
-        let sizes = args.tensor("other")?.sizes.clone();
-        one(cx.expanded(args.tensor("self")?, &sizes, "expand.C1")?)
-    }),
-    ("aten.broadcast_tensors.default", broadcast_tensors),
-    ("aten.meshgrid.default", |cx, args| meshgrid(cx, args, "ij")),
-    ("aten.meshgrid.indexing", |cx, args| meshgrid(cx, args, args.str("indexing")?)),
-    ("aten.repeat.default", |cx, args| {
-        let (x, repeats) = (args.tensor("self")?, args.ints("repeats")?);
-        cx.check(repeats.len() >= x.rank(), "repeat.C1", |_| {
-            format!("{} repeats for {} dimensions", repeats.len(), x.rank())
-        })?;
-        repeat(cx, x, repeats)
-    }),
-    ("aten.tile.default", |cx, args| {
-        let (x, repeats) = (args.tensor("self")?, args.ints("dims")?);
-        let missing = x.rank().saturating_sub(repeats.len());
-        let mut padded = vec![Expr::ONE; missing];
-        padded.extend_from_slice(repeats);
-        repeat(cx, x, &padded)
-    }),
-    ("aten.repeat_interleave.self_int", repeat_interleave_int),
-    ("aten.repeat_interleave.self_Tensor", repeat_interleave_tensor),
-    ("aten.repeat_interleave.Tensor", repeat_indices),
-    ("prims.broadcast_in_dim.default", broadcast_in_dim),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    expand => "aten.expand.default", "aten.broadcast_to.default";
+    |cx, args| copied(cx, args, expand) => "aten.expand_copy.default";
+    expand_as => "aten.expand_as.default";
+    broadcast_tensors => "aten.broadcast_tensors.default";
+    |cx, args| meshgrid(cx, args, "ij") => "aten.meshgrid.default";
+    |cx, args| meshgrid(cx, args, args.str("indexing")?) => "aten.meshgrid.indexing";
+    repeat => "aten.repeat.default";
+    tile => "aten.tile.default";
+    repeat_interleave_int => "aten.repeat_interleave.self_int";
+    repeat_interleave_tensor => "aten.repeat_interleave.self_Tensor";
+    repeat_indices => "aten.repeat_interleave.Tensor";
+    broadcast_in_dim => "prims.broadcast_in_dim.default";
+};
 
 /// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones
 /// put in front.
@@ -50,6 +31,14 @@ pub const KERNELS: &[(&str, Kernel)] = &[
 /// (C1) Each size is the wanted one or 1; -1 keeps it.
 fn expand(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.expanded(args.tensor("self")?, args.ints("size")?, "expand.C1")?)
+}
+
+/// `aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)`
+///
+/// (C1) As [`expand`].
+fn expand_as(cx: &mut Cx, args: &Args) -> KernelResult {
+    let sizes = args.tensor("other")?.sizes.clone();
+    one(cx.expanded(args.tensor("self")?, &sizes, "expand.C1")?)
 }
 
 /// `aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]`
@@ -103,7 +92,25 @@ fn meshgrid(cx: &mut Cx, args: &Args, indexing: &str) -> KernelResult {
 /// `aten::repeat(Tensor self, SymInt[] repeats) -> Tensor`: size `i` times `repeats[i]`, aligned at the last dimension.
 ///
 /// (C1) There are at least as many repeats as dimensions. (C2) None is negative.
-fn repeat(cx: &mut Cx, x: &Tensor, repeats: &[Expr]) -> KernelResult {
+fn repeat(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, repeats) = (args.tensor("self")?, args.ints("repeats")?);
+    cx.check(repeats.len() >= x.rank(), "repeat.C1", |_| {
+        format!("{} repeats for {} dimensions", repeats.len(), x.rank())
+    })?;
+    repeated(cx, x, repeats)
+}
+
+/// `aten::tile(Tensor self, SymInt[] dims) -> Tensor`: as [`repeat`], missing repeats being 1.
+fn tile(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (x, repeats) = (args.tensor("self")?, args.ints("dims")?);
+    let missing = x.rank().saturating_sub(repeats.len());
+    let mut padded = vec![Expr::ONE; missing];
+    padded.extend_from_slice(repeats);
+    repeated(cx, x, &padded)
+}
+
+/// (C2) of [`repeat`].
+fn repeated(cx: &mut Cx, x: &Tensor, repeats: &[Expr]) -> KernelResult {
     let new = repeats.len() - x.rank();
     let mut sizes = Sizes::new();
     for (i, &times) in repeats.iter().enumerate() {
@@ -129,6 +136,8 @@ fn repeat_interleave_int(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The sizes and the dimension along which elements are repeated: those of the flattened tensor where `dim` is absent.
+///
+/// (C1) of [`repeat_interleave_int`].
 fn interleaved_dim(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<(Sizes, usize), KernelError> {
     match args.opt_int("dim")? {
         Some(dim) => {

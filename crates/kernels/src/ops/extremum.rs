@@ -2,32 +2,22 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::reduce::Reduction;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.amax.default", extremum),
-    ("aten.amin.default", extremum),
-    ("aten.max.default", extremum),
-    ("aten.min.default", extremum),
-    ("aten.aminmax.default", extrema),
-    ("aten._aminmax.default", extrema),
-    ("aten._aminmax.dim", extrema),
-    ("aten.max.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
-    ("aten.min.dim", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
-    ("aten.mode.default", |cx, args| placed(cx, args, Domain::REAL_BOOL)),
-    ("aten.median.dim", |cx, args| placed(cx, args, Domain::REAL)),
-    ("aten.nanmedian.dim", |cx, args| placed(cx, args, Domain::REAL)),
-    ("aten.median.default", median),
-    ("aten.nanmedian.default", median),
-    ("aten.argmax.default", place),
-    ("aten.argmin.default", place),
-    ("aten.kthvalue.default", kthvalue),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    extremum => "aten.amax.default", "aten.amin.default", "aten.max.default", "aten.min.default";
+    extrema => "aten.aminmax.default", "aten._aminmax.default", "aten._aminmax.dim";
+    |cx, args| placed(cx, args, Domain::REAL_BOOL) => "aten.max.dim", "aten.min.dim", "aten.mode.default";
+    |cx, args| placed(cx, args, Domain::REAL) => "aten.median.dim", "aten.nanmedian.dim";
+    median => "aten.median.default", "aten.nanmedian.default";
+    place => "aten.argmax.default", "aten.argmin.default";
+    kthvalue => "aten.kthvalue.default";
+};
 
 /// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the
 /// dimensions in `dim` go.

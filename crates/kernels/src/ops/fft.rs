@@ -2,42 +2,32 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, Layout};
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.fft_fft.default", fft),
-    ("aten.fft_ifft.default", fft),
-    ("aten.fft_rfft.default", rfft),
-    ("aten.fft_ihfft.default", rfft),
-    ("aten.fft_irfft.default", irfft),
-    ("aten.fft_hfft.default", irfft),
-    ("aten.fft_fftn.default", fftn),
-    ("aten.fft_ifftn.default", fftn),
-    ("aten.fft_fft2.default", fftn),
-    ("aten.fft_ifft2.default", fftn),
-    ("aten.fft_rfftn.default", rfftn),
-    ("aten.fft_rfft2.default", rfftn),
-    ("aten.fft_ihfftn.default", ihfftn),
-    ("aten.fft_ihfft2.default", ihfftn),
-    ("aten.fft_irfftn.default", irfftn),
-    ("aten.fft_irfft2.default", irfftn),
-    ("aten.fft_hfftn.default", hfftn),
-    ("aten.fft_hfft2.default", hfftn),
-    ("aten._fft_c2c.default", |cx, args| c2c(cx, args, false)),
-    ("prims.fft_c2c.default", |cx, args| c2c(cx, args, true)),
-    ("aten._fft_r2c.default", |cx, args| r2c(cx, args, false)),
-    ("prims.fft_r2c.default", |cx, args| r2c(cx, args, true)),
-    ("aten._fft_c2r.default", |cx, args| c2r(cx, args, false)),
-    ("prims.fft_c2r.default", |cx, args| c2r(cx, args, true)),
-    ("aten.fft_fftshift.default", fftshift),
-    ("aten.fft_ifftshift.default", fftshift),
-    ("aten.fft_fftfreq.default", |cx, args| frequencies(cx, args, false)),
-    ("aten.fft_rfftfreq.default", |cx, args| frequencies(cx, args, true)),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    fft => "aten.fft_fft.default", "aten.fft_ifft.default";
+    rfft => "aten.fft_rfft.default", "aten.fft_ihfft.default";
+    irfft => "aten.fft_irfft.default", "aten.fft_hfft.default";
+    fftn => "aten.fft_fftn.default", "aten.fft_ifftn.default", "aten.fft_fft2.default",
+        "aten.fft_ifft2.default";
+    rfftn => "aten.fft_rfftn.default", "aten.fft_rfft2.default";
+    ihfftn => "aten.fft_ihfftn.default", "aten.fft_ihfft2.default";
+    irfftn => "aten.fft_irfftn.default", "aten.fft_irfft2.default";
+    hfftn => "aten.fft_hfftn.default", "aten.fft_hfft2.default";
+    |cx, args| c2c(cx, args, false) => "aten._fft_c2c.default";
+    |cx, args| c2c(cx, args, true) => "prims.fft_c2c.default";
+    |cx, args| r2c(cx, args, false) => "aten._fft_r2c.default";
+    |cx, args| r2c(cx, args, true) => "prims.fft_r2c.default";
+    |cx, args| c2r(cx, args, false) => "aten._fft_c2r.default";
+    |cx, args| c2r(cx, args, true) => "prims.fft_c2r.default";
+    fftshift => "aten.fft_fftshift.default", "aten.fft_ifftshift.default";
+    |cx, args| frequencies(cx, args, false) => "aten.fft_fftfreq.default";
+    |cx, args| frequencies(cx, args, true) => "aten.fft_rfftfreq.default";
+};
 
 /// The operand in the floating point (or complex) dtype that transforms compute in: integers become `float32`.
 ///
@@ -57,12 +47,16 @@ fn promoted(cx: &mut Cx, x: &Tensor, complex: bool) -> Result<Tensor, KernelErro
 }
 
 /// Requires at least one data point.
+///
+/// (C3) of [`fft`].
 fn require_points(cx: &mut Cx, count: Expr) -> Result<(), KernelError> {
     let some = cx.ge(count, 1);
     cx.require(some, "fft.C3", |cx| format!("{} data points are none to transform", cx.show(count)))
 }
 
 /// A dimension of a tensor that is no scalar, as an index.
+///
+/// (C2) of [`fft`].
 fn dimension(cx: &mut Cx, x: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     cx.check(x.rank() > 0, "fft.C2", |_| "a scalar has no dimension to transform".into())?;
     cx.dim(dim, x.rank(), "fft.C2")
@@ -97,6 +91,8 @@ fn rfft(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The operand in a real floating point dtype.
+///
+/// (C4) of [`rfft`].
 fn real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, KernelError> {
     cx.check(!x.dtype.is_complex(), "fft.C4", |_| format!("a real operand is expected, not {}", x.dtype))?;
     promoted(cx, x, false)
@@ -187,12 +183,16 @@ fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
 }
 
 /// Requires at least one dimension, and gives the last.
+///
+/// (C2) of [`extent`].
 fn last(cx: &mut Cx, extent: &Extent) -> Result<usize, KernelError> {
     cx.check(!extent.dims.is_empty(), "fft.C2", |_| "no dimension is named".into())?;
     Ok(extent.dims[extent.dims.len() - 1])
 }
 
 /// `fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor` and its like: see [`extent`].
+///
+/// (C1) The dtype can be transformed. (C2) and (C3) See [`extent`].
 fn fftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = args.tensor("self")?;
@@ -204,6 +204,8 @@ fn fftn(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_rfft2`: the last
 /// dimension is left with `n // 2 + 1` values.
+///
+/// (C1) to (C3) As [`fftn`].
 fn rfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
@@ -215,6 +217,8 @@ fn rfftn(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_ihfft2`: shaped
 /// as [`rfftn`], the last dimension being transformed first.
+///
+/// (C1) to (C3) As [`fftn`].
 fn ihfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
@@ -247,6 +251,8 @@ fn hermitian(cx: &mut Cx, args: &Args) -> Result<(Tensor, Vec<usize>, Expr), Ker
 
 /// `fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_irfft2`: the
 /// last dimension becomes `n`, by default `2 * (size - 1)`.
+///
+/// (C1) to (C3) As [`fftn`].
 fn irfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
     one(cx.fft_c2r(&x, &dims, n, "fft.C3")?)
@@ -254,6 +260,8 @@ fn irfftn(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_hfft2`: as
 /// [`irfftn`].
+///
+/// (C1) to (C3) As [`fftn`].
 fn hfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
     let (last, others) = (&dims[dims.len() - 1..], &dims[..dims.len() - 1]);
@@ -271,6 +279,8 @@ fn check_norm(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
 
 /// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they
 /// are in range and distinct even where there is nothing to transform, and count negative ones from the end.
+///
+/// (C2) The dimensions are in range and distinct, and not negative.
 fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<Vec<usize>, KernelError> {
     let mut dims = Vec::new();
     for &dim in args.ints("dim")? {
@@ -289,18 +299,24 @@ fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<V
 }
 
 /// `_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor`: see [`Cx::fft_c2c`].
+///
+/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_c2c`].
 fn c2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_c2c(args.tensor("self")?, &dims, "fft.C3")?)
 }
 
 /// `_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor`: see [`Cx::fft_r2c`].
+///
+/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_r2c`].
 fn r2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_r2c(args.tensor("self")?, &dims, args.flag("onesided")?, "fft.C3")?)
 }
 
 /// `_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor`: see [`Cx::fft_c2r`].
+///
+/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_c2r`].
 fn c2r(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
     one(cx.fft_c2r(args.tensor("self")?, &dims, args.int("last_dim_size")?, "fft.C3")?)

@@ -1,12 +1,15 @@
 //! Sliding blocks of images as columns, and back.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[("aten.im2col.default", im2col), ("aten.col2im.default", col2im)];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    im2col => "aten.im2col.default";
+    col2im => "aten.col2im.default";
+};
 
 /// The blocks of an image: their size, the distances between their elements and between them, and the padding of the
 /// image.

@@ -1,6 +1,6 @@
 //! Indexing by tensors of positions and by masks.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
@@ -8,19 +8,18 @@ use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.index.Tensor", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| {
         one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Allowed)?)
-    }),
-    ("aten._unsafe_index.Tensor", |cx, args| {
+    } => "aten.index.Tensor";
+    |cx, args| {
         one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Refused)?)
-    }),
-    ("aten.index_put.default", |cx, args| index_put(cx, args, Masks::Allowed)),
-    ("aten._unsafe_index_put.default", |cx, args| index_put(cx, args, Masks::Allowed)),
-    ("aten._index_put_impl.default", |cx, args| index_put(cx, args, Masks::Allowed)),
-    ("aten._unsafe_masked_index.default", masked_index),
-    ("aten._unsafe_masked_index_put_accumulate.default", masked_index_put),
-];
+    } => "aten._unsafe_index.Tensor";
+    |cx, args| index_put(cx, args, Masks::Allowed) => "aten.index_put.default",
+        "aten._unsafe_index_put.default", "aten._index_put_impl.default";
+    masked_index => "aten._unsafe_masked_index.default";
+    masked_index_put => "aten._unsafe_masked_index_put_accumulate.default";
+};
 
 /// Whether masks may stand among the indices.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,6 +92,7 @@ struct Indexed {
     strides: Sizes,
 }
 
+/// (C5) of [`index_put`].
 fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, KernelError> {
     let given: Vec<usize> = (0..positions.len()).filter(|&i| positions[i].is_some()).collect();
     let shapes = positions.iter().flatten().map(|shape| shape.as_slice());

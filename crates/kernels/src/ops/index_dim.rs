@@ -1,35 +1,35 @@
 //! Indexing by a vector of positions: along one dimension, and of the flattened tensor.
 use super::scatter::known_reduction;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.index_select.default", index_select),
-    ("aten.index_select_backward.default", index_select_backward),
-    ("aten.index_add.default", |cx, args| index_add(cx, args)),
-    ("aten.index_reduce.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    index_select => "aten.index_select.default";
+    index_select_backward => "aten.index_select_backward.default";
+    |cx, args| index_add(cx, args) => "aten.index_add.default";
+    |cx, args| {
         known_reduction(cx, args, &["prod", "mean", "amax", "amin"])?;
         let (x, index) = (args.tensor("self")?, args.tensor("index")?);
         let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
         slices_exist(cx, x, dim, count)?;
         index_add(cx, args)
-    }),
-    ("aten.index_copy.default", index_copy),
-    ("aten.index_fill.int_Scalar", |cx, args| index_fill(cx, args)),
-    ("aten.index_fill.int_Tensor", |cx, args| {
+    } => "aten.index_reduce.default";
+    index_copy => "aten.index_copy.default";
+    |cx, args| index_fill(cx, args) => "aten.index_fill.int_Scalar";
+    |cx, args| {
         let value = args.tensor("value")?;
         cx.check(value.rank() == 0, "index_dim.C6", |_| {
             format!("the value has {} dimensions, none is expected", value.rank())
         })?;
         index_fill(cx, args)
-    }),
-    ("aten.take.default", take),
-    ("aten.put.default", put),
-];
+    } => "aten.index_fill.int_Tensor";
+    take => "aten.take.default";
+    put => "aten.put.default";
+};
 
 /// The number of positions and the dimension.
 ///
@@ -189,6 +189,7 @@ fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), Kerne
     cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())
 }
 
+/// (C8) of [`index_copy`].
 fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
     cx.check(index.dtype == Dtype::Int64, "index_dim.C8", |_| {
         format!("the index is of {}, int64 is expected", index.dtype)

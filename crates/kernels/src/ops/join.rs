@@ -2,7 +2,7 @@
 use super::permute::{at_least, unsqueezed};
 use crate::error::one;
 use crate::promote::ResultType;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
@@ -10,35 +10,28 @@ use sizewise_ir::dtype::{Device, Dtype, MemoryFormat};
 use std::sync::Arc;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.cat.default", cat),
-    ("aten.concat.default", cat),
-    ("aten.concatenate.default", cat),
-    ("prims.cat.default", prims_cat),
-    ("aten.stack.default", stack),
-    ("aten._stack.default", stack),
-    ("aten.hstack.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    cat => "aten.cat.default", "aten.concat.default", "aten.concatenate.default";
+    prims_cat => "prims.cat.default";
+    stack => "aten.stack.default", "aten._stack.default";
+    |cx, args| {
         let tensors = raised(cx, args, 1)?;
         let dim = tensors.first().map_or(0, |t| usize::from(t.rank() > 1));
         one(joined(cx, &tensors, dim)?)
-    }),
-    ("aten.vstack.default", |cx, args| {
+    } => "aten.hstack.default";
+    |cx, args| {
         let tensors = raised(cx, args, 2)?;
         one(joined(cx, &tensors, 0)?)
-    }),
-    ("aten.row_stack.default", |cx, args| {
-        let tensors = raised(cx, args, 2)?;
-        one(joined(cx, &tensors, 0)?)
-    }),
-    ("aten.dstack.default", |cx, args| {
+    } => "aten.vstack.default", "aten.row_stack.default";
+    |cx, args| {
         let tensors = raised(cx, args, 3)?;
         one(joined(cx, &tensors, 2)?)
-    }),
-    ("aten.column_stack.default", column_stack),
-    ("aten.block_diag.default", block_diag),
-    ("aten._chunk_cat.default", chunk_cat),
-    ("aten.pad_sequence.default", pad_sequence),
-];
+    } => "aten.dstack.default";
+    column_stack => "aten.column_stack.default";
+    block_diag => "aten.block_diag.default";
+    chunk_cat => "aten._chunk_cat.default";
+    pad_sequence => "aten.pad_sequence.default";
+};
 
 /// The dtype in which tensors meet.
 ///
@@ -64,6 +57,8 @@ fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last
 /// format, they keep it; else the result is contiguous.
+///
+/// (C5) of [`cat`].
 pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let sizes = joined_sizes(cx, tensors, dim)?;
     let dtype = common_dtype(tensors, "cat.C5")?;
@@ -84,6 +79,8 @@ pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result
 }
 
 /// The sizes of tensors joined along a dimension.
+///
+/// (C1) to (C4) of [`cat`].
 fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Sizes, KernelError> {
     cx.check(!tensors.is_empty(), "cat.C1", |_| "tensors are expected".to_string())?;
     for (i, tensor) in tensors.iter().enumerate() {
@@ -122,6 +119,8 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
 
 /// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the
 /// result always contiguous and of the first tensor's dtype.
+///
+/// (C1) to (C4) See [`joined_sizes`]. (C3) The dimension is not negative.
 fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let dim = cx.literal(args.int("dim")?, "cat.C3")?;
@@ -142,6 +141,8 @@ fn stack(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// Tensors joined along a new dimension.
+///
+/// (C3) of [`stack`].
 fn stacked(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let first = tensors[0].clone();
     for (i, tensor) in tensors.iter().enumerate() {

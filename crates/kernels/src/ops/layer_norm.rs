@@ -1,28 +1,28 @@
 //! Normalisation within one element of the batch: over the last dimensions, or over groups of channels; and of weights.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, MemoryFormat};
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.layer_norm.default", |cx, args| layer_norm(cx, args, false)),
-    ("aten.native_layer_norm.default", |cx, args| layer_norm(cx, args, true)),
-    ("aten.native_layer_norm_backward.default", layer_norm_backward),
-    ("aten.rms_norm.default", rms_norm),
-    ("aten._fused_rms_norm.default", fused_rms_norm),
-    ("aten.group_norm.default", group_norm),
-    ("aten.native_group_norm.default", native_group_norm),
-    ("aten.native_group_norm_backward.default", group_norm_backward),
-    ("aten._weight_norm.default", |cx, args| weight_norm(cx, args, false)),
-    ("aten._weight_norm_interface.default", |cx, args| weight_norm(cx, args, true)),
-    ("aten._weight_norm_interface_backward.default", weight_norm_backward),
-    ("aten._weight_norm_differentiable_backward.default", weight_norm_differentiable_backward),
-    ("aten.norm_except_dim.default", norm_except_dim),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| layer_norm(cx, args, false) => "aten.layer_norm.default";
+    |cx, args| layer_norm(cx, args, true) => "aten.native_layer_norm.default";
+    layer_norm_backward => "aten.native_layer_norm_backward.default";
+    rms_norm => "aten.rms_norm.default";
+    fused_rms_norm => "aten._fused_rms_norm.default";
+    group_norm => "aten.group_norm.default";
+    native_group_norm => "aten.native_group_norm.default";
+    group_norm_backward => "aten.native_group_norm_backward.default";
+    |cx, args| weight_norm(cx, args, false) => "aten._weight_norm.default";
+    |cx, args| weight_norm(cx, args, true) => "aten._weight_norm_interface.default";
+    weight_norm_backward => "aten._weight_norm_interface_backward.default";
+    weight_norm_differentiable_backward => "aten._weight_norm_differentiable_backward.default";
+    norm_except_dim => "aten.norm_except_dim.default";
+};
 
 /// Where the normalised dimensions begin.
 ///

@@ -3,25 +3,24 @@ use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.mse_loss.default", iterated_loss),
-    ("aten.smooth_l1_loss.default", iterated_loss),
-    ("aten.l1_loss.default", l1_loss),
-    ("aten.huber_loss.default", huber_loss),
-    ("aten.kl_div.default", kl_div),
-    ("aten.poisson_nll_loss.default", poisson_nll_loss),
-    ("aten.soft_margin_loss.default", soft_margin_loss),
-    ("aten.hinge_embedding_loss.default", hinge_embedding_loss),
-    ("aten.margin_ranking_loss.default", margin_ranking_loss),
-    ("aten.binary_cross_entropy.default", binary_cross_entropy),
-    ("aten.binary_cross_entropy_with_logits.default", binary_cross_entropy_with_logits),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    iterated_loss => "aten.mse_loss.default", "aten.smooth_l1_loss.default";
+    l1_loss => "aten.l1_loss.default";
+    huber_loss => "aten.huber_loss.default";
+    kl_div => "aten.kl_div.default";
+    poisson_nll_loss => "aten.poisson_nll_loss.default";
+    soft_margin_loss => "aten.soft_margin_loss.default";
+    hinge_embedding_loss => "aten.hinge_embedding_loss.default";
+    margin_ranking_loss => "aten.margin_ranking_loss.default";
+    binary_cross_entropy => "aten.binary_cross_entropy.default";
+    binary_cross_entropy_with_logits => "aten.binary_cross_entropy_with_logits.default";
+};
 
 /// What a loss does with its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

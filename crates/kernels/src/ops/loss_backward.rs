@@ -4,17 +4,16 @@ use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult, Tensor};
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.mse_loss_backward.default", iterated_backward),
-    ("aten.smooth_l1_loss_backward.default", iterated_backward),
-    ("aten.huber_loss_backward.default", huber_loss_backward),
-    ("aten.soft_margin_loss_backward.default", soft_margin_loss_backward),
-    ("aten.binary_cross_entropy_backward.default", binary_cross_entropy_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    iterated_backward => "aten.mse_loss_backward.default", "aten.smooth_l1_loss_backward.default";
+    huber_loss_backward => "aten.huber_loss_backward.default";
+    soft_margin_loss_backward => "aten.soft_margin_loss_backward.default";
+    binary_cross_entropy_backward => "aten.binary_cross_entropy_backward.default";
+};
 
 /// The gradient as an element-wise operator writes it over zeros shaped as `self`: in the shape that all operands
 /// meet in, laid out as `self` where it has that shape.

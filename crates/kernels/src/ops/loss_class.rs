@@ -2,23 +2,23 @@
 use super::loss::{Reduce, reduced, reduction};
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.nll_loss_forward.default", nll_loss_forward),
-    ("aten.nll_loss2d_forward.default", nll_loss2d_forward),
-    ("aten.nll_loss.default", |cx, args| first(nll_loss_forward(cx, args))),
-    ("aten.nll_loss2d.default", |cx, args| first(nll_loss2d_forward(cx, args))),
-    ("aten.nll_loss_backward.default", nll_loss_backward),
-    ("aten.nll_loss2d_backward.default", nll_loss2d_backward),
-    ("aten.nll_loss_nd.default", nll_loss_nd),
-    ("aten.cross_entropy_loss.default", cross_entropy_loss),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    nll_loss_forward => "aten.nll_loss_forward.default";
+    nll_loss2d_forward => "aten.nll_loss2d_forward.default";
+    |cx, args| first(nll_loss_forward(cx, args)) => "aten.nll_loss.default";
+    |cx, args| first(nll_loss2d_forward(cx, args)) => "aten.nll_loss2d.default";
+    nll_loss_backward => "aten.nll_loss_backward.default";
+    nll_loss2d_backward => "aten.nll_loss2d_backward.default";
+    nll_loss_nd => "aten.nll_loss_nd.default";
+    cross_entropy_loss => "aten.cross_entropy_loss.default";
+};
 
 /// The first result of a kernel.
 fn first(results: KernelResult) -> KernelResult {
@@ -56,6 +56,8 @@ fn check_dtypes(cx: &mut Cx, x: &Tensor, target: &Tensor, clause: &'static str) 
 }
 
 /// The conditions of the negative log likelihood of `[n, c]` or `[c]` with a target of `[n]` or `[]`.
+///
+/// (C1) and (C2) of [`nll_loss_forward`].
 fn check_nll(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelError> {
     cx.check(matches!(x.rank(), 1 | 2), "nll_loss.C1", |_| {
         format!("the operand has {} dimensions, not 1 or 2", x.rank())
@@ -94,6 +96,8 @@ fn nll_loss_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The conditions of the negative log likelihood of images.
+///
+/// (C1) and (C2) of [`nll_loss2d_forward`].
 fn check_nll2d(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelError> {
     cx.check(x.rank() == 4 && target.rank() == 3, "nll_loss2d.C1", |_| {
         format!("4 and 3 dimensions are expected, not {} and {}", x.rank(), target.rank())
@@ -284,6 +288,8 @@ fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// Whether a target holds probabilities: it is shaped as the operand.
+///
+/// (C2) of [`cross_entropy_loss`].
 fn has_probabilities(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<bool, KernelError> {
     if x.rank() != target.rank() {
         return Ok(false);

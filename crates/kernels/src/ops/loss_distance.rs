@@ -4,20 +4,20 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
 use crate::reduce::Reduction;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.cosine_similarity.default", cosine_similarity),
-    ("aten.cosine_embedding_loss.default", cosine_embedding_loss),
-    ("aten.pairwise_distance.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    cosine_similarity => "aten.cosine_similarity.default";
+    cosine_embedding_loss => "aten.cosine_embedding_loss.default";
+    |cx, args| {
         let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
         one(pairwise_distance(cx, args, a, b, args.flag("keepdim")?)?)
-    }),
-    ("aten.triplet_margin_loss.default", triplet_margin_loss),
-];
+    } => "aten.pairwise_distance.default";
+    triplet_margin_loss => "aten.triplet_margin_loss.default";
+};
 
 /// `cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`: `dim` of the common shape goes.
 ///

@@ -2,25 +2,25 @@
 use super::loss::{Reduce, reduction};
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.multi_margin_loss.default", multi_margin_loss),
-    ("aten.multi_margin_loss_backward.default", multi_margin_loss_backward),
-    ("aten.multilabel_margin_loss.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    multi_margin_loss => "aten.multi_margin_loss.default";
+    multi_margin_loss_backward => "aten.multi_margin_loss_backward.default";
+    |cx, args| {
         multilabel_margin_loss(cx, args).map(|mut values| {
             values.truncate(1);
             values
         })
-    }),
-    ("aten.multilabel_margin_loss_forward.default", multilabel_margin_loss),
-    ("aten.multilabel_margin_loss_backward.default", multilabel_margin_loss_backward),
-];
+    } => "aten.multilabel_margin_loss.default";
+    multilabel_margin_loss => "aten.multilabel_margin_loss_forward.default";
+    multilabel_margin_loss_backward => "aten.multilabel_margin_loss_backward.default";
+};
 
 /// The number of samples and of classes of `[n, c]`, `[c]` or a scalar.
 ///
@@ -41,6 +41,8 @@ fn frames(cx: &mut Cx, x: &Tensor) -> Result<(Expr, Expr), KernelError> {
 }
 
 /// The conditions of [`multi_margin_loss`], and the number of samples.
+///
+/// (C2) to (C5) of [`multi_margin_loss`].
 fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let (samples, classes) = frames(cx, x)?;
@@ -97,6 +99,8 @@ fn multi_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The conditions of [`multilabel_margin_loss`], and the number of samples.
+///
+/// (C2) and (C3) of [`multilabel_margin_loss`].
 fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, KernelError> {
     let (samples, classes) = frames(cx, x)?;
     if x.rank() <= 1 {

@@ -2,7 +2,7 @@
 use crate::error::one;
 use crate::product::PRODUCTS;
 use crate::promote::ResultType;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
@@ -10,34 +10,30 @@ use smallvec::smallvec;
 use std::sync::Arc;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.mm.default", |cx, args| mm(cx, args, None)),
-    ("aten.mm.dtype", |cx, args| mm(cx, args, args.opt_dtype("out_dtype")?)),
-    ("aten.bmm.default", |cx, args| bmm(cx, args, None)),
-    ("aten.bmm.dtype", |cx, args| bmm(cx, args, args.opt_dtype("out_dtype")?)),
-    ("aten.mv.default", mv),
-    ("aten.dot.default", dot),
-    ("aten.vdot.default", dot),
-    ("aten.matmul.default", matmul),
-    ("aten.linalg_matmul.default", matmul),
-    ("aten.linear.default", linear),
-    ("aten.addmm.default", |cx, args| addmm(cx, args, None)),
-    ("aten.addmm.dtype", |cx, args| addmm(cx, args, args.opt_dtype("out_dtype")?)),
-    ("aten._addmm_activation.default", |cx, args| addmm(cx, args, None)),
-    ("aten.addmv.default", addmv),
-    ("aten.baddbmm.default", |cx, args| baddbmm(cx, args, None)),
-    ("aten.baddbmm.dtype", |cx, args| baddbmm(cx, args, args.opt_dtype("out_dtype")?)),
-    ("aten.addbmm.default", addbmm),
-    ("aten.outer.default", outer),
-    ("aten.ger.default", outer),
-    ("aten.addr.default", addr),
-    ("aten.linalg_multi_dot.default", |cx, args| multi_dot(cx, &args.tensors("tensors")?, true)),
-    ("aten.chain_matmul.default", |cx, args| multi_dot(cx, &args.tensors("matrices")?, false)),
-    ("aten.linalg_vecdot.default", vecdot),
-    ("aten._int_mm.default", int_mm),
-    ("aten._scaled_mm.default", scaled_mm),
-    ("aten._foreach_mm.default", foreach_mm),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| mm(cx, args, None) => "aten.mm.default";
+    |cx, args| mm(cx, args, args.opt_dtype("out_dtype")?) => "aten.mm.dtype";
+    |cx, args| bmm(cx, args, None) => "aten.bmm.default";
+    |cx, args| bmm(cx, args, args.opt_dtype("out_dtype")?) => "aten.bmm.dtype";
+    mv => "aten.mv.default";
+    dot => "aten.dot.default", "aten.vdot.default";
+    matmul => "aten.matmul.default", "aten.linalg_matmul.default";
+    linear => "aten.linear.default";
+    |cx, args| addmm(cx, args, None) => "aten.addmm.default", "aten._addmm_activation.default";
+    |cx, args| addmm(cx, args, args.opt_dtype("out_dtype")?) => "aten.addmm.dtype";
+    addmv => "aten.addmv.default";
+    |cx, args| baddbmm(cx, args, None) => "aten.baddbmm.default";
+    |cx, args| baddbmm(cx, args, args.opt_dtype("out_dtype")?) => "aten.baddbmm.dtype";
+    addbmm => "aten.addbmm.default";
+    outer => "aten.outer.default", "aten.ger.default";
+    addr => "aten.addr.default";
+    |cx, args| multi_dot(cx, &args.tensors("tensors")?, true) => "aten.linalg_multi_dot.default";
+    |cx, args| multi_dot(cx, &args.tensors("matrices")?, false) => "aten.chain_matmul.default";
+    vecdot => "aten.linalg_vecdot.default";
+    int_mm => "aten._int_mm.default";
+    scaled_mm => "aten._scaled_mm.default";
+    foreach_mm => "aten._foreach_mm.default";
+};
 
 /// `[n, k] × [k, p] → [n, p]`. (C1) Both have 2 dimensions. (C2) The contracted sizes agree.
 fn matrices(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 2], KernelError> {
@@ -124,6 +120,7 @@ fn dot(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([].as_slice(), a.dtype, &a.device))
 }
 
+/// (C1) to (C4) of [`dot`].
 fn vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<(), KernelError> {
     cx.rank(a, 1, "dot.C1", "self")?;
     cx.rank(b, 1, "dot.C1", "the other vector")?;
@@ -367,6 +364,7 @@ fn scaled_mm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]`: `mm` of each pair. (C1) The lists are equally long.
+/// (C3) of [`mm`]: the dtypes of a pair agree and have a kernel.
 fn foreach_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (left, right) = (args.tensors("self")?, args.tensors("mat2")?);
     cx.check(left.len() == right.len(), "foreach_mm.C1", |_| {

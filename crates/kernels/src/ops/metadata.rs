@@ -1,34 +1,25 @@
 //! What a tensor looks like, as numbers.
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Layout, MemoryFormat};
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.sym_size.int", size_at),
-    ("aten.size.int", size_at),
-    ("aten.sym_size.default", |_, args| ints(&args.tensor("self")?.sizes)),
-    ("aten.size.default", |_, args| ints(&args.tensor("self")?.sizes)),
-    ("aten.sym_stride.int", stride_at),
-    ("aten.stride.int", stride_at),
-    ("aten.sym_stride.default", strides),
-    ("aten.stride.default", strides),
-    ("aten.sym_numel.default", numel),
-    ("aten.numel.default", numel),
-    ("aten.sym_storage_offset.default", |_, args| int(args.tensor("self")?.offset)),
-    ("aten.storage_offset.default", |_, args| int(args.tensor("self")?.offset)),
-    ("aten.dim.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    size_at => "aten.sym_size.int", "aten.size.int";
+    |_, args| ints(&args.tensor("self")?.sizes) => "aten.sym_size.default", "aten.size.default";
+    stride_at => "aten.sym_stride.int", "aten.stride.int";
+    strides => "aten.sym_stride.default", "aten.stride.default";
+    numel => "aten.sym_numel.default", "aten.numel.default";
+    |_, args| int(args.tensor("self")?.offset) => "aten.sym_storage_offset.default",
+        "aten.storage_offset.default";
+    |cx, args| {
         let rank = cx.int(args.tensor("self")?.rank() as i64);
         int(rank)
-    }),
-    ("aten.dense_dim.default", |cx, args| {
-        let rank = cx.int(args.tensor("self")?.rank() as i64);
-        int(rank)
-    }),
-    ("aten.sparse_dim.default", |_, args| args.tensor("self").and_then(|_| int(Expr::ZERO))),
-    ("aten.get_device.default", |cx, args| {
+    } => "aten.dim.default", "aten.dense_dim.default";
+    |_, args| args.tensor("self").and_then(|_| int(Expr::ZERO)) => "aten.sparse_dim.default";
+    |cx, args| {
         let device = &args.tensor("self")?.device;
         let index = match (&*device.kind, device.index) {
             ("cpu" | "meta", _) => -1,
@@ -36,36 +27,19 @@ pub const KERNELS: &[(&str, Kernel)] = &[
         };
         let index = cx.int(index);
         int(index)
-    }),
-    ("aten.is_complex.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_complex())),
-    ("aten.is_floating_point.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_float())),
-    ("aten.is_signed.default", |cx, args| truth(cx, args.tensor("self")?.dtype.is_signed())),
-    ("aten.is_same_size.default", is_same_size),
-    ("aten.is_contiguous.default", |cx, args| {
-        let contiguous = is_laid_out(cx, args.tensor("self")?, MemoryFormat::Contiguous);
-        let contiguous = cx.branch(contiguous, "is_contiguous.C1")?;
-        truth(cx, contiguous)
-    }),
-    ("aten.is_contiguous.memory_format", |cx, args| {
-        let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
-        let laid_out = is_laid_out(cx, args.tensor("self")?, format);
-        let laid_out = cx.branch(laid_out, "is_contiguous.C1")?;
-        truth(cx, laid_out)
-    }),
-    ("aten.sym_is_contiguous.default", |cx, args| {
+    } => "aten.get_device.default";
+    |cx, args| truth(cx, args.tensor("self")?.dtype.is_complex()) => "aten.is_complex.default";
+    |cx, args| truth(cx, args.tensor("self")?.dtype.is_float()) => "aten.is_floating_point.default";
+    |cx, args| truth(cx, args.tensor("self")?.dtype.is_signed()) => "aten.is_signed.default";
+    is_same_size => "aten.is_same_size.default";
+    is_contiguous => "aten.is_contiguous.default", "aten.is_contiguous.memory_format";
+    |cx, args| {
         let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
         let laid_out = is_laid_out(cx, args.tensor("self")?, format);
         Ok(smallvec![Value::Bool(laid_out)])
-    }),
-    ("aten.is_coalesced.default", |cx, args| {
-        let x = args.tensor("self")?;
-        if x.layout == Layout::SparseCoo {
-            return Err(KernelError::Unsupported("whether a sparse tensor is coalesced".to_string()));
-        }
-        let message = format!("a sparse tensor is expected, not a {} one", x.layout);
-        cx.check(false, "is_coalesced.C1", |_| message).and_then(|()| truth(cx, false))
-    }),
-];
+    } => "aten.sym_is_contiguous.default";
+    is_coalesced => "aten.is_coalesced.default";
+};
 
 fn int(value: Expr) -> KernelResult {
     Ok(smallvec![Value::Int(value)])
@@ -77,6 +51,28 @@ fn ints(values: &[Expr]) -> KernelResult {
 
 fn truth(cx: &mut Cx, value: bool) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.env.pool.bool(value))])
+}
+
+/// `aten::is_contiguous(Tensor self) -> bool`, also in a memory format.
+///
+/// (C1) Where the strides may be such or not, the example decides.
+fn is_contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
+    let format = if args.has("memory_format") { args.opt_memory_format("memory_format")? } else { None };
+    let laid_out = is_laid_out(cx, args.tensor("self")?, format.unwrap_or(MemoryFormat::Contiguous));
+    let laid_out = cx.branch(laid_out, "is_contiguous.C1")?;
+    truth(cx, laid_out)
+}
+
+/// `aten::is_coalesced(Tensor self) -> bool`
+///
+/// (C1) The tensor is sparse.
+fn is_coalesced(cx: &mut Cx, args: &Args) -> KernelResult {
+    let x = args.tensor("self")?;
+    if x.layout == Layout::SparseCoo {
+        return Err(KernelError::Unsupported("whether a sparse tensor is coalesced".to_string()));
+    }
+    cx.check(false, "is_coalesced.C1", |_| format!("a sparse tensor is expected, not a {} one", x.layout))?;
+    truth(cx, false)
 }
 
 /// The dimension that `dim` names.

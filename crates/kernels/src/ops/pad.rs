@@ -1,38 +1,38 @@
 //! Padding: with a constant, by reflection, by replication, around the circle; and the gradients of these.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.pad.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| {
         let value = args.opt_float("value")?;
         pad(cx, args.tensor("self")?, args.ints("pad")?, args.str("mode")?, value)
-    }),
-    ("aten._pad_enum.default", |cx, args| {
+    } => "aten.pad.default";
+    |cx, args| {
         let mode = cx.literal(args.int("mode")?, "pad.C4")?;
         let names = ["reflect", "replicate", "circular", "constant"];
         let mode = usize::try_from(mode).ok().and_then(|mode| names.get(mode).copied()).unwrap_or("unknown");
         let value = args.opt_float("value")?;
         pad(cx, args.tensor("self")?, args.ints("pad")?, mode, value)
-    }),
-    ("aten.constant_pad_nd.default", |cx, args| constant(cx, args.tensor("self")?, args.ints("pad")?)),
-    ("aten._pad_circular.default", |cx, args| circular(cx, args.tensor("self")?, args.ints("pad")?)),
-    ("aten.reflection_pad1d.default", |cx, args| mirrored(cx, args, 1, Mode::Reflect)),
-    ("aten.reflection_pad2d.default", |cx, args| mirrored(cx, args, 2, Mode::Reflect)),
-    ("aten.reflection_pad3d.default", |cx, args| mirrored(cx, args, 3, Mode::Reflect)),
-    ("aten.replication_pad1d.default", |cx, args| mirrored(cx, args, 1, Mode::Replicate)),
-    ("aten.replication_pad2d.default", |cx, args| mirrored(cx, args, 2, Mode::Replicate)),
-    ("aten.replication_pad3d.default", |cx, args| mirrored(cx, args, 3, Mode::Replicate)),
-    ("aten.reflection_pad1d_backward.default", |cx, args| gradient(cx, args, 1, Mode::Reflect)),
-    ("aten.reflection_pad2d_backward.default", |cx, args| gradient(cx, args, 2, Mode::Reflect)),
-    ("aten.reflection_pad3d_backward.default", |cx, args| gradient(cx, args, 3, Mode::Reflect)),
-    ("aten.replication_pad1d_backward.default", |cx, args| gradient(cx, args, 1, Mode::Replicate)),
-    ("aten.replication_pad2d_backward.default", |cx, args| gradient(cx, args, 2, Mode::Replicate)),
-    ("aten.replication_pad3d_backward.default", |cx, args| gradient(cx, args, 3, Mode::Replicate)),
-];
+    } => "aten._pad_enum.default";
+    |cx, args| constant(cx, args.tensor("self")?, args.ints("pad")?) => "aten.constant_pad_nd.default";
+    |cx, args| circular(cx, args.tensor("self")?, args.ints("pad")?) => "aten._pad_circular.default";
+    |cx, args| mirrored(cx, args, 1, Mode::Reflect) => "aten.reflection_pad1d.default";
+    |cx, args| mirrored(cx, args, 2, Mode::Reflect) => "aten.reflection_pad2d.default";
+    |cx, args| mirrored(cx, args, 3, Mode::Reflect) => "aten.reflection_pad3d.default";
+    |cx, args| mirrored(cx, args, 1, Mode::Replicate) => "aten.replication_pad1d.default";
+    |cx, args| mirrored(cx, args, 2, Mode::Replicate) => "aten.replication_pad2d.default";
+    |cx, args| mirrored(cx, args, 3, Mode::Replicate) => "aten.replication_pad3d.default";
+    |cx, args| gradient(cx, args, 1, Mode::Reflect) => "aten.reflection_pad1d_backward.default";
+    |cx, args| gradient(cx, args, 2, Mode::Reflect) => "aten.reflection_pad2d_backward.default";
+    |cx, args| gradient(cx, args, 3, Mode::Reflect) => "aten.reflection_pad3d_backward.default";
+    |cx, args| gradient(cx, args, 1, Mode::Replicate) => "aten.replication_pad1d_backward.default";
+    |cx, args| gradient(cx, args, 2, Mode::Replicate) => "aten.replication_pad2d_backward.default";
+    |cx, args| gradient(cx, args, 3, Mode::Replicate) => "aten.replication_pad3d_backward.default";
+};
 
 /// What padding by elements of the tensor takes them from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -156,6 +156,7 @@ fn mirrored(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     padded(cx, x, pad, mode)
 }
 
+/// (C1) and (C2) of [`mirrored`].
 fn padding_fits(cx: &mut Cx, x: &Tensor, pad: &[Expr], dims: usize) -> Result<(), KernelError> {
     cx.check(pad.len() == 2 * dims, "pad.C1", |_| {
         format!("{} entries are expected, not {}", 2 * dims, pad.len())
@@ -173,6 +174,7 @@ fn padded(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
+/// (C8) and (C10) of [`padded`].
 fn padded_sizes(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> Result<crate::Sizes, KernelError> {
     let dims = pad.len() / 2;
     let batches = x.rank() - dims - 1;

@@ -1,6 +1,6 @@
 //! Views that reorder, add or drop dimensions, and views that change nothing.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::value::{Value, list};
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -8,91 +8,54 @@ use sizewise_expr::Expr;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.transpose.int", transpose_int),
-    ("aten.transpose_copy.int", |cx, args| {
-        let result = transpose_int(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.swapaxes.default", |cx, args| transpose(cx, args, "self", "axis0", "axis1")),
-    ("aten.swapdims.default", transpose_int),
-    ("aten.permute.default", permute),
-    ("aten.permute_copy.default", |cx, args| {
-        let result = permute(cx, args);
-        copied(cx, result)
-    }),
-    ("prims.transpose.default", prims_transpose),
-    ("aten.t.default", t),
-    ("aten.t_copy.default", |cx, args| {
-        let result = t(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.numpy_T.default", |_, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    transpose_int => "aten.transpose.int", "aten.swapdims.default";
+    |cx, args| copied(cx, args, transpose_int) => "aten.transpose_copy.int";
+    |cx, args| transpose(cx, args, "self", "axis0", "axis1") => "aten.swapaxes.default";
+    permute => "aten.permute.default";
+    |cx, args| copied(cx, args, permute) => "aten.permute_copy.default";
+    prims_transpose => "prims.transpose.default";
+    t => "aten.t.default";
+    |cx, args| copied(cx, args, t) => "aten.t_copy.default";
+    |_, args| {
         let x = args.tensor("self")?;
         let order: Vec<usize> = (0..x.rank()).rev().collect();
         one(reordered(x, &order))
-    }),
-    ("aten.mT.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "mT.C1")),
-    ("aten.mH.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "mH.C1")),
-    ("aten.adjoint.default", |cx, args| matrix_transpose(cx, args.tensor("self")?, "adjoint.C1")),
-    ("aten.matrix_H.default", |cx, args| {
+    } => "aten.numpy_T.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, "mT.C1") => "aten.mT.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, "mH.C1") => "aten.mH.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, "adjoint.C1") => "aten.adjoint.default";
+    |cx, args| {
         let x = args.tensor("self")?;
         cx.check(matches!(x.rank(), 0 | 2), "matrix_H.C1", |_| {
             format!("a matrix is expected, not {} dimensions", x.rank())
         })?;
         matrix_transpose(cx, x, "matrix_H.C1")
-    }),
-    ("aten.movedim.int", movedim),
-    ("aten.movedim.intlist", movedim),
-    ("aten.moveaxis.int", movedim),
-    ("aten.moveaxis.intlist", movedim),
-    ("aten.unsqueeze.default", unsqueeze),
-    ("aten.unsqueeze_copy.default", |cx, args| {
-        let result = unsqueeze(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.squeeze.default", squeeze_all),
-    ("aten.squeeze.dim", squeeze_dim),
-    ("aten.squeeze.dims", squeeze_dims),
-    ("aten.squeeze_copy.default", |cx, args| {
-        let result = squeeze_all(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.squeeze_copy.dim", |cx, args| {
-        let result = squeeze_dim(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.squeeze_copy.dims", |cx, args| {
-        let result = squeeze_dims(cx, args);
-        copied(cx, result)
-    }),
-    ("prims.squeeze.default", prims_squeeze),
-    ("aten.atleast_1d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 1))),
-    ("aten.atleast_2d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 2))),
-    ("aten.atleast_3d.default", |cx, args| one(at_least(cx, args.tensor("self")?, 3))),
-    ("aten.atleast_1d.Sequence", |cx, args| at_least_each(cx, args, 1)),
-    ("aten.atleast_2d.Sequence", |cx, args| at_least_each(cx, args, 2)),
-    ("aten.atleast_3d.Sequence", |cx, args| at_least_each(cx, args, 3)),
-    ("aten.alias.default", same),
-    ("aten.alias_copy.default", fresh_copy),
-    ("aten.detach.default", same),
-    ("aten.detach_copy.default", fresh_copy),
-    ("aten.lift.default", same),
-    ("aten.lift_fresh.default", same),
-    ("aten.lift_fresh_copy.default", |cx, args| {
-        let result = same(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.resolve_conj.default", same),
-    ("aten.resolve_neg.default", same),
-    ("aten._conj.default", conjugate),
-    ("aten._conj_copy.default", |cx, args| conjugate(cx, args).and_then(|_| fresh_copy(cx, args))),
-    ("aten._neg_view.default", same),
-    ("aten._neg_view_copy.default", fresh_copy),
-    ("aten._fw_primal.default", same),
-    ("aten.data.default", same),
-    ("prims.view_of.default", same),
-];
+    } => "aten.matrix_H.default";
+    movedim => "aten.movedim.int", "aten.movedim.intlist", "aten.moveaxis.int", "aten.moveaxis.intlist";
+    unsqueeze => "aten.unsqueeze.default";
+    |cx, args| copied(cx, args, unsqueeze) => "aten.unsqueeze_copy.default";
+    squeeze_all => "aten.squeeze.default";
+    squeeze_dim => "aten.squeeze.dim";
+    squeeze_dims => "aten.squeeze.dims";
+    |cx, args| copied(cx, args, squeeze_all) => "aten.squeeze_copy.default";
+    |cx, args| copied(cx, args, squeeze_dim) => "aten.squeeze_copy.dim";
+    |cx, args| copied(cx, args, squeeze_dims) => "aten.squeeze_copy.dims";
+    prims_squeeze => "prims.squeeze.default";
+    |cx, args| one(at_least(cx, args.tensor("self")?, 1)) => "aten.atleast_1d.default";
+    |cx, args| one(at_least(cx, args.tensor("self")?, 2)) => "aten.atleast_2d.default";
+    |cx, args| one(at_least(cx, args.tensor("self")?, 3)) => "aten.atleast_3d.default";
+    |cx, args| at_least_each(cx, args, 1) => "aten.atleast_1d.Sequence";
+    |cx, args| at_least_each(cx, args, 2) => "aten.atleast_2d.Sequence";
+    |cx, args| at_least_each(cx, args, 3) => "aten.atleast_3d.Sequence";
+    same => "aten.alias.default", "aten.detach.default", "aten.lift.default", "aten.lift_fresh.default",
+        "aten.resolve_conj.default", "aten.resolve_neg.default", "aten._neg_view.default",
+        "aten._fw_primal.default", "aten.data.default", "prims.view_of.default";
+    fresh_copy => "aten.alias_copy.default", "aten.detach_copy.default", "aten._neg_view_copy.default";
+    |cx, args| copied(cx, args, same) => "aten.lift_fresh_copy.default";
+    conjugate => "aten._conj.default";
+    |cx, args| conjugate(cx, args).and_then(|_| fresh_copy(cx, args)) => "aten._conj_copy.default";
+};
 
 /// The view whose dimension `i` is dimension `order[i]` of the tensor.
 pub(super) fn reordered(x: &Tensor, order: &[usize]) -> Tensor {
@@ -252,6 +215,8 @@ fn squeezed(
 }
 
 /// `aten::squeeze(Tensor self) -> Tensor`: all dimensions of size 1 dropped.
+///
+/// (C1) Where a size may be 1 or not, the example decides.
 fn squeeze_all(cx: &mut Cx, args: &Args) -> KernelResult {
     squeezed(cx, args.tensor("self")?, |_| true, "squeeze.C1")
 }

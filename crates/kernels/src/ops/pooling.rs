@@ -2,33 +2,33 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::pool::{Windows, require_filled, require_image, results, with_height, without_height};
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.max_pool1d.default", |cx, args| max_pool(cx, args, 1, false)),
-    ("aten.max_pool2d.default", |cx, args| max_pool(cx, args, 2, false)),
-    ("aten.max_pool3d.default", |cx, args| max_pool(cx, args, 3, false)),
-    ("aten.max_pool1d_with_indices.default", |cx, args| max_pool(cx, args, 1, true)),
-    ("aten.max_pool2d_with_indices.default", |cx, args| max_pool(cx, args, 2, true)),
-    ("aten.max_pool3d_with_indices.default", |cx, args| max_pool(cx, args, 3, true)),
-    ("aten.max_pool2d_with_indices_backward.default", |cx, args| max_pool_backward(cx, args, 2)),
-    ("aten.max_pool3d_with_indices_backward.default", |cx, args| max_pool_backward(cx, args, 3)),
-    ("aten.avg_pool1d.default", |cx, args| avg_pool(cx, args, 1)),
-    ("aten.avg_pool2d.default", |cx, args| avg_pool(cx, args, 2)),
-    ("aten.avg_pool3d.default", |cx, args| avg_pool(cx, args, 3)),
-    ("aten.avg_pool2d_backward.default", |cx, args| avg_pool_backward(cx, args, 2)),
-    ("aten.avg_pool3d_backward.default", |cx, args| avg_pool_backward(cx, args, 3)),
-    ("aten.fractional_max_pool2d.default", |cx, args| fractional(cx, args, 2)),
-    ("aten.fractional_max_pool3d.default", |cx, args| fractional(cx, args, 3)),
-    ("aten.fractional_max_pool2d_backward.default", |cx, args| fractional_backward(cx, args, 2)),
-    ("aten.fractional_max_pool3d_backward.default", |cx, args| fractional_backward(cx, args, 3)),
-    ("aten.max_unpool2d.default", |cx, args| unpool(cx, args, 2)),
-    ("aten.max_unpool3d.default", |cx, args| unpool(cx, args, 3)),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| max_pool(cx, args, 1, false) => "aten.max_pool1d.default";
+    |cx, args| max_pool(cx, args, 2, false) => "aten.max_pool2d.default";
+    |cx, args| max_pool(cx, args, 3, false) => "aten.max_pool3d.default";
+    |cx, args| max_pool(cx, args, 1, true) => "aten.max_pool1d_with_indices.default";
+    |cx, args| max_pool(cx, args, 2, true) => "aten.max_pool2d_with_indices.default";
+    |cx, args| max_pool(cx, args, 3, true) => "aten.max_pool3d_with_indices.default";
+    |cx, args| max_pool_backward(cx, args, 2) => "aten.max_pool2d_with_indices_backward.default";
+    |cx, args| max_pool_backward(cx, args, 3) => "aten.max_pool3d_with_indices_backward.default";
+    |cx, args| avg_pool(cx, args, 1) => "aten.avg_pool1d.default";
+    |cx, args| avg_pool(cx, args, 2) => "aten.avg_pool2d.default";
+    |cx, args| avg_pool(cx, args, 3) => "aten.avg_pool3d.default";
+    |cx, args| avg_pool_backward(cx, args, 2) => "aten.avg_pool2d_backward.default";
+    |cx, args| avg_pool_backward(cx, args, 3) => "aten.avg_pool3d_backward.default";
+    |cx, args| fractional(cx, args, 2) => "aten.fractional_max_pool2d.default";
+    |cx, args| fractional(cx, args, 3) => "aten.fractional_max_pool3d.default";
+    |cx, args| fractional_backward(cx, args, 2) => "aten.fractional_max_pool2d_backward.default";
+    |cx, args| fractional_backward(cx, args, 3) => "aten.fractional_max_pool3d_backward.default";
+    |cx, args| unpool(cx, args, 2) => "aten.max_unpool2d.default";
+    |cx, args| unpool(cx, args, 3) => "aten.max_unpool3d.default";
+};
 
 /// Integers and floating point, real.
 const REAL: Domain = Domain::REAL;
@@ -143,6 +143,8 @@ fn max_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 
 /// The shape of the result whose windows the gradient says: channels of the input, windows of the gradient, none of
 /// them empty.
+///
+/// (C3) to (C5) of [`max_pool`], and (C7) of [`max_pool_backward`] as to the number of dimensions.
 fn given_windows(cx: &mut Cx, windows: &Windows, grad: &Tensor, x: &Tensor) -> Result<Sizes, KernelError> {
     windows.positive(cx)?;
     require_image(cx, x, 3, "pool.C4")?;

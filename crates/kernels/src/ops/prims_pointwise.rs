@@ -85,6 +85,8 @@ fn pointwise(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult
 }
 
 /// The dtype of operands of one shape and dtype.
+///
+/// (C2) of [`pointwise`].
 fn alike(cx: &mut Cx, operands: &[Operand]) -> Result<Dtype, KernelError> {
     let proper: Vec<&Tensor> = tensors(operands).into_iter().filter(|t| !t.wrapped).collect();
     let lead = proper.iter().find(|t| t.rank() > 0).or(proper.first());
@@ -102,6 +104,7 @@ fn alike(cx: &mut Cx, operands: &[Operand]) -> Result<Dtype, KernelError> {
     Ok(lead.dtype)
 }
 
+/// (C1) of [`choose`].
 fn require_shape(cx: &mut Cx, other: &Tensor, lead: &Tensor) -> Result<(), KernelError> {
     cx.check(other.rank() == lead.rank(), "prims.C1", |cx| {
         format!("the shapes differ: {} and {}", cx.show_all(&lead.sizes), cx.show_all(&other.sizes))
@@ -149,6 +152,8 @@ fn frexp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor`.
+///
+/// (C1) The result is element-wise, which asks for nothing of one tensor.
 fn convert_element_type(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);

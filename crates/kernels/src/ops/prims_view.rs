@@ -1,22 +1,22 @@
 //! Views of the `prims` namespace that have no counterpart in `aten`.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("prims.collapse_view.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| {
         let sizes = collapsed(cx, args)?;
         one(cx.view(args.tensor("a")?, sizes, "collapse.C3")?)
-    }),
-    ("prims.collapse.default", |cx, args| {
+    } => "prims.collapse_view.default";
+    |cx, args| {
         let (sizes, x) = (collapsed(cx, args)?, args.tensor("a")?);
         one(cx.contiguous(sizes, x.dtype, &x.device))
-    }),
-    ("prims.split_dim.default", split_dim),
-];
+    } => "prims.collapse.default";
+    split_dim => "prims.split_dim.default";
+};
 
 /// A dimension that is not counted from the end; a tensor without dimensions counts as one with one.
 fn plain_dim(

@@ -57,6 +57,8 @@ fn drawn_like(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 }
 
 /// A condition on a parameter of a distribution, checked where its value is known.
+///
+/// (C2) of [`refilled`].
 fn require_parameter(
     cx: &mut Cx,
     args: &Args,
@@ -97,6 +99,8 @@ fn uniform_prim(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// Requires `low < high`.
+///
+/// (C1) of [`randint`].
 fn require_bounds(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let low = if args.has("low") { args.int("low")? } else { Expr::ZERO };
     let high = args.int("high")?;
@@ -141,7 +145,7 @@ fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::randperm(SymInt n, *, ScalarType? dtype=long, …) -> Tensor`: `[n]`.
 ///
-/// (C1) `n` is not negative.
+/// (C1) `n` is not negative. (C2) The dtype is real.
 fn randperm(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     require_natural(cx, &[n], "randperm.C1")?;
@@ -297,6 +301,7 @@ fn sampled(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
+/// (C1) of [`sampled`].
 fn require_sampled_in(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     if Domain::HALVES.contains(x.dtype) {
         return Err(KernelError::Unsupported(format!("samples of {}", x.dtype)));

@@ -1,43 +1,42 @@
 //! Copies with the elements in another order: flips, rolls, rotations, shuffles of channels and pixels.
 use super::permute::swapped;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.flip.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| {
         let x = args.tensor("self")?;
         cx.dims(Some(args.ints("dims")?), x.rank(), false, "flip.C1")?;
         one(flipped(cx, x))
-    }),
-    ("aten.fliplr.default", |cx, args| {
+    } => "aten.flip.default";
+    |cx, args| {
         let x = args.tensor("self")?;
         cx.check(x.rank() >= 2, "flip.C2", |_| {
             format!("at least 2 dimensions are expected, not {}", x.rank())
         })?;
         one(flipped(cx, x))
-    }),
-    ("aten.flipud.default", |cx, args| {
+    } => "aten.fliplr.default";
+    |cx, args| {
         let x = args.tensor("self")?;
         cx.check(x.rank() >= 1, "flip.C2", |_| "a dimension is expected".to_string())?;
         one(flipped(cx, x))
-    }),
-    ("prims.rev.default", |cx, args| {
+    } => "aten.flipud.default";
+    |cx, args| {
         let (x, dims) = (args.tensor("a")?, args.ints("dims")?);
         let natural = dims.iter().all(|d| d.as_inline().is_some_and(|v| v >= 0));
         cx.check(natural, "flip.C1", |cx| format!("{} are not dimensions", cx.show_all(dims)))?;
         cx.dims(Some(dims), x.rank(), false, "flip.C1")?;
         one(flipped(cx, x))
-    }),
-    ("aten.roll.default", roll),
-    ("aten.rot90.default", rot90),
-    ("aten.channel_shuffle.default", channel_shuffle),
-    ("aten.native_channel_shuffle.default", channel_shuffle),
-    ("aten.pixel_shuffle.default", pixel_shuffle),
-    ("aten.pixel_unshuffle.default", pixel_unshuffle),
-];
+    } => "prims.rev.default";
+    roll => "aten.roll.default";
+    rot90 => "aten.rot90.default";
+    channel_shuffle => "aten.channel_shuffle.default", "aten.native_channel_shuffle.default";
+    pixel_shuffle => "aten.pixel_shuffle.default";
+    pixel_unshuffle => "aten.pixel_unshuffle.default";
+};
 
 /// `aten::flip(Tensor self, int[] dims) -> Tensor`: a copy that keeps the order of dimensions in memory.
 ///

@@ -2,48 +2,29 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.sum.default", sum),
-    ("aten.hash_tensor.default", hash_tensor),
-    ("aten.sum.dim_IntList", sum),
-    ("aten.prod.default", sum),
-    ("aten.prod.dim_int", sum),
-    ("aten.nansum.default", nansum),
-    ("aten.mean.default", mean),
-    ("aten.mean.dim", mean),
-    ("aten.nanmean.default", nanmean),
-    ("aten.any.default", truth),
-    ("aten.any.dim", truth),
-    ("aten.any.dims", truth),
-    ("aten.all.default", truth),
-    ("aten.all.dim", truth),
-    ("aten.all.dims", truth),
-    ("aten._is_all_true.default", is_true),
-    ("aten._is_any_true.default", is_true),
-    ("aten.count_nonzero.default", count_nonzero),
-    ("aten.count_nonzero.dim_IntList", count_nonzero),
-    ("aten.logsumexp.default", logsumexp),
-    ("aten.special_logsumexp.default", logsumexp),
-    ("aten.var.default", spread),
-    ("aten.var.dim", spread),
-    ("aten.var.correction", spread),
-    ("aten.std.default", spread),
-    ("aten.std.dim", spread),
-    ("aten.std.correction", spread),
-    ("aten.var_mean.default", spread_and_mean),
-    ("aten.var_mean.dim", spread_and_mean),
-    ("aten.var_mean.correction", spread_and_mean),
-    ("aten.std_mean.default", spread_and_mean),
-    ("aten.std_mean.dim", spread_and_mean),
-    ("aten.std_mean.correction", spread_and_mean),
-    ("aten.sum_to_size.default", sum_to_size),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    sum => "aten.sum.default", "aten.sum.dim_IntList", "aten.prod.default", "aten.prod.dim_int";
+    hash_tensor => "aten.hash_tensor.default";
+    nansum => "aten.nansum.default";
+    mean => "aten.mean.default", "aten.mean.dim";
+    nanmean => "aten.nanmean.default";
+    truth => "aten.any.default", "aten.any.dim", "aten.any.dims", "aten.all.default", "aten.all.dim",
+        "aten.all.dims";
+    is_true => "aten._is_all_true.default", "aten._is_any_true.default";
+    count_nonzero => "aten.count_nonzero.default", "aten.count_nonzero.dim_IntList";
+    logsumexp => "aten.logsumexp.default", "aten.special_logsumexp.default";
+    spread => "aten.var.default", "aten.var.dim", "aten.var.correction", "aten.std.default", "aten.std.dim",
+        "aten.std.correction";
+    spread_and_mean => "aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction",
+        "aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction";
+    sum_to_size => "aten.sum_to_size.default";
+};
 
 /// The dtype that sums are given in: the one asked for, else the operand's, integers widened.
 fn sum_dtype(args: &Args, x: &Tensor) -> Result<Dtype, KernelError> {
@@ -156,6 +137,8 @@ fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `var_mean.correction(…) -> (Tensor, Tensor)`, and `std_mean`: [`spread`] and [`mean`].
+///
+/// (C1) and (C2) As [`spread`].
 fn spread_and_mean(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = spread(cx, args)?;
     let x = args.tensor("self")?;

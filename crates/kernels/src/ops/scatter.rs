@@ -1,33 +1,32 @@
 //! Gathering and scattering along one dimension by a tensor of positions that has as many dimensions.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.gather.default", gather),
-    ("aten.gather_backward.default", gather_backward),
-    ("aten.scatter.src", |cx, args| scatter(cx, args, Some("src"))),
-    ("aten.scatter.value", |cx, args| scatter(cx, args, None)),
-    ("aten.scatter.reduce", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    gather => "aten.gather.default";
+    gather_backward => "aten.gather_backward.default";
+    |cx, args| scatter(cx, args, Some("src")) => "aten.scatter.src", "aten.scatter_add.default";
+    |cx, args| scatter(cx, args, None) => "aten.scatter.value";
+    |cx, args| {
         known_reduction(cx, args, &["add", "multiply"])?;
         scatter(cx, args, Some("src"))
-    }),
-    ("aten.scatter.value_reduce", |cx, args| {
+    } => "aten.scatter.reduce";
+    |cx, args| {
         known_reduction(cx, args, &["add", "multiply"])?;
         scatter(cx, args, None)
-    }),
-    ("aten.scatter_add.default", |cx, args| scatter(cx, args, Some("src"))),
-    ("aten.scatter_reduce.two", |cx, args| {
+    } => "aten.scatter.value_reduce";
+    |cx, args| {
         known_reduction(cx, args, &["sum", "prod", "mean", "amax", "amin"])?;
         scatter(cx, args, Some("src"))
-    }),
-    ("aten.take_along_dim.default", take_along_dim),
-    ("aten.value_selecting_reduction_backward.default", selecting_backward),
-    ("aten.cummaxmin_backward.default", cummaxmin_backward),
-];
+    } => "aten.scatter_reduce.two";
+    take_along_dim => "aten.take_along_dim.default";
+    selecting_backward => "aten.value_selecting_reduction_backward.default";
+    cummaxmin_backward => "aten.cummaxmin_backward.default";
+};
 
 /// (C6) The reduction is one of those that the operator knows.
 pub(super) fn known_reduction(cx: &mut Cx, args: &Args, known: &[&str]) -> Result<(), KernelError> {
@@ -43,6 +42,8 @@ fn size_along(x: &Tensor, dim: usize) -> Expr {
 }
 
 /// Whether the index has no elements, in which case its shape does not matter; open, it is taken to have some.
+///
+/// (C3) of [`index_fits`].
 fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
     let numel = cx.numel(index);
     let empty = cx.eq(numel, 0);
@@ -122,6 +123,7 @@ fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     one(cx.contiguous_copy(x))
 }
 
+/// (C5) of [`scatter`].
 fn scatter_fits(
     cx: &mut Cx,
     x: &Tensor,

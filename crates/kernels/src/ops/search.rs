@@ -3,28 +3,26 @@ use crate::domain::Domain;
 use crate::elementwise::Operand;
 use crate::error::one;
 use crate::promote::Category;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype};
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.bucketize.Tensor", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| {
         let sizes = args.tensor("self")?.sizes.clone();
         bucketize(cx, args, sizes)
-    }),
-    ("aten.bucketize.Scalar", |cx, args| bucketize(cx, args, Sizes::new())),
-    ("aten.searchsorted.Tensor", |cx, args| {
+    } => "aten.bucketize.Tensor";
+    |cx, args| bucketize(cx, args, Sizes::new()) => "aten.bucketize.Scalar";
+    |cx, args| {
         let sizes = args.tensor("self")?.sizes.clone();
         searchsorted(cx, args, &sizes)
-    }),
-    ("aten.searchsorted.Scalar", |cx, args| searchsorted(cx, args, &[])),
-    ("aten.isin.Tensor_Tensor", isin),
-    ("aten.isin.Tensor_Scalar", isin),
-    ("aten.isin.Scalar_Tensor", isin),
-];
+    } => "aten.searchsorted.Tensor";
+    |cx, args| searchsorted(cx, args, &[]) => "aten.searchsorted.Scalar";
+    isin => "aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", "aten.isin.Scalar_Tensor";
+};
 
 /// The dtype of positions.
 fn position_dtype(args: &Args) -> Result<Dtype, KernelError> {

@@ -198,6 +198,8 @@ fn rowwise_prune(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The offsets of a single jagged dimension.
+///
+/// (C1) of [`jagged_to_padded`].
 fn offsets(args: &Args) -> Result<Tensor, KernelError> {
     let offsets = args.tensors("offsets")?;
     match offsets.as_slice() {

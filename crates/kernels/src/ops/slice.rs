@@ -1,6 +1,6 @@
 //! Views of part of a dimension: slices, selections, splits and sliding windows.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -9,34 +9,19 @@ use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.slice.Tensor", slice),
-    ("aten.slice_copy.Tensor", |cx, args| {
-        let result = slice(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.select.int", select),
-    ("aten.select_copy.int", |cx, args| {
-        let result = select(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.narrow.default", narrow),
-    ("aten.narrow_copy.default", |cx, args| {
-        let result = narrow(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.narrow.Tensor", narrow_tensor),
-    ("aten.unbind.int", unbind),
-    ("aten.unbind_copy.int", |cx, args| {
-        let result = unbind(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.unfold.default", unfold),
-    ("aten.unfold_copy.default", |cx, args| {
-        let result = unfold(cx, args);
-        copied(cx, result)
-    }),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    slice => "aten.slice.Tensor";
+    |cx, args| copied(cx, args, slice) => "aten.slice_copy.Tensor";
+    select => "aten.select.int";
+    |cx, args| copied(cx, args, select) => "aten.select_copy.int";
+    narrow => "aten.narrow.default";
+    |cx, args| copied(cx, args, narrow) => "aten.narrow_copy.default";
+    narrow_tensor => "aten.narrow.Tensor";
+    unbind => "aten.unbind.int";
+    |cx, args| copied(cx, args, unbind) => "aten.unbind_copy.int";
+    unfold => "aten.unfold.default";
+    |cx, args| copied(cx, args, unfold) => "aten.unfold_copy.default";
+};
 
 /// A dimension of a tensor that has some.
 ///
@@ -141,6 +126,7 @@ fn narrow(cx: &mut Cx, args: &Args) -> KernelResult {
     one(narrowed(cx, x, dim, start, args.int("length")?)?)
 }
 
+/// (C2) to (C4) of [`narrow`].
 fn narrowed(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> Result<Tensor, KernelError> {
     let size = x.sizes[dim];
     let natural = cx.ge(length, 0);
@@ -178,7 +164,7 @@ fn part(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> Tenso
 /// `aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor`: as `narrow` with the value of
 /// `start`.
 ///
-/// (C5) `start` is an integer without dimensions.
+/// (C1) to (C4) As [`narrow`]. (C5) `start` is an integer without dimensions.
 fn narrow_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, start) = (args.tensor("self")?, args.tensor("start")?);
     let integral = start.dtype.is_integral() && start.dtype != Dtype::Bool;

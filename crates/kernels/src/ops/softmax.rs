@@ -1,24 +1,20 @@
 //! Softmax, its logarithm, and their gradients.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult};
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.softmax.int", softmax),
-    ("aten.log_softmax.int", softmax),
-    ("aten.special_softmax.default", softmax),
-    ("aten.special_log_softmax.default", softmax),
-    ("aten._safe_softmax.default", softmax),
-    ("aten._softmax.default", inner_softmax),
-    ("aten._log_softmax.default", inner_softmax),
-    ("aten._softmax_backward_data.default", softmax_backward),
-    ("aten._log_softmax_backward_data.default", log_softmax_backward),
-    ("aten._masked_softmax.default", masked_softmax),
-    ("aten._masked_softmax_backward.default", masked_softmax_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    softmax => "aten.softmax.int", "aten.log_softmax.int", "aten.special_softmax.default",
+        "aten.special_log_softmax.default", "aten._safe_softmax.default";
+    inner_softmax => "aten._softmax.default", "aten._log_softmax.default";
+    softmax_backward => "aten._softmax_backward_data.default";
+    log_softmax_backward => "aten._log_softmax_backward_data.default";
+    masked_softmax => "aten._masked_softmax.default";
+    masked_softmax_backward => "aten._masked_softmax_backward.default";
+};
 
 /// `softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`, and `log_softmax`: shaped as the operand,
 /// contiguous.

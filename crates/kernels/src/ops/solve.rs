@@ -56,6 +56,8 @@ fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes,
 
 /// Whether `B` is taken as one vector a matrix of `A` rather than as matrices: it has a single dimension, or the
 /// shape of `A` but for the last dimension.
+///
+/// (C4) of [`solve_sizes`].
 fn are_vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<bool, KernelError> {
     if b.rank() == 1 || b.rank() + 1 != a.rank() {
         return Ok(b.rank() == 1);

@@ -1,7 +1,7 @@
 //! Sorting and selecting along a dimension.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
@@ -9,14 +9,12 @@ use smallvec::smallvec;
 use std::sync::Arc;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.sort.default", sort),
-    ("aten.sort.stable", sort),
-    ("aten.argsort.default", argsort),
-    ("aten.argsort.stable", argsort),
-    ("aten.msort.default", msort),
-    ("aten.topk.default", topk),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    sort => "aten.sort.default", "aten.sort.stable";
+    argsort => "aten.argsort.default", "aten.argsort.stable";
+    msort => "aten.msort.default";
+    topk => "aten.topk.default";
+};
 
 /// The sorted tensor: as the operand, keeping the order of dimensions in memory.
 ///

@@ -256,6 +256,8 @@ fn cond(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The order of a norm as a number.
+///
+/// (C2) of [`cond`].
 fn order(cx: &mut Cx, p: Scalar) -> Result<f64, KernelError> {
     match p {
         Scalar::Int(e) | Scalar::Float(e) => cx.literal_float(e, "cond.C2"),

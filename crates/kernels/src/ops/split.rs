@@ -1,6 +1,6 @@
 //! Splitting a dimension into consecutive parts.
 use super::slice::real_dim;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -9,40 +9,32 @@ use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.split.Tensor", split),
-    ("aten.unsafe_split.Tensor", split),
-    ("aten.split_copy.Tensor", |cx, args| {
-        let result = split(cx, args);
-        copied(cx, result)
-    }),
-    ("aten.split.sizes", |cx, args| split_with_sizes(cx, args, "split_size")),
-    ("aten.split_with_sizes.default", |cx, args| split_with_sizes(cx, args, "split_sizes")),
-    ("aten.unsafe_split_with_sizes.default", |cx, args| split_with_sizes(cx, args, "split_sizes")),
-    ("aten.split_with_sizes_copy.default", |cx, args| {
-        let result = split_with_sizes(cx, args, "split_sizes");
-        copied(cx, result)
-    }),
-    ("aten.chunk.default", chunk),
-    ("aten.unsafe_chunk.default", chunk),
-    ("aten.tensor_split.sections", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    split => "aten.split.Tensor", "aten.unsafe_split.Tensor";
+    |cx, args| copied(cx, args, split) => "aten.split_copy.Tensor";
+    |cx, args| split_with_sizes(cx, args, "split_size") => "aten.split.sizes";
+    |cx, args| split_with_sizes(cx, args, "split_sizes") => "aten.split_with_sizes.default",
+        "aten.unsafe_split_with_sizes.default";
+    |cx, args| copied(cx, args, |cx, args| split_with_sizes(cx, args, "split_sizes")) => "aten.split_with_sizes_copy.default";
+    chunk => "aten.chunk.default", "aten.unsafe_chunk.default";
+    |cx, args| {
         let x = args.tensor("self")?;
         let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;
         sections(cx, x, dim, args.int("sections")?)
-    }),
-    ("aten.tensor_split.indices", |cx, args| {
+    } => "aten.tensor_split.sections";
+    |cx, args| {
         let x = args.tensor("self")?;
         let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;
         indices(cx, x, dim, args.ints("indices")?)
-    }),
-    ("aten.tensor_split.tensor_indices_or_sections", by_tensor),
-    ("aten.hsplit.int", |cx, args| equal_parts(cx, args, 1, "hsplit.C1")),
-    ("aten.vsplit.int", |cx, args| equal_parts(cx, args, 2, "vsplit.C1")),
-    ("aten.dsplit.int", |cx, args| equal_parts(cx, args, 3, "dsplit.C1")),
-    ("aten.hsplit.array", |cx, args| parts_at(cx, args, 1, "hsplit.C1")),
-    ("aten.vsplit.array", |cx, args| parts_at(cx, args, 2, "vsplit.C1")),
-    ("aten.dsplit.array", |cx, args| parts_at(cx, args, 3, "dsplit.C1")),
-];
+    } => "aten.tensor_split.indices";
+    by_tensor => "aten.tensor_split.tensor_indices_or_sections";
+    |cx, args| equal_parts(cx, args, 1, "hsplit.C1") => "aten.hsplit.int";
+    |cx, args| equal_parts(cx, args, 2, "vsplit.C1") => "aten.vsplit.int";
+    |cx, args| equal_parts(cx, args, 3, "dsplit.C1") => "aten.dsplit.int";
+    |cx, args| parts_at(cx, args, 1, "hsplit.C1") => "aten.hsplit.array";
+    |cx, args| parts_at(cx, args, 2, "vsplit.C1") => "aten.vsplit.array";
+    |cx, args| parts_at(cx, args, 3, "dsplit.C1") => "aten.dsplit.array";
+};
 
 /// Consecutive parts of a dimension with the given sizes.
 pub(super) fn consecutive(cx: &mut Cx, x: &Tensor, dim: usize, sizes: &[Expr]) -> Vec<Tensor> {

@@ -1,13 +1,15 @@
 //! Short-time Fourier transforms.
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] =
-    &[("aten.stft.default", stft), ("aten.stft.center", stft), ("aten.istft.default", istft)];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    stft => "aten.stft.default", "aten.stft.center";
+    istft => "aten.istft.default";
+};
 
 /// The lengths of a transform: of the window's frame, between frames, of the window.
 struct Lengths {

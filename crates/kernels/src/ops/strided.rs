@@ -2,62 +2,52 @@
 use super::diagonal::diagonal_of;
 use super::slice::{real_dim, require_index, selected, slice_arguments};
 use crate::error::one;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.as_strided.default", |cx, args| one(as_strided(cx, args)?)),
-    ("aten.as_strided_copy.default", |cx, args| {
-        let result = one(as_strided(cx, args)?);
-        copied(cx, result)
-    }),
-    ("aten._reshape_alias.default", |cx, args| one(restrided(cx, args)?)),
-    ("aten._reshape_alias_copy.default", |cx, args| {
-        let result = one(restrided(cx, args)?);
-        copied(cx, result)
-    }),
-    ("aten.as_strided_scatter.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| one(as_strided(cx, args)?) => "aten.as_strided.default";
+    |cx, args| copied(cx, args, |cx, args| one(as_strided(cx, args)?)) => "aten.as_strided_copy.default";
+    |cx, args| one(restrided(cx, args)?) => "aten._reshape_alias.default";
+    |cx, args| copied(cx, args, |cx, args| one(restrided(cx, args)?)) => "aten._reshape_alias_copy.default";
+    |cx, args| {
         let part = as_strided(cx, args)?;
         scattered(cx, args, part)
-    }),
-    ("prims.as_strided_scatter.default", |cx, args| {
-        let part = as_strided(cx, args)?;
-        scattered(cx, args, part)
-    }),
-    ("aten.diagonal_scatter.default", |cx, args| {
+    } => "aten.as_strided_scatter.default", "prims.as_strided_scatter.default";
+    |cx, args| {
         let part = diagonal_of(cx, args, args.tensor("self")?)?;
         scattered(cx, args, part)
-    }),
-    ("aten.slice_scatter.default", |cx, args| {
+    } => "aten.diagonal_scatter.default";
+    |cx, args| {
         let part = slice_of(cx, args, args.tensor("self")?)?;
         scattered(cx, args, part)
-    }),
-    ("aten.select_scatter.default", |cx, args| {
+    } => "aten.slice_scatter.default";
+    |cx, args| {
         let part = selection_of(cx, args, args.tensor("self")?)?;
         scattered(cx, args, part)
-    }),
-    ("aten.diagonal_backward.default", |cx, args| {
+    } => "aten.select_scatter.default";
+    |cx, args| {
         let input = gradient_of(cx, args)?;
         let part = diagonal_of(cx, args, &input)?;
         put_back(cx, args, input, part)
-    }),
-    ("aten.slice_backward.default", |cx, args| {
+    } => "aten.diagonal_backward.default";
+    |cx, args| {
         let input = gradient_of(cx, args)?;
         let part = slice_of(cx, args, &input)?;
         put_back(cx, args, input, part)
-    }),
-    ("aten.select_backward.default", |cx, args| {
+    } => "aten.slice_backward.default";
+    |cx, args| {
         let input = gradient_of(cx, args)?;
         let part = selection_of(cx, args, &input)?;
         put_back(cx, args, input, part)
-    }),
-    ("aten.unfold_backward.default", unfold_backward),
-    ("aten.slice_inverse.default", slice_inverse),
-];
+    } => "aten.select_backward.default";
+    unfold_backward => "aten.unfold_backward.default";
+    slice_inverse => "aten.slice_inverse.default";
+};
 
 /// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and
 /// strides on the same storage, from the same offset where none is given.
@@ -117,6 +107,8 @@ fn require_inside(cx: &mut Cx, x: &Tensor, part: &Tensor) -> Result<(), KernelEr
 }
 
 /// The part that `dim`, `start`, `end` and `step` of the call select.
+///
+/// (C1) The dimension exists.
 fn slice_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError> {
     let dim = real_dim(cx, x, args.int("dim")?, "slice.C1")?;
     let (start, end, step) = slice_arguments(cx, args)?;
@@ -124,6 +116,8 @@ fn slice_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError>
 }
 
 /// The part that `dim` and `index` of the call select.
+///
+/// (C1) The dimension exists. (C2) `index` is in range.
 fn selection_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError> {
     let dim = real_dim(cx, x, args.int("dim")?, "select.C1")?;
     let index = args.int("index")?;
@@ -154,6 +148,7 @@ fn gradient_of(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     Ok(cx.contiguous(sizes, grad.dtype, &grad.device))
 }
 
+/// (C1) of [`gradient_of`]: no size is negative.
 fn natural_sizes(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
     for &size in sizes {
         let natural = cx.ge(size, 0);

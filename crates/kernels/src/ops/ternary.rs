@@ -133,6 +133,8 @@ fn native_dropout_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor`: like `self`; only accelerators have it.
+///
+/// (C1) The result is element-wise, which asks for nothing of one tensor.
 fn masked_scale(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     one(cx.elementwise(&[x], x.dtype, "masked_scale.C1")?)

@@ -76,6 +76,8 @@ fn unary(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult {
 }
 
 /// `aten::angle(Tensor self) -> Tensor`: complex numbers give their real parts' dtype, integers `float32`.
+///
+/// (C1) The dtype has a kernel.
 fn angle(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = promote::to_real(promote::to_float(x.dtype));

@@ -2,62 +2,48 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::pool::require_filled;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::{Expr, Func};
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.upsample_nearest1d.vec", |cx, args| vec(cx, args, 1, true)),
-    ("aten.upsample_nearest2d.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten.upsample_nearest3d.vec", |cx, args| vec(cx, args, 3, true)),
-    ("aten._upsample_nearest_exact1d.vec", |cx, args| vec(cx, args, 1, true)),
-    ("aten._upsample_nearest_exact2d.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten._upsample_nearest_exact3d.vec", |cx, args| vec(cx, args, 3, true)),
-    ("aten.upsample_linear1d.vec", |cx, args| vec(cx, args, 1, false)),
-    ("aten.upsample_bilinear2d.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten.upsample_trilinear3d.vec", |cx, args| vec(cx, args, 3, false)),
-    ("aten.upsample_bicubic2d.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten._upsample_bilinear2d_aa.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten._upsample_bicubic2d_aa.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten._upsample_lanczos2d_aa.vec", |cx, args| vec(cx, args, 2, true)),
-    ("aten.upsample_nearest1d.default", |cx, args| sized(cx, args, 1, true)),
-    ("aten.upsample_nearest2d.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten.upsample_nearest3d.default", |cx, args| sized(cx, args, 3, true)),
-    ("aten._upsample_nearest_exact1d.default", |cx, args| sized(cx, args, 1, true)),
-    ("aten._upsample_nearest_exact2d.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten._upsample_nearest_exact3d.default", |cx, args| sized(cx, args, 3, true)),
-    ("aten.upsample_linear1d.default", |cx, args| sized(cx, args, 1, false)),
-    ("aten.upsample_bilinear2d.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten.upsample_trilinear3d.default", |cx, args| sized(cx, args, 3, false)),
-    ("aten.upsample_bicubic2d.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten._upsample_bilinear2d_aa.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten._upsample_bicubic2d_aa.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten._upsample_lanczos2d_aa.default", |cx, args| sized(cx, args, 2, true)),
-    ("aten.upsample_nearest1d_backward.default", |cx, args| backward(cx, args, 1)),
-    ("aten.upsample_nearest2d_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten.upsample_nearest3d_backward.default", |cx, args| backward(cx, args, 3)),
-    ("aten._upsample_nearest_exact1d_backward.default", |cx, args| backward(cx, args, 1)),
-    ("aten._upsample_nearest_exact2d_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten._upsample_nearest_exact3d_backward.default", |cx, args| backward(cx, args, 3)),
-    ("aten.upsample_linear1d_backward.default", |cx, args| backward(cx, args, 1)),
-    ("aten.upsample_bilinear2d_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten.upsample_trilinear3d_backward.default", |cx, args| backward(cx, args, 3)),
-    ("aten.upsample_bicubic2d_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten._upsample_bilinear2d_aa_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten._upsample_bicubic2d_aa_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten._upsample_lanczos2d_aa_backward.default", |cx, args| backward(cx, args, 2)),
-    ("aten.grid_sampler.default", |cx, args| grid_sampler(cx, args, None)),
-    ("aten.grid_sampler_2d.default", |cx, args| grid_sampler(cx, args, Some(2))),
-    ("aten.grid_sampler_3d.default", |cx, args| grid_sampler(cx, args, Some(3))),
-    ("aten._grid_sampler_2d_cpu_fallback.default", |cx, args| grid_sampler(cx, args, Some(2))),
-    ("aten.grid_sampler_2d_backward.default", |cx, args| grid_sampler_backward(cx, args, 2)),
-    ("aten.grid_sampler_3d_backward.default", |cx, args| grid_sampler_backward(cx, args, 3)),
-    ("aten._grid_sampler_2d_cpu_fallback_backward.default", |cx, args| grid_sampler_backward(cx, args, 2)),
-    ("aten.affine_grid_generator.default", affine_grid),
-    ("aten.affine_grid_generator_backward.default", affine_grid_backward),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    |cx, args| vec(cx, args, 1, true) => "aten.upsample_nearest1d.vec", "aten._upsample_nearest_exact1d.vec";
+    |cx, args| vec(cx, args, 2, true) => "aten.upsample_nearest2d.vec", "aten._upsample_nearest_exact2d.vec",
+        "aten.upsample_bilinear2d.vec", "aten.upsample_bicubic2d.vec", "aten._upsample_bilinear2d_aa.vec",
+        "aten._upsample_bicubic2d_aa.vec", "aten._upsample_lanczos2d_aa.vec";
+    |cx, args| vec(cx, args, 3, true) => "aten.upsample_nearest3d.vec", "aten._upsample_nearest_exact3d.vec";
+    |cx, args| vec(cx, args, 1, false) => "aten.upsample_linear1d.vec";
+    |cx, args| vec(cx, args, 3, false) => "aten.upsample_trilinear3d.vec";
+    |cx, args| sized(cx, args, 1, true) => "aten.upsample_nearest1d.default",
+        "aten._upsample_nearest_exact1d.default";
+    |cx, args| sized(cx, args, 2, true) => "aten.upsample_nearest2d.default",
+        "aten._upsample_nearest_exact2d.default", "aten.upsample_bilinear2d.default",
+        "aten.upsample_bicubic2d.default", "aten._upsample_bilinear2d_aa.default",
+        "aten._upsample_bicubic2d_aa.default", "aten._upsample_lanczos2d_aa.default";
+    |cx, args| sized(cx, args, 3, true) => "aten.upsample_nearest3d.default",
+        "aten._upsample_nearest_exact3d.default";
+    |cx, args| sized(cx, args, 1, false) => "aten.upsample_linear1d.default";
+    |cx, args| sized(cx, args, 3, false) => "aten.upsample_trilinear3d.default";
+    |cx, args| backward(cx, args, 1) => "aten.upsample_nearest1d_backward.default",
+        "aten._upsample_nearest_exact1d_backward.default", "aten.upsample_linear1d_backward.default";
+    |cx, args| backward(cx, args, 2) => "aten.upsample_nearest2d_backward.default",
+        "aten._upsample_nearest_exact2d_backward.default", "aten.upsample_bilinear2d_backward.default",
+        "aten.upsample_bicubic2d_backward.default", "aten._upsample_bilinear2d_aa_backward.default",
+        "aten._upsample_bicubic2d_aa_backward.default", "aten._upsample_lanczos2d_aa_backward.default";
+    |cx, args| backward(cx, args, 3) => "aten.upsample_nearest3d_backward.default",
+        "aten._upsample_nearest_exact3d_backward.default", "aten.upsample_trilinear3d_backward.default";
+    |cx, args| grid_sampler(cx, args, None) => "aten.grid_sampler.default";
+    |cx, args| grid_sampler(cx, args, Some(2)) => "aten.grid_sampler_2d.default",
+        "aten._grid_sampler_2d_cpu_fallback.default";
+    |cx, args| grid_sampler(cx, args, Some(3)) => "aten.grid_sampler_3d.default";
+    |cx, args| grid_sampler_backward(cx, args, 2) => "aten.grid_sampler_2d_backward.default",
+        "aten._grid_sampler_2d_cpu_fallback_backward.default";
+    |cx, args| grid_sampler_backward(cx, args, 3) => "aten.grid_sampler_3d_backward.default";
+    affine_grid => "aten.affine_grid_generator.default";
+    affine_grid_backward => "aten.affine_grid_generator_backward.default";
+};
 
 /// `aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor` and the
 /// like: `[n, c, ..] → [n, c, output_size]`, or each spatial size `n` becomes `trunc(n * scale)`.
@@ -116,6 +102,7 @@ fn sized(cx: &mut Cx, args: &Args, rank: usize, bytes: bool) -> KernelResult {
     interpolated(cx, x, size, bytes)
 }
 
+/// (C3) of [`interpolated`].
 fn require_rank(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError> {
     cx.rank(x, rank + 2, "upsample.C3", "the input")
 }

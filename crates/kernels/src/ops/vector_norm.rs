@@ -3,29 +3,24 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::promote;
 use crate::reduce::Reduction;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.linalg_vector_norm.default", vector_norm),
-    ("aten.linalg_norm.default", norm),
-    ("aten.linalg_norm.ord_str", norm),
-    ("aten.linalg_matrix_norm.default", matrix_norm),
-    ("aten.linalg_matrix_norm.str_ord", matrix_norm),
-    ("aten.norm.Scalar", old_norm),
-    ("aten.norm.ScalarOpt_dim", old_norm),
-    ("aten.norm.ScalarOpt_dim_dtype", old_norm),
-    ("aten.norm.ScalarOpt_dtype", old_norm),
-    ("aten.frobenius_norm.dim", frobenius_norm),
-    ("aten.nuclear_norm.default", nuclear_norm),
-    ("aten.nuclear_norm.dim", nuclear_norm),
-    ("aten.dist.default", dist),
-    ("aten.linalg__powsum.default", powsum),
-    ("aten.renorm.default", renorm),
-];
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    vector_norm => "aten.linalg_vector_norm.default";
+    norm => "aten.linalg_norm.default", "aten.linalg_norm.ord_str";
+    matrix_norm => "aten.linalg_matrix_norm.default", "aten.linalg_matrix_norm.str_ord";
+    old_norm => "aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype",
+        "aten.norm.ScalarOpt_dtype";
+    frobenius_norm => "aten.frobenius_norm.dim";
+    nuclear_norm => "aten.nuclear_norm.default", "aten.nuclear_norm.dim";
+    dist => "aten.dist.default";
+    powsum => "aten.linalg__powsum.default";
+    renorm => "aten.renorm.default";
+};
 
 /// The order of a norm.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -95,6 +90,8 @@ fn vector_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor` and its like:
 /// [`vector_norm`] of order `p`, 2 by default.
+///
+/// (C1) As [`vector_norm`].
 fn old_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let order = match args.opt_scalar("p")? {
@@ -179,6 +176,8 @@ fn matrix_norm_over(
 }
 
 /// The order of a matrix norm by name.
+///
+/// (C3) of [`reduced_norm`].
 fn named_order(name: &str) -> Result<Order, KernelError> {
     match name {
         "fro" => Ok(Order::Frobenius),
@@ -248,6 +247,8 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 /// Tensor`: the sum of powers that a [`vector_norm`] of a finite, positive order takes the root of; what other orders
 /// give is not known.
+///
+/// (C1) As [`vector_norm`].
 fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let order = number(cx, args.scalar("ord")?)?;
     if order > 0.0 && order.is_finite() {

@@ -1,48 +1,46 @@
 //! Reshaping: views and copies with other sizes and as many elements.
 use crate::error::one;
 use crate::promote;
-use crate::registry::Kernel;
+use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 
 /// The kernels of the family.
-pub const KERNELS: &[(&str, Kernel)] = &[
-    ("aten.view.default", view),
-    ("aten._unsafe_view.default", view),
-    ("aten.view_copy.default", reshape_copy),
-    ("aten._reshape_copy.default", reshape_copy),
-    ("aten.reshape.default", |cx, args| reshape(cx, args.tensor("self")?, args.ints("shape")?)),
-    ("prims.reshape.default", prims_reshape),
-    ("aten.view_as.default", |cx, args| {
+pub const KERNELS: &[(&str, Kernel)] = kernels! {
+    view => "aten.view.default", "aten._unsafe_view.default";
+    reshape_copy => "aten.view_copy.default", "aten._reshape_copy.default";
+    |cx, args| reshape(cx, args.tensor("self")?, args.ints("shape")?) => "aten.reshape.default";
+    prims_reshape => "prims.reshape.default";
+    |cx, args| {
         let sizes = args.tensor("other")?.sizes.clone();
         view_to(cx, args.tensor("self")?, &sizes)
-    }),
-    ("aten.reshape_as.default", |cx, args| {
+    } => "aten.view_as.default";
+    |cx, args| {
         let sizes = args.tensor("other")?.sizes.clone();
         reshape(cx, args.tensor("self")?, &sizes)
-    }),
-    ("aten.flatten.using_ints", flatten),
-    ("aten.ravel.default", ravel),
-    ("aten.unflatten.int", unflatten),
-    ("aten.view.dtype", |cx, args| one(view_dtype(cx, args)?)),
-    ("aten.view_copy.dtype", |cx, args| {
+    } => "aten.reshape_as.default";
+    flatten => "aten.flatten.using_ints";
+    ravel => "aten.ravel.default";
+    unflatten => "aten.unflatten.int";
+    |cx, args| one(view_dtype(cx, args)?) => "aten.view.dtype";
+    |cx, args| {
         let viewed = view_dtype(cx, args)?;
         one(cx.contiguous_copy(&viewed))
-    }),
-    ("aten.flatten_dense_tensors.default", flatten_dense_tensors),
-    ("aten.unflatten_dense_tensors.default", unflatten_dense_tensors),
-    ("aten.view_as_real.default", |cx, args| one(view_as_real(cx, args.tensor("self")?)?)),
-    ("aten.view_as_real_copy.default", |cx, args| {
+    } => "aten.view_copy.dtype";
+    flatten_dense_tensors => "aten.flatten_dense_tensors.default";
+    unflatten_dense_tensors => "aten.unflatten_dense_tensors.default";
+    |cx, args| one(view_as_real(cx, args.tensor("self")?)?) => "aten.view_as_real.default";
+    |cx, args| {
         let viewed = view_as_real(cx, args.tensor("self")?)?;
         one(cx.contiguous_copy(&viewed))
-    }),
-    ("aten.view_as_complex.default", |cx, args| one(view_as_complex(cx, args.tensor("self")?)?)),
-    ("aten.view_as_complex_copy.default", |cx, args| {
+    } => "aten.view_as_real_copy.default";
+    |cx, args| one(view_as_complex(cx, args.tensor("self")?)?) => "aten.view_as_complex.default";
+    |cx, args| {
         let viewed = view_as_complex(cx, args.tensor("self")?)?;
         one(cx.contiguous_copy(&viewed))
-    }),
-];
+    } => "aten.view_as_complex_copy.default";
+};
 
 /// `aten::view(Tensor self, SymInt[] size) -> Tensor`
 ///
@@ -52,6 +50,7 @@ fn view(cx: &mut Cx, args: &Args) -> KernelResult {
     view_to(cx, args.tensor("self")?, args.ints("size")?)
 }
 
+/// (C1) and (C2) of [`view`].
 fn view_to(cx: &mut Cx, x: &Tensor, requested: &[Expr]) -> KernelResult {
     let numel = cx.numel(x);
     let sizes = cx.inferred_sizes(numel, requested, "view.C1")?;
@@ -68,6 +67,8 @@ fn reshape(cx: &mut Cx, x: &Tensor, requested: &[Expr]) -> KernelResult {
 }
 
 /// `aten::view_copy(Tensor self, SymInt[] size) -> Tensor`: as `reshape`, always a copy.
+///
+/// (C1) As [`reshape`].
 fn reshape_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let numel = cx.numel(x);
@@ -183,6 +184,8 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
 }
 
 /// `aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor`: all elements of all tensors in one dimension.
+///
+/// (C1) There is a tensor. (C2) The dtypes promote.
 fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     cx.check(!tensors.is_empty(), "flatten_dense_tensors.C1", |_| "tensors are expected".to_string())?;

@@ -11,6 +11,8 @@ impl Attention<'_> {
     /// takes 4 dimensions, the last one contiguous, without dropout, the same batch, heads and last size everywhere,
     /// no length of 0, and a mask that fits query and key.
     ///
+    /// (C6) A mask has at least 2 dimensions where the other conditions hold.
+    ///
     /// # Errors
     /// [`KernelError::Invalid`] when the mask has too few dimensions for the CPU to ask that.
     pub fn fused(&self, cx: &mut Cx) -> Result<Option<Expr>, KernelError> {
