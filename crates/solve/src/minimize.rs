@@ -144,8 +144,7 @@ struct Minimizer<'a, 't> {
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
-    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards have the work of three
-    /// questions.
+    /// For this many guards. All questions about up to [`GUARDS_PER_ALLOWANCE`] guards share the work of three.
     fn new(
         pool: &Pool,
         ranges: &'a [(Symbol, ValueRange)],

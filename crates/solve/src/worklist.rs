@@ -57,9 +57,9 @@ impl Worklist {
         {
             left -= 1;
             self.queued[number as usize] = false;
-            let (condition, teaches_more) = self.conditions[number as usize];
+            let (condition, may_tighten_more) = self.conditions[number as usize];
             learn(pool, condition, &mut learned)?;
-            let others = if teaches_more { None } else { Some(number) };
+            let others = if may_tighten_more { None } else { Some(number) };
             learned.drain(..).for_each(|subject| self.enqueue(subject, others));
         }
         Ok(())

@@ -38,7 +38,7 @@ struct Premises {
 }
 
 impl Graph {
-    /// Premises that suffice for `condition` to have the value `value` (or, after a contradiction, for that), within
+    /// Premises that suffice for `condition` to have the value `value` (or for a contradiction), within
     /// limits that have been enough before; `None` when the graph does not settle it so.
     pub fn explain(
         &self,

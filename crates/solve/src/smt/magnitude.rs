@@ -112,7 +112,7 @@ impl Magnitudes<'_> {
             let Some((Func::IsZero | Func::NotPositive, &[p])) = self.pool.as_call(e) else { continue };
             let Some(Node::Sum { constant, terms }) = self.pool.node(p) else { continue };
             for (i, (monomial, coefficient)) in terms.iter().enumerate() {
-                // A square of the same symbol grows faster, and does not bound it from below.
+                // Another term with the same atom grows with it, and does not force it to be larger.
                 if terms.iter().enumerate().any(|(j, (m, _))| j != i && self.shares_atom(*m, *monomial)) {
                     continue;
                 }
