@@ -56,7 +56,8 @@ pub struct Kernels {
     /// Custom operators.
     #[command(flatten)]
     pub files: OperatorFiles,
-    /// The backend whose kernels run the program; `any` requires only what every backend requires (see docs/backends.md).
+    /// The backend whose kernels run the program; `any` requires only what every backend requires
+    /// (see docs/backends.md).
     #[arg(long, default_value_t = Backend::Cpu, value_parser = backend())]
     pub backend: Backend,
 }

@@ -26,7 +26,8 @@ impl ShapeEnv {
         settled
     }
 
-    /// Whether a condition holds for all sizes that the facts admit, or for none of them; nothing if neither is proved. Records nothing.
+    /// Whether a condition holds for all sizes that the facts admit, or for none of them; nothing if neither is
+    /// proved. Records nothing.
     pub fn statically_known(&mut self, condition: Expr) -> Option<bool> {
         let condition = self.replace(condition);
         let condition = self.pool.truth(condition);
@@ -53,11 +54,12 @@ impl ShapeEnv {
         self.statically_known(condition) == Some(true)
     }
 
-    /// The truth value of a condition: what the facts say, else what the hints say, which records a guard (or a runtime assertion, by the
-    /// policy [`prefer_deferred_asserts`](super::Policies::prefer_deferred_asserts)).
+    /// The truth value of a condition: what the facts say, else what the hints say, which records a guard (or a
+    /// runtime assertion, by the policy [`prefer_deferred_asserts`](super::Policies::prefer_deferred_asserts)).
     ///
     /// # Errors
-    /// When it depends on unbacked symbols and the facts leave it open, or when it would be a guard of a frozen environment.
+    /// When it depends on unbacked symbols and the facts leave it open, or when it would be a guard of a frozen
+    /// environment.
     ///
     /// ```
     /// use sizewise_expr::range::ValueRange;
@@ -119,8 +121,8 @@ impl ShapeEnv {
         Ok(value)
     }
 
-    /// As [`ShapeEnv::evaluate`], but `true` where the answer depends on data. Nothing is recorded then, so the caller has to be right
-    /// either way.
+    /// As [`ShapeEnv::evaluate`], but `true` where the answer depends on data. Nothing is recorded then, so the
+    /// caller has to be right either way.
     ///
     /// # Errors
     /// When it would be a guard of a frozen environment.

@@ -7,11 +7,12 @@ use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
 
 impl ShapeEnv {
-    /// `torch._check(condition)`: the condition holds from now on. One that the facts imply leaves no trace; one on backed symbols becomes a
-    /// guard, one on unbacked symbols a runtime assertion.
+    /// `torch._check(condition)`: the condition holds from now on. One that the facts imply leaves no trace; one on
+    /// backed symbols becomes a guard, one on unbacked symbols a runtime assertion.
     ///
     /// # Errors
-    /// When the condition is false in the example, contradicts what is known, or would be a new record of a frozen environment.
+    /// When the condition is false in the example, contradicts what is known, or would be a new record of a frozen
+    /// environment.
     ///
     /// ```
     /// use sizewise_expr::range::ValueRange;
@@ -56,8 +57,8 @@ impl ShapeEnv {
         self.check(condition)
     }
 
-    /// `torch.sym_constrain_range(e, min, max)`. On an unbacked symbol it narrows the range, and the operator itself checks it when the
-    /// program runs, so nothing is recorded; any other expression is checked.
+    /// `torch.sym_constrain_range(e, min, max)`. On an unbacked symbol it narrows the range, and the operator itself
+    /// checks it when the program runs, so nothing is recorded; any other expression is checked.
     ///
     /// # Errors
     /// When no value is left, and as for [`ShapeEnv::check`].

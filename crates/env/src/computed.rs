@@ -1,4 +1,5 @@
-//! Results of operations on expressions, by their operands: operators build the same sizes and conditions over and over.
+//! Results of operations on expressions, by their operands: operators build the same sizes and conditions over and
+//! over.
 use super::ShapeEnv;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Pool};

@@ -18,9 +18,11 @@ pub enum DimDynamic {
 }
 
 impl ShapeEnv {
-    /// Makes the symbol of a size of an input, named by its source as torch names it, or the constant that the policies make of it.
+    /// Makes the symbol of a size of an input, named by its source as torch names it, or the constant that the
+    /// policies make of it.
     ///
-    /// `within` is the range that the user declares; a size with one has a symbol of its own, and one with a single value is static.
+    /// `within` is the range that the user declares; a size with one has a symbol of its own, and one with a single
+    /// value is static.
     ///
     /// # Errors
     /// When the hint is negative or outside the declared range.

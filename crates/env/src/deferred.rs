@@ -4,14 +4,15 @@ use super::{EnvError, ShapeEnv};
 use sizewise_expr::{Expr, Symbol};
 
 impl ShapeEnv {
-    /// The unbacked symbol after which a condition can be checked: the last made of those that it needs. None for a condition on the inputs
-    /// alone, which can be checked before anything runs.
+    /// The unbacked symbol after which a condition can be checked: the last made of those that it needs. None for a
+    /// condition on the inputs alone, which can be checked before anything runs.
     pub fn placed_after(&self, condition: Expr) -> Option<Symbol> {
         let needed = self.pool.free_symbols(&[condition]);
         self.unbacked.iter().rev().copied().find(|symbol| needed.contains(symbol))
     }
 
-    /// The runtime assertions that belong right after the step that makes a symbol, or with none, before the first step.
+    /// The runtime assertions that belong right after the step that makes a symbol, or with none, before the first
+    /// step.
     ///
     /// ```
     /// use sizewise_expr::range::ValueRange;
@@ -47,8 +48,8 @@ impl ShapeEnv {
         self.assume(condition);
     }
 
-    /// Takes no more guards. What is asked for and would be one is an error that names it; operators that call for one go on by the hints,
-    /// and [`ShapeEnv::refused_guards`] lists what they called for.
+    /// Takes no more guards. What is asked for and would be one is an error that names it; operators that call for
+    /// one go on by the hints, and [`ShapeEnv::refused_guards`] lists what they called for.
     ///
     /// ```
     /// use sizewise_env::{DimDynamic, ShapeEnv};

@@ -71,7 +71,8 @@ pub struct ShapeEnv {
     pub(super) unbacked: Vec<Symbol>,
     /// How many conditions were assumed, and how many left out, when each of them was made: those on it came later.
     pub(super) made_at: FxHashMap<Symbol, (usize, usize)>,
-    /// Equations of sizes that data decides by which the program's records have replaced some, and which no assertion states so far.
+    /// Equations of sizes that data decides by which the program's records have replaced some, and which no assertion
+    /// states so far.
     pub(super) equations: Vec<Expr>,
     /// Whether everything that is assumed of backed symbols holds at the hints.
     pub(super) hints_hold: bool,
@@ -136,8 +137,8 @@ impl ShapeEnv {
         }
     }
 
-    /// A number that is another one whenever something has become known or was recorded: a question asked again in the same revision has
-    /// the same answer, and one that has left the revision as it was has recorded nothing.
+    /// A number that is another one whenever something has become known or was recorded: a question asked again in
+    /// the same revision has the same answer, and one that has left the revision as it was has recorded nothing.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -223,8 +224,8 @@ impl ShapeEnv {
         self.symbols.len() == self.pool.symbol_count()
     }
 
-    /// Assumes a condition: it is a fact from now on. Of more than ten thousand (`MAX_ASSUMED`) conditions the others are only kept
-    /// ([`ShapeEnv::left_out`]): whatever follows without them holds all the same.
+    /// Assumes a condition: it is a fact from now on. Of more than ten thousand (`MAX_ASSUMED`) conditions the others
+    /// are only kept ([`ShapeEnv::left_out`]): whatever follows without them holds all the same.
     pub fn assume(&mut self, condition: Expr) {
         if self.pool.as_bool(condition) != Some(true) {
             if self.facts.conditions().len() >= MAX_ASSUMED {
@@ -239,13 +240,14 @@ impl ShapeEnv {
         }
     }
 
-    /// Assumptions that nothing is derived from, as there are too many. An assignment that falsifies one is not admitted.
+    /// Assumptions that nothing is derived from, as there are too many. An assignment that falsifies one is not
+    /// admitted.
     pub fn left_out(&self) -> &[Expr] {
         &self.left_out
     }
 
-    /// From now on guards are recorded, but nothing is learned from them: every step that needs a condition records it, not
-    /// only the first.
+    /// From now on guards are recorded, but nothing is learned from them: every step that needs a condition records
+    /// it, not only the first.
     pub fn keep_asking(&mut self) {
         self.keeps_asking = true;
         self.revise();
@@ -372,8 +374,8 @@ impl ShapeEnv {
         }
     }
 
-    /// The truth value of a condition that decides which way an operator goes: by the facts, else by the hints, which records
-    /// a guard. `None` when it depends on unbacked symbols and is open.
+    /// The truth value of a condition that decides which way an operator goes: by the facts, else by the hints, which
+    /// records a guard. `None` when it depends on unbacked symbols and is open.
     pub fn branch(&mut self, condition: Expr, clause: impl Into<Clause>) -> Option<bool> {
         if let Some(value) = self.statically(condition) {
             return Some(value);
@@ -384,8 +386,8 @@ impl ShapeEnv {
         Some(value)
     }
 
-    /// As [`ShapeEnv::branch`] for a choice that changes only the strides of a result: by the facts, else by the hints without
-    /// a guard (the choice is noted), else `false`.
+    /// As [`ShapeEnv::branch`] for a choice that changes only the strides of a result: by the facts, else by the
+    /// hints without a guard (the choice is noted), else `false`.
     pub fn layout_choice(&mut self, condition: Expr) -> bool {
         if let Some(value) = self.statically(condition) {
             return value;
@@ -405,7 +407,8 @@ impl ShapeEnv {
         value
     }
 
-    /// Notes that what the operator at hand does depends on strides of its operands, if strides so far may be other ones elsewhere.
+    /// Notes that what the operator at hand does depends on strides of its operands, if strides so far may be other
+    /// ones elsewhere.
     pub fn need_strides(&mut self) {
         self.asked_strides = true;
         if !self.layout_choices.is_empty() {

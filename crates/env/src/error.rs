@@ -53,7 +53,8 @@ pub struct DataDependent {
     pub expression: String,
     /// The unbacked symbols in it.
     pub unbacked: Vec<String>,
-    /// What settles it, each as a line of Python; for a condition, the line that makes it true and the one that makes it false.
+    /// What settles it, each as a line of Python; for a condition, the line that makes it true and the one that makes
+    /// it false.
     pub checks: Vec<String>,
 }
 

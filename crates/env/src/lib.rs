@@ -1,12 +1,12 @@
 //! Layer 4: symbols, guards and runtime assertions.
 //!
-//! A [`ShapeEnv`] owns the expression pool and what is known about the symbols while a program is traced. A
-//! condition on backed symbols that is not settled follows the hints and is recorded as a [`Guard`]; one on unbacked symbols
+//! A [`ShapeEnv`] owns the expression pool and what is known about the symbols while a program is traced. A condition
+//! on backed symbols that is not settled follows the hints and is recorded as a [`Guard`]; one on unbacked symbols
 //! becomes a [`RuntimeAssert`] or is reported as data dependent.
 //!
-//! A tracer makes symbols ([`ShapeEnv::create`], [`ShapeEnv::fresh_unbacked`]), asks ([`ShapeEnv::evaluate`]) and is told
-//! ([`ShapeEnv::check`]). Operators speak to the environment through [`ShapeEnv::require`] and [`ShapeEnv::branch`], which decide by means
-//! that cost microseconds.
+//! A tracer makes symbols ([`ShapeEnv::create`], [`ShapeEnv::fresh_unbacked`]), asks ([`ShapeEnv::evaluate`]) and is
+//! told ([`ShapeEnv::check`]). Operators speak to the environment through [`ShapeEnv::require`] and
+//! [`ShapeEnv::branch`], which decide by means that cost microseconds.
 mod ask;
 mod checks;
 mod clash;

@@ -1,4 +1,5 @@
-//! The lifetime of unbacked symbols: a step that makes one has to bind it to a result, or nobody could ever tell its value.
+//! The lifetime of unbacked symbols: a step that makes one has to bind it to a result, or nobody could ever tell its
+//! value.
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::{Expr, Symbol};
 
@@ -31,8 +32,9 @@ impl ShapeEnv {
         result
     }
 
-    /// Ends a step: finds, for each unbacked symbol made since the last one, the place among the step's results that binds it. Those are
-    /// the sizes, strides, offsets and numbers of the results; one binds a symbol if it is the symbol, times a constant.
+    /// Ends a step: finds, for each unbacked symbol made since the last one, the place among the step's results that
+    /// binds it. Those are the sizes, strides, offsets and numbers of the results; one binds a symbol if it is the
+    /// symbol, times a constant.
     ///
     /// # Errors
     /// When no result binds one of them. The step's symbols are no longer pending then, either.

@@ -1,8 +1,8 @@
 //! Path conditions: what holds while one branch of a program is followed and nowhere else.
 //!
-//! Inside a branch its condition is a fact. A guard recorded there is needed only where the branch is taken, so it is recorded
-//! as `condition implies guard`, and what was learnt inside is forgotten at the branch's end. Where the condition is false at the
-//! hints, the traced example does not come this way: hints then decide nothing.
+//! Inside a branch its condition is a fact. A guard recorded there is needed only where the branch is taken, so it is
+//! recorded as `condition implies guard`, and what was learnt inside is forgotten at the branch's end. Where the
+//! condition is false at the hints, the traced example does not come this way: hints then decide nothing.
 use super::env::ShapeEnv;
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;

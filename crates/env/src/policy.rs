@@ -1,6 +1,7 @@
 //! Policies: what a tracer assumes of sizes without being told, and what that costs.
 //!
-//! None of them is a law of shapes. What they make of a size is kept as an [`Artefact`], apart from the guards that the program needs.
+//! None of them is a law of shapes. What they make of a size is kept as an [`Artefact`], apart from the guards that
+//! the program needs.
 use super::ShapeEnv;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol, Value};
@@ -126,8 +127,9 @@ impl ShapeEnv {
         &self.artefacts
     }
 
-    /// The answers that rest on 0/1 specialisation of a symbol: conditions that were asked for, hold under the facts, and do not follow from
-    /// them if the symbol may be 0 and 1 too. Where there is none, the policy's bound costs sizes for nothing.
+    /// The answers that rest on 0/1 specialisation of a symbol: conditions that were asked for, hold under the facts,
+    /// and do not follow from them if the symbol may be 0 and 1 too. Where there is none, the policy's bound costs
+    /// sizes for nothing.
     pub fn resting_on_two(&mut self, symbol: Symbol) -> Vec<Expr> {
         let mut bare = Facts::new();
         let ranges: Vec<_> =

@@ -76,8 +76,8 @@ impl Env {
         Env::default()
     }
 
-    /// Declares a size: an integer from `min` to `max`, or without an upper bound. Declared again, it has both ranges; if no integer is in
-    /// them, the facts contradict each other, and every answer says so.
+    /// Declares a size: an integer from `min` to `max`, or without an upper bound. Declared again, it has both
+    /// ranges; if no integer is in them, the facts contradict each other, and every answer says so.
     pub fn declare(&mut self, name: &str, min: i64, max: Option<i64>) -> &mut Env {
         let symbol = self.pool.symbol(name);
         match (self.pool.as_symbol(symbol), ValueRange::between_options(Some(min.into()), max.map(Int::from)))
@@ -92,7 +92,8 @@ impl Env {
         self
     }
 
-    /// Assumes a condition, written as Python or sympy prints it. Its divisors are not 0. Sizes that are not declared are any integers.
+    /// Assumes a condition, written as Python or sympy prints it. Its divisors are not 0. Sizes that are not declared
+    /// are any integers.
     ///
     /// # Errors
     /// When the text is no expression, with line and column.

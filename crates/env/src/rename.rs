@@ -5,7 +5,8 @@ use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
 
 impl ShapeEnv {
-    /// Says of `to` what is known of `from`, a symbol made just now: both are names of one value. The range of the symbol.
+    /// Says of `to` what is known of `from`, a symbol made just now: both are names of one value. The range of the
+    /// symbol.
     pub fn carry_facts(&mut self, from: Expr, to: Expr) -> Option<ValueRange> {
         let symbol = self.pool.as_symbol(from)?;
         let known = self.facts_since_made(symbol);
@@ -47,10 +48,10 @@ impl ShapeEnv {
 
     /// Identifies a symbol made just now with what the program records in its place, over symbols that it had before.
     ///
-    /// The records of a program replace a size that an assertion pins (`_assert_scalar(u0 == 12)`, recorded as 12) wherever it
-    /// occurs, and that of the assertion with it: the equation is the assertion. One of sizes that data decides may come from the
-    /// operator, too, where two steps look at the same tensor: it is an assertion when the program makes one that its records have
-    /// left nothing of.
+    /// The records of a program replace a size that an assertion pins (`_assert_scalar(u0 == 12)`, recorded as 12)
+    /// wherever it occurs, and that of the assertion with it: the equation is the assertion. One of sizes that data
+    /// decides may come from the operator, too, where two steps look at the same tensor: it is an assertion when the
+    /// program makes one that its records have left nothing of.
     pub fn equate(&mut self, made: Expr, recorded: Expr) {
         let equal = self.pool.eq(made, recorded);
         if self.pool.as_bool(equal) == Some(true) || self.statically(equal) == Some(true) {

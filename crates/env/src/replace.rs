@@ -12,8 +12,8 @@ pub(super) struct Replacements {
 }
 
 impl ShapeEnv {
-    /// An expression with the symbols that known equalities determine replaced: by constants, backed symbols for unbacked ones, earlier
-    /// symbols for later ones.
+    /// An expression with the symbols that known equalities determine replaced: by constants, backed symbols for
+    /// unbacked ones, earlier symbols for later ones.
     ///
     /// ```
     /// use sizewise_expr::range::ValueRange;

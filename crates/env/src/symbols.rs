@@ -27,8 +27,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The index of the symbol of a source, as torch 2.15 numbers them: the SHA-256 of the source's name modulo 100, counted on while it is
-    /// taken (`ShapeEnv._generate_unique_id`).
+    /// The index of the symbol of a source, as torch 2.15 numbers them: the SHA-256 of the source's name modulo 100,
+    /// counted on while it is taken (`ShapeEnv._generate_unique_id`).
     pub fn index(&mut self, source: &str) -> u32 {
         // A big-endian number modulo 100, digit by digit.
         let digest = Sha256::digest(source.as_bytes());
