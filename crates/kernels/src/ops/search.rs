@@ -22,6 +22,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     } => "aten.searchsorted.Tensor";
     |cx, args| searchsorted(cx, args, &[]) => "aten.searchsorted.Scalar";
     isin => "aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", "aten.isin.Scalar_Tensor";
+    row_starts => "aten._convert_indices_from_coo_to_csr.default";
 };
 
 /// The dtype of positions.
@@ -111,4 +112,20 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
         device.get_or_insert_with(|| x.device.clone());
     }
     one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
+}
+
+/// `aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor`: where each of
+/// `size` rows starts in the sorted row indices `self`, and where the last one ends: `[size + 1]`.
+///
+/// (C7) `self` has at most 1 dimension. (C8) `size >= 0`. (C9) On the CPU the indices are integers, signed or `uint8`.
+fn row_starts(cx: &mut Cx, args: &Args) -> KernelResult {
+    let (rows, size) = (args.tensor("self")?, args.int("size")?);
+    cx.check(rows.rank() <= 1, "search.C7", |_| {
+        format!("the row indices have {} dimensions, at most 1 is expected", rows.rank())
+    })?;
+    let natural = cx.ge(size, 0);
+    cx.require(natural, "search.C8", |cx| format!("the number of rows is negative: {}", cx.show(size)))?;
+    cx.require_kind(rows, Domain::INT, "search.C9")?;
+    let starts = cx.add(size, 1);
+    one(cx.contiguous([starts].as_slice(), position_dtype(args)?, &rows.device))
 }
