@@ -55,7 +55,7 @@ pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
 pub use sizewise_env as shape_env;
-pub use sizewise_env::{DimDynamic, ShapeEnv};
+pub use sizewise_env::{DimDynamic, Env, ShapeEnv};
 pub use sizewise_expr as expr;
 pub use sizewise_expr::{STACK_BYTES, escape, range};
 pub use sizewise_ir as ir;

@@ -363,7 +363,7 @@ fn a_contradiction_names_the_smallest_set_that_clashes() {
         }
         assert_eq!(check(&mut env, told), Err(message.to_string()));
         assert_eq!(asserts(&env).len(), known.len());
-        assert!(env.clash().is_none());
+        assert!(env.unsat_core().is_none());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Being told: `torch._check` and its kin.
-use super::clash::Clash;
 use super::error::range_text;
 use super::guard::{Clause, GuardKind};
+use super::unsat_core::UnsatCore;
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
@@ -99,7 +99,7 @@ impl ShapeEnv {
         if !is_false && self.hint(condition).is_some_and(|value| !value.as_bool()) && self.guards.is_empty() {
             return self.false_in_example(condition);
         }
-        EnvError::Contradictory(Clash::with(self, condition))
+        EnvError::Contradictory(UnsatCore::with(self, condition))
     }
 
     fn false_in_example(&mut self, condition: Expr) -> EnvError {

@@ -1,5 +1,5 @@
 //! What can go wrong when an environment is asked.
-use super::clash::Clash;
+use super::unsat_core::UnsatCore;
 use sizewise_expr::range::ValueRange;
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub enum EnvError {
     },
     /// What is known and what is checked contradict each other.
     #[error("{0}")]
-    Contradictory(Clash),
+    Contradictory(UnsatCore),
     /// The environment is frozen.
     #[error("the environment is frozen: `{condition}` would be a new {kind}")]
     Frozen {

@@ -9,7 +9,6 @@
 //! [`ShapeEnv::branch`], which decide by means that cost microseconds.
 mod ask;
 mod checks;
-mod clash;
 mod computed;
 mod create;
 mod deferred;
@@ -24,8 +23,8 @@ mod questions;
 mod rename;
 mod replace;
 mod symbols;
+mod unsat_core;
 
-pub use clash::Clash;
 pub use computed::Operation;
 pub use create::DimDynamic;
 pub use env::{ShapeEnv, StrideNotes};
@@ -33,5 +32,6 @@ pub use error::{DataDependent, EnvError};
 pub use guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert};
 pub use path::Outside;
 pub use policy::{Artefact, Policies, Policy};
-pub use questions::{Answer, Env};
+pub use questions::{Decision, Env};
 pub use symbols::SymbolInfo;
+pub use unsat_core::UnsatCore;

@@ -1,4 +1,5 @@
 //! Facts about named sizes, and whether a condition follows from them: texts in, texts out.
+use super::unsat_core::condition;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::read::{self, ReadError};
 use sizewise_expr::{Int, Pool, print};
@@ -19,7 +20,7 @@ use std::fmt;
 /// let budget = Budget::default();
 /// let answer = env.ask("seq >= 17", &budget)?;
 /// assert!(answer.is_implied());
-/// assert_eq!(answer.to_string(), "implied by range: batch % 8 == 0, seq == 2*batch + 1, 2 <= batch");
+/// assert_eq!(answer.to_string(), "implied by range: batch % 8 == 0, seq == 2*batch + 1, batch >= 2");
 ///
 /// let answer = env.ask("seq >= 18", &budget)?;
 /// assert_eq!(answer.to_string(), "refuted: batch = 8, seq = 17");
@@ -35,7 +36,7 @@ pub struct Env {
 
 /// What is answered, with everything by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct Decision {
     /// The verdict.
     pub verdict: Verdict,
     /// What settled it, or tried last.
@@ -46,14 +47,14 @@ pub struct Answer {
     pub witness: Vec<(String, Int)>,
 }
 
-impl Answer {
+impl Decision {
     /// Whether the goal follows from the facts.
     pub fn is_implied(&self) -> bool {
         self.verdict.is_implied()
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let because = self.because.join(", ");
         match &self.verdict {
@@ -109,7 +110,7 @@ impl Env {
     ///
     /// # Errors
     /// When the text is no expression, with line and column.
-    pub fn ask(&mut self, goal: &str, budget: &Budget) -> Result<Answer, ReadError> {
+    pub fn ask(&mut self, goal: &str, budget: &Budget) -> Result<Decision, ReadError> {
         let read = read::closed(&mut self.pool, goal)?;
         // What the goal's operations require holds for this question only.
         let facts = (!read.divisors.is_empty() || !read.dropped.is_empty()).then(|| self.facts.clone());
@@ -135,7 +136,7 @@ impl Env {
         if let Some(facts) = facts {
             self.facts = facts;
         }
-        Ok(Answer { verdict: answer.verdict, decided_by: answer.decided_by, because, witness })
+        Ok(Decision { verdict: answer.verdict, decided_by: answer.decided_by, because, witness })
     }
 
     fn require(&mut self, read: &read::Read) {
@@ -147,21 +148,13 @@ impl Env {
         }
     }
 
-    /// A premise as text.
-    fn premise(&self, premise: Premise) -> String {
-        let end = |symbol, end: fn(&ValueRange) -> Option<Int>| {
-            self.facts.range(symbol).and_then(end).map_or_else(|| "?".to_owned(), |value| value.to_string())
-        };
-        match premise {
-            Premise::Fact(id) => self.texts.get(id.0 as usize).cloned().unwrap_or_default(),
-            Premise::Lower(symbol) => {
-                format!("{} <= {}", end(symbol, ValueRange::lower), self.pool.symbol_name(symbol))
-            }
-            Premise::Upper(symbol) => {
-                format!("{} <= {}", self.pool.symbol_name(symbol), end(symbol, ValueRange::upper))
-            }
-            Premise::Nonzero(divisor) => format!("Ne({}, 0)", print::expression(&self.pool, divisor)),
+    /// A premise as text: a condition as it was written, anything else as a condition.
+    fn premise(&mut self, premise: Premise) -> String {
+        if let Premise::Fact(id) = premise {
+            return self.texts.get(id.0 as usize).cloned().unwrap_or_default();
         }
+        let condition = condition(&mut self.pool, &self.facts, &premise);
+        condition.map_or_else(String::new, |condition| print::expression(&self.pool, condition))
     }
 }
 
@@ -183,8 +176,8 @@ mod tests {
         for (facts, goal, expected) in [
             (&[][..], "a < 10", "implied by range: a <= 9"),
             (&["Eq(a, 3*b)"], "a % 3 == 0", "implied by range: Eq(a, 3*b)"),
-            (&[], "b // a >= 0", "implied by range: 1 <= a, 2 <= b"),
-            (&[], "a // b >= 0", "implied by range: 1 <= a, 2 <= b"),
+            (&[], "b // a >= 0", "implied by range: a >= 1, b >= 2"),
+            (&[], "a // b >= 0", "implied by range: a >= 1, b >= 2"),
             (&["a > 9"], "b == 7", "the facts contradict each other: a > 9, a <= 9"),
             (&[], "a*b != 6", "refuted: a = 3, b = 2"),
         ] {

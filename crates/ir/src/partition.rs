@@ -11,7 +11,7 @@ use super::node::Node;
 /// The nodes of one call of a module or function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePartition {
-    /// The call: the module's qualified name (`encoder.layers.0`) or the function's number (`linear_1`).
+    /// The call: the module's qualified name (`encoder.layers.0`, `encoder.layers.0@1` when it is called again) or the function's number (`linear_1`).
     pub call: String,
     /// The places of the nodes in the graph, in order.
     pub nodes: Vec<usize>,
@@ -87,8 +87,9 @@ fn call_of(node: &Node, source: &str) -> Option<String> {
     let is = |class: &str| class == source || class.rsplit('.').next() == Some(source);
     let modules = node.provenance.modules().filter(|module| is(module.class));
     if let Some(module) = modules.last() {
-        // One module may be called several times: its key tells the calls apart.
-        return Some(if module.key.contains('@') { module.key } else { module.path }.to_owned());
+        // The keys of later calls of one module end with the number of the call: `L__self__l@1`.
+        let call = module.key.rsplit_once('@').map(|(_, number)| format!("{}@{number}", module.path));
+        return Some(call.unwrap_or_else(|| module.path.to_owned()));
     }
     let (call, function) = node.provenance.torch_fn.as_deref()?.split_once(';')?;
     is(function).then(|| call.to_owned())
@@ -97,6 +98,8 @@ fn call_of(node: &Node, source: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Target;
+    use crate::provenance::Provenance;
     use crate::pt2::{ReadOptions, read};
     use std::path::Path;
 
@@ -129,5 +132,19 @@ mod tests {
         let first = "emb.0: sym_numel_default, arange, reshape, embedding_bag of ";
         assert!(bags[0].starts_with(first) && bags[0].ends_with(" gives getitem"), "{}", bags[0]);
         assert!(shown("Conv2d").is_empty());
+    }
+
+    #[test]
+    fn calls_of_one_module_are_told_apart() {
+        // As torch 2.15 records them; strict export has the module's address for `L__self__`.
+        for (key, call) in [("L__self__l", "l"), ("L__self__l@1", "l@1"), ("139798930339984@2", "l@2")] {
+            let stack = format!("L__self__,,__main__.M;{key},l,torch.nn.modules.linear.Linear");
+            let provenance = Provenance { nn_module_stack: Some(stack.into()), ..Provenance::default() };
+            let target = Target::parse("torch.ops.aten.linear.default");
+            let (inputs, outputs) = (Vec::new(), Vec::new());
+            let node =
+                Node { name: "linear".into(), target, inputs, outputs, hop_single_tensor: None, provenance };
+            assert_eq!(call_of(&node, "Linear").as_deref(), Some(call), "{key}");
+        }
     }
 }

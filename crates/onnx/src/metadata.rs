@@ -33,7 +33,8 @@ pub(super) fn of_state(spec: &InputSpec) -> Vec<StringStringEntryProto> {
     }
 }
 
-/// The conditions that a program asserts or was exported with, as Python.
+/// The conditions that a program asserts on every run or was exported with, as Python. Those of graphs within hold on
+/// some runs only.
 fn conditions(program: &Program) -> Vec<String> {
     let asserted = |node: &Node| -> Option<String> {
         let Some(Argument::SymBool(Operand::Value(id))) = node.inputs.first().map(|input| input.arg.clone())

@@ -120,8 +120,10 @@ impl App {
         };
         match Tokens::load(path) {
             Ok(new) => {
-                tracing::info!(tokens = new.count(), "the token file was reloaded");
+                let count = new.count();
                 *tokens.write().unwrap_or_else(PoisonError::into_inner) = new;
+                // Logged once it is so: whoever revokes a token relies on it.
+                tracing::info!(tokens = count, "the token file was reloaded");
             }
             Err(error) => {
                 tracing::error!(error, "the token file cannot be reloaded; the tokens are unchanged")

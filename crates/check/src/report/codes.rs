@@ -4,9 +4,9 @@
 pub const CODES: &[(&str, &str)] = &[
     (
         "guard-not-implied",
-        "The spec admits inputs for which a condition is false that the program depends on: a guard from \
-         the trace, a condition of an operator, or a recorded size or range. The report names an input that \
-         violates it and, where one was found, a change of the spec that was proved to work. Either narrow \
+        "Your spec allows shapes that break a condition that the program depends on: a guard from \
+         the trace, a condition of an operator, or a recorded size or range. The report shows an input that \
+         breaks it and, where one was found, a change of the spec that was proved to work. Either narrow \
          the spec (check --fix), or change the line that is named.",
     ),
     (

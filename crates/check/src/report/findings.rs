@@ -17,7 +17,7 @@ pub(super) struct Rule {
 pub(super) const NOT_IMPLIED: Rule = Rule {
     id: "guard-not-implied",
     level: "error",
-    meaning: "The spec admits inputs for which a condition of the program is false.",
+    meaning: "Your spec allows shapes that break a condition of the program.",
 };
 pub(super) const MISMATCH: Rule = Rule {
     id: "shape-mismatch",
@@ -82,7 +82,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     for guard in &report.guards {
         let (rule, message) = match guard.verdict {
             GuardVerdict::Violated if !guard.follows => {
-                let mut message = format!("The spec admits inputs that break `{}`", guard.shown);
+                let mut message = format!("Your spec allows shapes that break `{}`", guard.shown);
                 if let Some(inputs) = &guard.inputs {
                     message += &format!(", such as {}", shapes(inputs));
                 }

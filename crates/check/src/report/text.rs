@@ -111,7 +111,7 @@ fn violated(out: &mut String, report: &Report, style: Style) {
     let (broken, consequences) = (of(false), of(true));
     for guard in broken.iter().take(MAX_LISTED) {
         let code = style.error("error[guard-not-implied]");
-        let _ = writeln!(out, "\n{code}: the spec admits inputs that break `{}`", short(&guard.shown));
+        let _ = writeln!(out, "\n{code}: your spec allows shapes that break `{}`", short(&guard.shown));
         where_from(out, guard);
         if let Some(inputs) = &guard.inputs {
             let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();

@@ -11,7 +11,8 @@ use sizewise_ir::dtype::Dtype;
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?) => "aten.diagonal.default";
     |cx, args| one(diagonal_of(cx, args, args.tensor("A")?)?) => "aten.linalg_diagonal.default";
-    |cx, args| copied(cx, args, |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?)) => "aten.diagonal_copy.default";
+    |cx, args| copied(cx, args, |cx, args| one(diagonal_of(cx, args, args.tensor("self")?)?)) =>
+        "aten.diagonal_copy.default";
     diag => "aten.diag.default";
     |cx, args| {
         let (dim1, dim2) = (args.int("dim1")?, args.int("dim2")?);

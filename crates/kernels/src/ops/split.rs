@@ -15,7 +15,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| split_with_sizes(cx, args, "split_size") => "aten.split.sizes";
     |cx, args| split_with_sizes(cx, args, "split_sizes") => "aten.split_with_sizes.default",
         "aten.unsafe_split_with_sizes.default";
-    |cx, args| copied(cx, args, |cx, args| split_with_sizes(cx, args, "split_sizes")) => "aten.split_with_sizes_copy.default";
+    |cx, args| copied(cx, args, |cx, args| split_with_sizes(cx, args, "split_sizes")) =>
+        "aten.split_with_sizes_copy.default";
     chunk => "aten.chunk.default", "aten.unsafe_chunk.default";
     |cx, args| {
         let x = args.tensor("self")?;

@@ -6,26 +6,26 @@ use std::fmt;
 
 /// Conditions that no sizes satisfy together, and that some sizes do as soon as any one is left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Clash {
+pub struct UnsatCore {
     /// The condition that was to hold, if the others are what was known before it.
     pub condition: Option<String>,
     /// The other conditions, in the order in which they became known; bounds of declared ranges come last.
     pub facts: Vec<String>,
 }
 
-impl Clash {
-    /// What a condition clashes with.
-    pub(super) fn with(env: &mut ShapeEnv, condition: Expr) -> Clash {
+impl UnsatCore {
+    /// What a condition contradicts.
+    pub(super) fn with(env: &mut ShapeEnv, condition: Expr) -> UnsatCore {
         let mut facts = env.facts.clone();
         let id = facts.assume(&mut env.pool, condition);
-        let clash = decide::unsat_core(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
-        let others = clash.iter().filter(|p| **p != Premise::Fact(id));
+        let core = decide::unsat_core(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
+        let others = core.iter().filter(|p| **p != Premise::Fact(id));
         let facts = others.filter_map(|p| text(env, &facts, p)).collect();
-        Clash { condition: Some(env.text(condition)), facts }
+        UnsatCore { condition: Some(env.text(condition)), facts }
     }
 }
 
-impl fmt::Display for Clash {
+impl fmt::Display for UnsatCore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.condition {
             Some(condition) if self.facts.is_empty() => write!(f, "`{condition}` is false"),
@@ -52,14 +52,14 @@ impl ShapeEnv {
     /// for fact in [even, less, odd] {
     ///     env.assume(fact);
     /// }
-    /// let clash = env.clash().map(|clash| clash.facts);
-    /// assert_eq!(clash, Some(vec!["u0 % 2 == 0".to_string(), "u0 % 2 == 1".to_string()]));
+    /// let core = env.unsat_core().map(|core| core.facts);
+    /// assert_eq!(core, Some(vec!["u0 % 2 == 0".to_string(), "u0 % 2 == 1".to_string()]));
     /// ```
-    pub fn clash(&mut self) -> Option<Clash> {
+    pub fn unsat_core(&mut self) -> Option<UnsatCore> {
         let premises = decide::unsat_core(&mut self.pool, &mut self.facts, &Budget::default())?;
         let facts = self.facts.clone();
         let facts = premises.iter().filter_map(|p| text(self, &facts, p)).collect();
-        Some(Clash { condition: None, facts })
+        Some(UnsatCore { condition: None, facts })
     }
 }
 
@@ -69,7 +69,7 @@ fn text(env: &mut ShapeEnv, facts: &Facts, premise: &Premise) -> Option<String> 
 }
 
 /// A premise as a condition.
-fn condition(pool: &mut Pool, facts: &Facts, premise: &Premise) -> Option<Expr> {
+pub(super) fn condition(pool: &mut Pool, facts: &Facts, premise: &Premise) -> Option<Expr> {
     let bounds = |symbol| facts.ranges().find(|(s, ..)| *s == symbol);
     match *premise {
         Premise::Fact(FactId(i)) => facts.conditions().get(i as usize).copied(),
