@@ -15,13 +15,14 @@ impl ShapeEnv {
     /// The unbacked symbols of an expression.
     pub fn unbacked_in(&self, e: Expr) -> Vec<Symbol> {
         let mut symbols = self.pool.free_symbols(&[e]);
-        symbols.retain(|s| self.unbacked.contains(s));
+        symbols.retain(|s| self.symbols.unbacked.contains(s));
         symbols
     }
 
     /// The conditions that are settled, by the facts or by guards, with their truth value; oldest first.
     pub fn settled_conditions(&self) -> Vec<(Expr, bool)> {
-        let mut settled: Vec<(Expr, bool)> = self.settled.iter().map(|(e, value)| (*e, *value)).collect();
+        let mut settled: Vec<(Expr, bool)> =
+            self.answers.settled.iter().map(|(e, value)| (*e, *value)).collect();
         settled.sort_unstable();
         settled
     }
@@ -82,9 +83,9 @@ impl ShapeEnv {
     pub fn evaluate(&mut self, condition: Expr) -> Result<bool, EnvError> {
         if let Some(known) = self.statically_known(condition) {
             let held = if known { condition } else { self.pool.not(condition) };
-            if !self.answered.contains(&held) && self.pool.as_bool(held).is_none() {
+            if !self.answers.answered.contains(&held) && self.pool.as_bool(held).is_none() {
                 self.note();
-                self.answered.push(held);
+                self.answers.answered.push(held);
             }
             return Ok(known);
         }
@@ -153,7 +154,7 @@ impl ShapeEnv {
     }
 
     fn has_no_hint(&self, symbol: Symbol) -> bool {
-        self.symbols.get(&symbol).is_none_or(|info| info.hint.is_none())
+        self.symbols.info.get(&symbol).is_none_or(|info| info.hint.is_none())
     }
 
     /// Records a condition on backed symbols that holds in the example.
@@ -166,7 +167,7 @@ impl ShapeEnv {
         if self.policies.prefer_deferred_asserts {
             return self.defer(held, clause);
         }
-        if self.frozen.0 {
+        if self.records.frozen.0 {
             return Err(EnvError::Frozen { condition: self.text(held), kind: "guard" });
         }
         self.record_guard(held, kind, clause);

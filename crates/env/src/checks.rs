@@ -1,7 +1,6 @@
 //! Being told: `torch._check` and its kin.
 use super::error::range_text;
 use super::guard::{Clause, GuardKind};
-use super::unsat_core::UnsatCore;
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
@@ -67,7 +66,7 @@ impl ShapeEnv {
         let (Some(range), Some(symbol)) = (range, self.pool.as_symbol(e)) else {
             return self.check_bounds(e, min, max);
         };
-        if !self.unbacked.contains(&symbol) {
+        if !self.symbols.unbacked.contains(&symbol) {
             return self.check_bounds(e, min, max);
         }
         let known = self.facts.domain(&mut self.pool, e).range;
@@ -96,10 +95,13 @@ impl ShapeEnv {
 
     fn contradicted(&mut self, condition: Expr) -> EnvError {
         let is_false = self.pool.as_bool(condition) == Some(false);
-        if !is_false && self.hint(condition).is_some_and(|value| !value.as_bool()) && self.guards.is_empty() {
+        if !is_false
+            && self.hint(condition).is_some_and(|value| !value.as_bool())
+            && self.records.guards.is_empty()
+        {
             return self.false_in_example(condition);
         }
-        EnvError::Contradictory(UnsatCore::with(self, condition))
+        EnvError::Contradictory(self.unsat_core_with(condition))
     }
 
     fn false_in_example(&mut self, condition: Expr) -> EnvError {

@@ -1,68 +1,8 @@
 //! Results of operations on expressions, by their operands: operators build the same sizes and conditions over and
 //! over.
 use super::ShapeEnv;
-use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Pool};
-
-/// The operations of two operands, each named as the pool's method for it.
-macro_rules! operations {
-    ($($(#[$doc:meta])* $operation:ident $method:ident),+ $(,)?) => {
-        /// An operation of two operands.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Operation {
-            $($(#[$doc])* $operation),+
-        }
-
-        impl Operation {
-            fn apply(self, pool: &mut Pool, a: Expr, b: Expr) -> Expr {
-                match self {
-                    $(Operation::$operation => pool.$method(a, b)),+
-                }
-            }
-        }
-    };
-}
-
-operations! {
-    /// `a + b`.
-    Add add,
-    /// `a - b`.
-    Sub sub,
-    /// `a * b`.
-    Mul mul,
-    /// `a // b`.
-    FloorDiv floor_div,
-    /// `a / b`, rounded upwards.
-    CeilDiv ceil_div,
-    /// `a % b`.
-    Modulo modulo,
-    /// The lesser of two.
-    Min min,
-    /// The greater of two.
-    Max max,
-    /// `a == b`.
-    Eq eq,
-    /// `a != b`.
-    Ne ne,
-    /// `a <= b`.
-    Le le,
-    /// `a < b`.
-    Lt lt,
-    /// `a >= b`.
-    Ge ge,
-    /// `a > b`.
-    Gt gt,
-}
-
-/// What was computed. A copy of an environment begins without.
-#[derive(Default)]
-pub(super) struct Computed(FxHashMap<(Operation, Expr, Expr), Expr>);
-
-impl Clone for Computed {
-    fn clone(&self) -> Computed {
-        Computed::default()
-    }
-}
+use super::operations::Operation;
+use sizewise_expr::Expr;
 
 impl ShapeEnv {
     /// The result of an operation; that of an earlier one on the same operands is remembered.

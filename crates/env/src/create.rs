@@ -62,13 +62,13 @@ impl ShapeEnv {
             return Ok(self.pool.int(hint));
         }
         if self.policies.zero_one_specialization && is_zero_or_one(&hint) {
-            self.artefacts.push(Artefact::Constant { source: source.into(), value: hint.clone() });
+            self.records.artefacts.push(Artefact::Constant { source: source.into(), value: hint.clone() });
             return Ok(self.pool.int(hint));
         }
         let duck = dynamic == DimDynamic::Duck && self.policies.duck_sizing;
         if duck && let Some(symbol) = self.duck(&hint) {
             let with = self.symbol(symbol).and_then(|info| info.source.clone()).unwrap_or_default();
-            self.artefacts.push(Artefact::Shared { source: source.into(), with, symbol });
+            self.records.artefacts.push(Artefact::Shared { source: source.into(), with, symbol });
             return Ok(self.pool.symbol_expr(symbol));
         }
         let least = if self.policies.zero_one_specialization { 2 } else { 0 };
@@ -77,10 +77,10 @@ impl ShapeEnv {
         let e = self.backed("s", source, Value::Int(hint), range);
         if let Some(symbol) = self.pool.as_symbol(e) {
             if self.policies.zero_one_specialization {
-                self.artefacts.push(Artefact::AtLeastTwo { source: source.into(), symbol });
+                self.records.artefacts.push(Artefact::AtLeastTwo { source: source.into(), symbol });
             }
             if duck {
-                self.ducks.push(symbol);
+                self.symbols.ducks.push(symbol);
             }
         }
         Ok(e)
@@ -105,7 +105,7 @@ impl ShapeEnv {
     /// The index of a source; names that were declared by hand count as taken.
     fn free_index(&mut self, prefix: &str, source: &str) -> u32 {
         loop {
-            let index = self.names.index(source);
+            let index = self.symbols.names.index(source);
             if self.pool.find_symbol(&format!("{prefix}{index}")).is_none() {
                 return index;
             }
@@ -115,8 +115,8 @@ impl ShapeEnv {
     /// A fresh unbacked integer in a range, named `u<n>`.
     pub fn fresh_unbacked(&mut self, range: ValueRange) -> Expr {
         let name = loop {
-            let name = format!("u{}", self.names.integers);
-            self.names.integers += 1;
+            let name = format!("u{}", self.symbols.names.integers);
+            self.symbols.names.integers += 1;
             if self.pool.find_symbol(&name).is_none() {
                 break name;
             }
@@ -137,8 +137,8 @@ impl ShapeEnv {
     /// A fresh unbacked double, named `zuf<n>`.
     pub fn fresh_unbacked_float(&mut self) -> Expr {
         let name = loop {
-            let name = format!("zuf{}", self.names.floats);
-            self.names.floats += 1;
+            let name = format!("zuf{}", self.symbols.names.floats);
+            self.symbols.names.floats += 1;
             if self.pool.find_symbol(&name).is_none() {
                 break name;
             }
@@ -151,8 +151,8 @@ impl ShapeEnv {
     fn bear(&mut self, e: Expr) {
         let Some(symbol) = self.pool.as_symbol(e) else { return };
         self.revise();
-        self.unbacked.push(symbol);
-        self.made_at.insert(symbol, (self.facts.conditions().len(), self.left_out.len()));
-        self.pending.add(symbol);
+        self.symbols.unbacked.push(symbol);
+        self.symbols.made_at.insert(symbol, (self.facts.conditions().len(), self.records.left_out.len()));
+        self.symbols.pending.add(symbol);
     }
 }

@@ -8,7 +8,7 @@ impl ShapeEnv {
     /// condition on the inputs alone, which can be checked before anything runs.
     pub fn placed_after(&self, condition: Expr) -> Option<Symbol> {
         let needed = self.pool.free_symbols(&[condition]);
-        self.unbacked.iter().rev().copied().find(|symbol| needed.contains(symbol))
+        self.symbols.unbacked.iter().rev().copied().find(|symbol| needed.contains(symbol))
     }
 
     /// The runtime assertions that belong right after the step that makes a symbol, or with none, before the first
@@ -27,12 +27,12 @@ impl ShapeEnv {
     /// # Ok(()) }
     /// ```
     pub fn deferred_after(&self, symbol: Option<Symbol>) -> impl Iterator<Item = &RuntimeAssert> {
-        self.asserts.iter().filter(move |assert| self.placed_after(assert.condition) == symbol)
+        self.records.asserts.iter().filter(move |assert| self.placed_after(assert.condition) == symbol)
     }
 
     /// Records a runtime assertion.
     pub(super) fn defer(&mut self, condition: Expr, clause: Clause) -> Result<(), EnvError> {
-        if self.frozen.1 {
+        if self.records.frozen.1 {
             let condition = self.text(condition);
             return Err(EnvError::Frozen { condition, kind: "runtime assertion" });
         }
@@ -44,7 +44,12 @@ impl ShapeEnv {
         self.revise();
         let needed = self.on_path(condition);
         let certain = self.path.is_certain();
-        self.asserts.push(RuntimeAssert { condition: needed, origin: self.origin, clause, certain });
+        self.records.asserts.push(RuntimeAssert {
+            condition: needed,
+            origin: self.records.origin,
+            clause,
+            certain,
+        });
         self.assume(condition);
     }
 
@@ -65,18 +70,18 @@ impl ShapeEnv {
     /// # Ok(()) }
     /// ```
     pub fn freeze(&mut self) {
-        self.frozen.0 = true;
+        self.records.frozen.0 = true;
         self.revise();
     }
 
     /// Takes no more runtime assertions; what would be one is an error that names it.
     pub fn freeze_runtime_asserts(&mut self) {
-        self.frozen.1 = true;
+        self.records.frozen.1 = true;
         self.revise();
     }
 
     /// The guards that operators called for since the environment was frozen.
     pub fn refused_guards(&self) -> &[Guard] {
-        &self.refused
+        &self.records.refused
     }
 }

@@ -1,5 +1,4 @@
 //! What can go wrong when an environment is asked.
-use super::unsat_core::UnsatCore;
 use sizewise_expr::range::ValueRange;
 use std::fmt;
 
@@ -73,4 +72,25 @@ impl fmt::Display for DataDependent {
 pub(super) fn range_text(range: &ValueRange) -> String {
     let show = |end: Option<sizewise_expr::Int>| end.map_or("…".to_string(), |end| end.to_string());
     format!("{}..{}", show(range.lower()), show(range.upper()))
+}
+
+/// Conditions that no sizes satisfy together, and that some sizes do as soon as any one is left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnsatCore {
+    /// The condition that was to hold, if the others are what was known before it.
+    pub condition: Option<String>,
+    /// The other conditions, in the order in which they became known; bounds of declared ranges come last.
+    pub facts: Vec<String>,
+}
+
+impl fmt::Display for UnsatCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.condition {
+            Some(condition) if self.facts.is_empty() => write!(f, "`{condition}` is false"),
+            Some(condition) => {
+                write!(f, "`{condition}` contradicts what is known: {}", self.facts.join(", "))
+            }
+            None => write!(f, "no sizes satisfy all of {}", self.facts.join(", ")),
+        }
+    }
 }

@@ -7,6 +7,7 @@
 //! A tracer makes symbols ([`ShapeEnv::create`], [`ShapeEnv::fresh_unbacked`]), asks ([`ShapeEnv::evaluate`]) and is
 //! told ([`ShapeEnv::check`]). Operators speak to the environment through [`ShapeEnv::require`] and
 //! [`ShapeEnv::branch`], which decide by means that cost microseconds.
+mod answers;
 mod ask;
 mod checks;
 mod computed;
@@ -17,21 +18,26 @@ mod error;
 mod guard;
 mod hints;
 mod lifetime;
+mod operations;
+mod parts;
 mod path;
 mod policy;
 mod questions;
+mod records;
 mod rename;
 mod replace;
+mod specialize;
+mod strides;
 mod symbols;
 mod unsat_core;
 
-pub use computed::Operation;
 pub use create::DimDynamic;
-pub use env::{ShapeEnv, StrideNotes};
-pub use error::{DataDependent, EnvError};
+pub use env::ShapeEnv;
+pub use error::{DataDependent, EnvError, UnsatCore};
 pub use guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert};
+pub use operations::Operation;
+pub use parts::StrideNotes;
 pub use path::Outside;
 pub use policy::{Artefact, Policies, Policy};
 pub use questions::{Decision, Env};
 pub use symbols::SymbolInfo;
-pub use unsat_core::UnsatCore;

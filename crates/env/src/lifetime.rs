@@ -3,32 +3,17 @@
 use super::{EnvError, ShapeEnv};
 use sizewise_expr::{Expr, Symbol};
 
-/// Unbacked symbols that no result binds yet.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pending {
-    symbols: Vec<Symbol>,
-    ignoring: bool,
-}
-
-impl Pending {
-    pub fn add(&mut self, symbol: Symbol) {
-        if !self.ignoring {
-            self.symbols.push(symbol);
-        }
-    }
-}
-
 impl ShapeEnv {
     /// The unbacked symbols that no result binds yet, in the order in which they were made.
     pub fn pending(&self) -> &[Symbol] {
-        &self.pending.symbols
+        &self.symbols.pending.symbols
     }
 
     /// Runs `f`; unbacked symbols made in it need not be bound, because its results are thrown away.
     pub fn ignoring_fresh<T>(&mut self, f: impl FnOnce(&mut ShapeEnv) -> T) -> T {
-        let before = std::mem::replace(&mut self.pending.ignoring, true);
+        let before = std::mem::replace(&mut self.symbols.pending.ignoring, true);
         let result = f(self);
-        self.pending.ignoring = before;
+        self.symbols.pending.ignoring = before;
         result
     }
 
@@ -52,7 +37,7 @@ impl ShapeEnv {
     /// assert_eq!(error, Err("no result of the step tells the value of u1".to_string()));
     /// ```
     pub fn bind_outputs(&mut self, results: &[Expr]) -> Result<Vec<(Symbol, usize)>, EnvError> {
-        let pending = std::mem::take(&mut self.pending.symbols);
+        let pending = std::mem::take(&mut self.symbols.pending.symbols);
         let mut bound = Vec::with_capacity(pending.len());
         let mut lost = Vec::new();
         for symbol in pending {

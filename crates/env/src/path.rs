@@ -3,33 +3,12 @@
 //! Inside a branch its condition is a fact. A guard recorded there is needed only where the branch is taken, so it is
 //! recorded as `condition implies guard`, and what was learnt inside is forgotten at the branch's end. Where the
 //! condition is false at the hints, the traced example does not come this way: hints then decide nothing.
-use super::env::ShapeEnv;
+use super::ShapeEnv;
+use super::parts::Path;
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_solve::Facts;
-
-/// The branch that is being followed.
-#[derive(Clone, Default)]
-pub(super) struct Path {
-    /// The conditions of the branches around, outermost first; constants are left out.
-    conditions: Vec<Expr>,
-    /// Whether one of them is false at the hints.
-    off_example: bool,
-    /// How many branches are around.
-    depth: u32,
-    /// Whether data alone decides if one of them is taken.
-    chosen_by_data: bool,
-    /// The symbols declared inside, with their ranges.
-    declared: Vec<(Symbol, ValueRange)>,
-}
-
-impl Path {
-    /// Whether the program comes this way whatever the data is, as far as the conditions of the branches around hold.
-    pub fn is_certain(&self) -> bool {
-        !self.chosen_by_data
-    }
-}
 
 /// What was known before a branch; give it back to [`ShapeEnv::leave`].
 pub struct Outside {
@@ -45,7 +24,7 @@ impl ShapeEnv {
     pub fn enter(&mut self, condition: Option<Expr>) -> Outside {
         self.revise();
         let path = self.path.clone();
-        let (facts, settled) = (self.facts.clone(), self.settled.clone());
+        let (facts, settled) = (self.facts.clone(), self.answers.settled.clone());
         let outside = Outside { facts, settled, hints_hold: self.hints_hold, path };
         self.path.depth += 1;
         self.path.declared.clear();
@@ -57,7 +36,7 @@ impl ShapeEnv {
             self.path.off_example |= self.hint(condition).is_some_and(|value| !value.as_bool());
             self.assume(condition);
             let otherwise = self.pool.not(condition);
-            self.settled.insert(otherwise, false);
+            self.answers.settled.insert(otherwise, false);
         }
         outside
     }
@@ -67,7 +46,7 @@ impl ShapeEnv {
         self.revise();
         let inside = std::mem::replace(&mut self.path, outside.path);
         self.facts = outside.facts;
-        self.settled = outside.settled;
+        self.answers.settled = outside.settled;
         self.hints_hold = outside.hints_hold;
         for (symbol, range) in inside.declared {
             self.facts.declare(&mut self.pool, symbol, range.clone());

@@ -40,9 +40,9 @@ impl ShapeEnv {
 
     /// The conditions on a symbol that have been assumed since it was made.
     fn facts_since_made(&self, symbol: Symbol) -> Vec<Expr> {
-        let (assumed, left_out) = self.made_at.get(&symbol).copied().unwrap_or_default();
+        let (assumed, left_out) = self.symbols.made_at.get(&symbol).copied().unwrap_or_default();
         let assumed = self.facts.conditions().iter().skip(assumed);
-        let since = assumed.chain(self.left_out.iter().skip(left_out));
+        let since = assumed.chain(self.records.left_out.iter().skip(left_out));
         since.copied().filter(|&c| self.pool.free_symbols(&[c]).contains(&symbol)).collect()
     }
 
@@ -58,9 +58,9 @@ impl ShapeEnv {
             return;
         }
         let symbols = self.pool.free_symbols(&[recorded]);
-        if symbols.iter().any(|symbol| self.unbacked.contains(symbol)) {
+        if symbols.iter().any(|symbol| self.symbols.unbacked.contains(symbol)) {
             self.assume(equal);
-            self.equations.push(equal);
+            self.records.equations.push(equal);
         } else {
             // The records say it, and no assertion of the graph does.
             self.state(equal, Clause::RecordedSize);
@@ -70,7 +70,7 @@ impl ShapeEnv {
 
     /// Takes the equations that no assertion has stated so far as those of the assertion at hand.
     pub(super) fn state_equations(&mut self, clause: Clause) {
-        for equation in std::mem::take(&mut self.equations) {
+        for equation in std::mem::take(&mut self.records.equations) {
             self.state(equation, clause);
             self.record_assert(equation, clause);
         }
@@ -80,7 +80,7 @@ impl ShapeEnv {
     pub(super) fn state(&mut self, condition: Expr, clause: Clause) {
         self.note();
         let certain = self.path.is_certain();
-        self.stated.push(RuntimeAssert { condition, origin: self.origin, clause, certain });
+        self.records.stated.push(RuntimeAssert { condition, origin: self.records.origin, clause, certain });
     }
 }
 

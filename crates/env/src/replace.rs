@@ -1,15 +1,6 @@
 //! Replacements: equalities among what is known rewrite later expressions.
 use super::ShapeEnv;
-use indexmap::IndexMap;
 use sizewise_expr::{Expr, Func, Int, Sort, Symbol};
-
-/// Symbols that known equalities determine.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Replacements {
-    by: IndexMap<Symbol, Expr>,
-    /// How many of the known conditions have been looked at.
-    seen: usize,
-}
 
 impl ShapeEnv {
     /// An expression with the symbols that known equalities determine replaced: by constants, backed symbols for
@@ -92,7 +83,7 @@ impl ShapeEnv {
                     == 1;
             (factor.abs().is_one() && occurs_once).then(|| (symbol, factor.clone()))
         });
-        let rank = |symbol: Symbol| (self.unbacked.iter().position(|&u| u == symbol), symbol);
+        let rank = |symbol: Symbol| (self.symbols.unbacked.iter().position(|&u| u == symbol), symbol);
         let Some((symbol, factor)) = solvable.max_by_key(|(symbol, _)| rank(*symbol)) else { return };
         let s = self.pool.symbol_expr(symbol);
         // -a * (a*s + rest) + s is -a*rest.

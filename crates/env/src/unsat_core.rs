@@ -1,43 +1,20 @@
 //! Facts that contradict each other: the smallest set that does.
 use super::ShapeEnv;
+use super::error::UnsatCore;
 use sizewise_expr::{Expr, Pool};
 use sizewise_solve::{self as decide, Budget, FactId, Facts, Premise};
-use std::fmt;
-
-/// Conditions that no sizes satisfy together, and that some sizes do as soon as any one is left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnsatCore {
-    /// The condition that was to hold, if the others are what was known before it.
-    pub condition: Option<String>,
-    /// The other conditions, in the order in which they became known; bounds of declared ranges come last.
-    pub facts: Vec<String>,
-}
-
-impl UnsatCore {
-    /// What a condition contradicts.
-    pub(super) fn with(env: &mut ShapeEnv, condition: Expr) -> UnsatCore {
-        let mut facts = env.facts.clone();
-        let id = facts.assume(&mut env.pool, condition);
-        let core = decide::unsat_core(&mut env.pool, &mut facts, &Budget::default()).unwrap_or_default();
-        let others = core.iter().filter(|p| **p != Premise::Fact(id));
-        let facts = others.filter_map(|p| text(env, &facts, p)).collect();
-        UnsatCore { condition: Some(env.text(condition)), facts }
-    }
-}
-
-impl fmt::Display for UnsatCore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.condition {
-            Some(condition) if self.facts.is_empty() => write!(f, "`{condition}` is false"),
-            Some(condition) => {
-                write!(f, "`{condition}` contradicts what is known: {}", self.facts.join(", "))
-            }
-            None => write!(f, "no sizes satisfy all of {}", self.facts.join(", ")),
-        }
-    }
-}
 
 impl ShapeEnv {
+    /// What a condition contradicts.
+    pub(super) fn unsat_core_with(&mut self, condition: Expr) -> UnsatCore {
+        let mut facts = self.facts.clone();
+        let id = facts.assume(&mut self.pool, condition);
+        let core = decide::unsat_core(&mut self.pool, &mut facts, &Budget::default()).unwrap_or_default();
+        let others = core.iter().filter(|p| **p != Premise::Fact(id));
+        let facts = others.filter_map(|p| text(self, &facts, p)).collect();
+        UnsatCore { condition: Some(self.text(condition)), facts }
+    }
+
     /// The smallest set of facts that contradict each other, if they do.
     ///
     /// ```
