@@ -67,7 +67,7 @@ pub use sizewise_onnx as onnx;
 pub use sizewise_service as service;
 pub use sizewise_solve as decide;
 pub use sizewise_solve::{Budget, egraph};
-pub use sizewise_tools::{pass, recorded_values, verify};
+pub use sizewise_tools::{pass, recorded_values, replay, verify};
 
 #[cfg(feature = "cli")]
 pub mod cli;

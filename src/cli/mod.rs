@@ -19,6 +19,7 @@ mod ops_edge;
 mod pass;
 mod programs;
 mod progress;
+mod replay;
 #[cfg(feature = "service")]
 mod serve;
 mod show;
@@ -82,6 +83,8 @@ enum Command {
     Minimize(Reasoning),
     /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
     Bounds(Reasoning),
+    /// Replay what torch asked its ShapeEnv during an export or a compilation, from a recorded trace.
+    Replay(replay::ReplayOptions),
     /// Serve all of this over HTTP, with a web page (see docs/service.md).
     #[cfg(feature = "service")]
     Serve(serve::ServeOptions),
@@ -166,6 +169,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Simplify(options) => Ok(reason(&options, query::simplify::answer)),
         Command::Minimize(options) => Ok(reason(&options, query::minimize::answer)),
         Command::Bounds(options) => Ok(reason(&options, query::bounds::answer)),
+        Command::Replay(options) => replay::run(&options),
         #[cfg(feature = "service")]
         Command::Serve(options) => serve::run(&options),
     };

@@ -24,8 +24,8 @@ impl ShapeEnv {
 mod tests {
     use super::*;
     use crate::{Required, SymbolInfo};
-    use sizewise_expr::Value;
     use sizewise_expr::range::ValueRange;
+    use sizewise_expr::{Pool, Value};
 
     #[test]
     fn results_are_those_of_the_pool() {

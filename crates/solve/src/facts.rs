@@ -5,20 +5,16 @@ use super::models::Models;
 use super::program::to_i128;
 use super::replay::Required;
 use super::search::conjuncts;
+use super::store::Store;
 use super::verdict::{FactId, Premise};
 use super::work::Work;
-use super::worklist::Worklist;
-use crate::egraph::Graph;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
-use sizewise_expr::range::{Domain, DomainTable, Subject, ValueRange};
+use sizewise_expr::range::{Domain, DomainTable, ValueRange};
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol};
 
 /// More facts than this are divided into independent components.
 const MAX_TOGETHER: usize = 12;
-
-/// How often the conditions are assumed again so that they learn from each other.
-const MAX_ROUNDS: usize = 4;
 
 /// Whether some assignment satisfies the facts.
 #[derive(Clone, Debug, Default)]
@@ -41,23 +37,13 @@ pub(super) enum Consistency {
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     ranges: IndexMap<Symbol, ValueRange, FxBuildHasher>,
-    /// Whether two declarations of one symbol share no value.
-    empty: bool,
     given: Vec<Expr>,
-    /// The assumptions with nested conjunctions taken apart, and where each part comes from.
-    parts: Vec<(Expr, FactId)>,
     required: Required,
     /// The symbols that occur in assumptions.
     assumed_of: FxHashSet<Symbol>,
     pub(super) models: Models,
     pub(super) consistency: Consistency,
-    table: DomainTable,
-    /// Whether the table may still learn from assuming conditions.
-    unsettled: bool,
-    /// The subjects of which the table has learned something since.
-    dirty: Vec<Subject>,
-    /// The conditions that are to be assumed again.
-    worklist: Worklist,
+    pub(super) store: Store,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) components: Components,
     /// Whether the facts are never divided into components, however many they are.
@@ -76,20 +62,18 @@ impl Facts {
     /// the facts are inconsistent.
     pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, range: ValueRange) {
         let e = pool.symbol_expr(symbol);
-        let wide = self.is_divided();
         let known = self.ranges.entry(symbol).or_insert_with(ValueRange::all);
         match known.meet(&range) {
             Some(met) => *known = met,
-            None => self.empty = true,
+            None => self.store.contradict(),
         }
         self.components.record_declaration(symbol);
-        if !wide {
-            self.models.declare(symbol, known);
-            if pool.sort(e) == Sort::Int {
-                // An empty domain is remembered by the table as its contradiction.
-                self.empty |= self.table.set(pool, e, known.clone().into()).is_err();
-                self.dirty.push(Subject::of(pool, e));
-            }
+        if pool.sort(e) == Sort::Int {
+            self.store.declare(pool, e, known.clone().into());
+        }
+        let known = known.clone();
+        if !self.is_divided() {
+            self.models.declare(symbol, &known);
         }
         self.changed();
     }
@@ -105,7 +89,9 @@ impl Facts {
             self.components.record_assumption(id, &symbols);
         }
         self.assumed_of.extend(symbols.iter().copied());
-        self.empty |= pool.as_bool(condition) == Some(false);
+        if pool.as_bool(condition) == Some(false) {
+            self.store.contradict();
+        }
         let mut parts = Vec::new();
         // Doubles become integers first, where the earlier facts make them exact.
         let condition =
@@ -115,7 +101,7 @@ impl Facts {
             if !self.is_divided() {
                 self.models.require(pool, part);
             }
-            self.parts.push((part, id));
+            self.store.assume(part, id);
         }
         self.changed();
         id
@@ -124,11 +110,7 @@ impl Facts {
     /// A condition with arithmetic of doubles replaced by integer arithmetic, where the facts show both to be
     /// the same.
     pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
-        if self.is_divided() {
-            return condition;
-        }
-        self.settle(pool);
-        exact(pool, &mut self.table, condition)
+        exact(pool, self.store.table(pool), condition)
     }
 
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention.
@@ -144,9 +126,8 @@ impl Facts {
             self.assumed_of.extend(symbols.iter().copied());
             if !self.is_divided() {
                 self.models.exclude_zero(pool, divisor);
-                let nonzero = pool.ne(divisor, Expr::ZERO);
-                self.empty |= self.table.assume_recording(pool, nonzero, &mut self.dirty).is_err();
             }
+            self.store.exclude_zero(pool, divisor);
             self.changed();
         }
     }
@@ -176,11 +157,12 @@ impl Facts {
 
     /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
-        if self.is_divided() {
-            return self.with_subproblem(pool, e, |pool, subproblem| subproblem.facts.domain(pool, e));
-        }
-        self.settle(pool);
-        self.table.domain(pool, e)
+        self.store.table(pool).domain(pool, e)
+    }
+
+    /// Reasons without the classes of the store and without earlier answers, to see what these are worth.
+    pub fn use_ranges_only(&mut self) {
+        self.store.use_ranges_only();
     }
 
     /// What deciding has taken so far.
@@ -202,26 +184,13 @@ impl Facts {
 
     /// The table of domains, with everything that the assumptions say about each other.
     pub(super) fn table(&mut self, pool: &Pool) -> &mut DomainTable {
-        self.settle(pool);
-        &mut self.table
+        self.store.table(pool)
     }
 
     /// Whether ranges and congruences alone show that the facts contradict each other.
     pub(super) fn is_empty(&mut self, pool: &Pool) -> bool {
-        self.settle(pool);
-        self.empty
-    }
-
-    fn settle(&mut self, pool: &Pool) {
-        if !std::mem::take(&mut self.unsettled) || self.is_divided() {
-            return;
-        }
-        let table = &mut self.table;
-        let parts = self.parts.iter().map(|(condition, _)| *condition);
-        let learn =
-            |pool: &Pool, condition, learned: &mut _| table.assume_recording(pool, condition, learned);
-        let settled = self.worklist.run(pool, parts, self.dirty.drain(..), MAX_ROUNDS, learn);
-        self.empty |= settled.is_err();
+        // Many facts are looked at by components, before a question is.
+        if self.is_divided() { self.store.is_known_empty() } else { self.store.is_empty(pool) }
     }
 
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
@@ -264,7 +233,7 @@ impl Facts {
 
     /// The conjuncts of all assumptions with the assumption each comes from.
     pub(super) fn parts(&self) -> &[(Expr, FactId)] {
-        &self.parts
+        self.store.parts()
     }
 
     /// The bounds of the declared ranges as conditions.
@@ -304,23 +273,6 @@ impl Facts {
         nonzero
     }
 
-    /// Puts all facts into an e-graph, each assumption under its number.
-    pub(super) fn fill_graph(&self, pool: &mut Pool, graph: &mut Graph) {
-        for (&symbol, range) in &self.ranges {
-            let e = pool.symbol_expr(symbol);
-            if pool.sort(e) == Sort::Int {
-                graph.declare(pool, e, range.clone().into());
-            }
-        }
-        for (i, &d) in self.required.nonzero.iter().enumerate() {
-            let nonzero = pool.ne(d, Expr::ZERO);
-            graph.assume(pool, nonzero, (self.given.len() + i) as u32);
-        }
-        for (i, &condition) in self.given.iter().enumerate() {
-            graph.assume(pool, condition, i as u32);
-        }
-    }
-
     /// Everything that was assumed, as premises.
     pub(super) fn all_premises(&self, pool: &Pool) -> Vec<Premise> {
         let nonzero = self.divisors(pool, None).into_iter().map(Premise::Nonzero);
@@ -350,7 +302,6 @@ impl Facts {
         if !matches!(self.consistency, Consistency::Inconsistent(_)) {
             self.consistency = Consistency::Open;
         }
-        self.unsettled = true;
     }
 }
 

@@ -84,7 +84,7 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
     among(pool, facts, goal, budget, false).verdict.is_implied()
 }
 
-/// [`entails`], or without preparing for more questions.
+/// [`entails`], or without preparing for more questions and without naming premises.
 fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
@@ -93,7 +93,7 @@ fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: 
     }
     let asked = goal;
     let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
-    let mut ladder = Ladder { pool, facts, asked, goal, budget, trace: Vec::new() };
+    let mut ladder = Ladder { pool, facts, asked, goal, budget, explains: more, trace: Vec::new() };
     let (verdict, decided_by) = ladder.run();
     Answer { verdict, decided_by, trace: ladder.trace }
 }
@@ -129,8 +129,13 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
         let because = facts.all_premises(pool);
         return settled(Verdict::Inconsistent { because }, Rung::Range);
     }
+    let is_defined = |pool: &Pool| !pool.reachable(&[goal]).into_iter().any(|e| may_be_undefined(pool, e));
+    if !more && facts.components_settled() && facts.store.truth(pool, goal) == Some(true) && is_defined(pool)
+    {
+        return settled(Verdict::Implied { because: Vec::new() }, Rung::EGraph);
+    }
     let mut answer = facts.with_subproblem(pool, goal, |pool, subproblem| {
-        let mut answer = entails(pool, &mut subproblem.facts, goal, budget);
+        let mut answer = among(pool, &mut subproblem.facts, goal, budget, more);
         if let Verdict::Implied { because } | Verdict::Inconsistent { because } = &mut answer.verdict {
             *because = subproblem.to_outer_ids(because);
         }
@@ -158,7 +163,18 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
-    Ladder { pool, facts, asked: goal, goal, budget, trace: Vec::new() }.inconsistent();
+    Ladder { pool, facts, asked: goal, goal, budget, explains: true, trace: Vec::new() }.inconsistent();
+}
+
+/// What the store of facts knows of a goal: it is constant in normal form, was settled before, or the values of its class
+/// settle it. Nothing is supposed and tried, and it is not asked whether the facts are consistent.
+pub fn known(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+    let goal = pool.truth(goal);
+    if let Some(value) = pool.as_bool(goal) {
+        return Some(value);
+    }
+    let settled = facts.store.truth(pool, goal);
+    settled.or_else(|| facts.table(pool).decide(pool, goal))
 }
 
 /// The truth of a goal by cheap means: canonical form, ranges and congruences. Sound, takes microseconds, and
@@ -176,22 +192,16 @@ pub fn quickly_knowing(
     possible: impl FnOnce(&Pool) -> Option<bool>,
 ) -> Option<bool> {
     let goal = pool.truth(goal);
-    if let Some(value) = pool.as_bool(goal) {
-        return Some(value);
-    }
-    if facts.is_divided() {
-        return facts.with_subproblem(pool, goal, |pool, subproblem| {
-            by_range(pool, &mut subproblem.facts, goal, possible)
-        });
-    }
-    if let Some(value) = facts.table(pool).decide(pool, goal) {
+    if let Some(value) = known(pool, facts, goal) {
         return Some(value);
     }
     if is_free(pool, facts, goal) {
         return None;
     }
     let possible = possible(pool);
-    by_contradiction(pool, facts, goal, possible)
+    let settled = by_contradiction(pool, facts, goal, possible)?;
+    facts.store.remember(pool, goal, settled);
+    Some(settled)
 }
 
 /// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once. Then
@@ -280,6 +290,8 @@ struct Ladder<'a> {
     /// The same with doubles replaced by integers as far as that is exact.
     goal: Expr,
     budget: &'a Budget,
+    /// Whether an answer names its premises.
+    explains: bool,
     trace: Vec<Attempt>,
 }
 
@@ -296,7 +308,10 @@ impl Ladder<'_> {
             return (Verdict::Inconsistent { because }, Rung::Search);
         }
         if self.pool.as_bool(self.goal) == Some(true) {
-            return self.implied(Vec::new(), Rung::NormalForm);
+            return self.implied_by(Vec::new(), Rung::NormalForm);
+        }
+        if self.facts.store.truth(self.pool, self.goal) == Some(true) {
+            return self.implied(Rung::EGraph);
         }
         if let Some(witness) = self.facts.models.failing(self.pool, self.goal, 0)
             && self.falsifies(&witness)
@@ -304,7 +319,7 @@ impl Ladder<'_> {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         if by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true) {
-            return self.implied(self.facts.all_premises(self.pool), Rung::Range);
+            return self.implied(Rung::Range);
         }
         if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)
             && self.falsifies(&witness)
@@ -313,7 +328,7 @@ impl Ladder<'_> {
         }
         let negation = self.pool.not(self.goal);
         match self.settle(&[negation], Some(self.asked)) {
-            Settled::Closed(rung) => self.implied(self.facts.all_premises(self.pool), rung),
+            Settled::Closed(rung) => self.implied(rung),
             Settled::Satisfied(witness, rung) => (Verdict::Refuted { witness }, rung),
             Settled::Open(reason, rung) => (Verdict::Unknown { reason }, rung),
         }
@@ -413,8 +428,15 @@ impl Ladder<'_> {
         symbols.into_iter().map(|s| (s, value(self, s))).collect()
     }
 
+    /// `Implied` by everything that was assumed; the store remembers it.
+    fn implied(&mut self, rung: Rung) -> (Verdict, Rung) {
+        self.facts.store.remember(self.pool, self.goal, true);
+        let because = if self.explains { self.facts.all_premises(self.pool) } else { Vec::new() };
+        self.implied_by(because, rung)
+    }
+
     /// `Implied`, if the facts are known to be satisfiable where the goal has a value.
-    fn implied(&mut self, because: Vec<Premise>, rung: Rung) -> (Verdict, Rung) {
+    fn implied_by(&mut self, because: Vec<Premise>, rung: Rung) -> (Verdict, Rung) {
         let unknown = |reason: &str| (Verdict::Unknown { reason: reason.to_string() }, rung);
         if !matches!(self.facts.consistency, Consistency::Consistent) {
             return unknown(

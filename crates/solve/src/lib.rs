@@ -31,6 +31,7 @@ mod simplify;
 #[cfg(feature = "smt")]
 mod smt;
 mod smtlib;
+mod store;
 mod unbounded;
 mod unsat_core;
 mod verdict;
@@ -49,7 +50,7 @@ pub use facts::Facts;
 pub use feasible::{Feasibility, feasible};
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
-pub use ladder::{decide, entails, implies, prepare, quickly, quickly_knowing};
+pub use ladder::{decide, entails, implies, known, prepare, quickly, quickly_knowing};
 pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
 pub use premises::narrow;
 pub use proof::{ProofStep, proof};

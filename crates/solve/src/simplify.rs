@@ -9,7 +9,7 @@ use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
 use super::work::{Allowance, Work};
-use crate::egraph::{self, Graph, Reading, RuleSet};
+use crate::egraph::{self, Reading, RuleSet};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Pool, Sort, is_cancelled, print};
 
@@ -136,8 +136,7 @@ impl Simplifier<'_> {
     }
 
     fn by_graph(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
-        let mut graph = Graph::new();
-        facts.fill_graph(pool, &mut graph);
+        let mut graph = facts.store.branch(pool);
         graph.add(pool, e);
         let limits = egraph::Limits { nodes: 400, iterations: 5, matches: 300 };
         let outcome = graph.saturate(pool, RuleSet::simplifying(), &limits, None);

@@ -1,9 +1,10 @@
 //! The core of the e-graph: classes of equal expressions, closed under congruence.
 use super::language::{MemberAnalysis, Members, Operations, Term};
 use egg::{EGraph, Id};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_expr::{Expr, Func, Pool};
+use smallvec::SmallVec;
 
 /// A summary of the context of an expression, to skip rules that cannot match there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -19,6 +20,11 @@ pub(super) fn bit(func: Func) -> u64 {
     1 << (func as u64 % 64)
 }
 
+/// Graphs of up to this many expressions are always closed under congruence.
+const SMALL_GRAPH: usize = 256;
+/// Larger ones when one of this many expressions has been merged.
+const OPEN_SHARE: usize = 4;
+
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
@@ -26,8 +32,12 @@ pub(super) struct Classes {
     operations: Operations,
     ids: IndexMap<Expr, Id, FxBuildHasher>,
     by_func: FxHashMap<Func, Vec<Expr>>,
+    /// The expressions that have one as an operand.
+    users: FxHashMap<Expr, SmallVec<[Expr; 2]>>,
     /// How many unions took place.
     unions: usize,
+    /// How many of them since the classes were closed under congruence.
+    open: usize,
 }
 
 impl Default for Classes {
@@ -37,7 +47,9 @@ impl Default for Classes {
             operations: Operations::default(),
             ids: IndexMap::default(),
             by_func: FxHashMap::default(),
+            users: FxHashMap::default(),
             unions: 0,
+            open: 0,
         }
     }
 }
@@ -74,6 +86,11 @@ impl Classes {
         let id = self.egg.add(term);
         self.egg[id].data.insert(e, is_constant);
         self.ids.insert(e, id);
+        pool.for_each_child(e, |child| {
+            if !pool.is_constant(child) {
+                self.users.entry(child).or_default().push(e);
+            }
+        });
         if let Some((func, _)) = pool.as_call(e) {
             self.by_func.entry(func).or_default().push(e);
         }
@@ -151,12 +168,36 @@ impl Classes {
         let (Some(&x), Some(&y)) = (self.ids.get(&a), self.ids.get(&b)) else { return false };
         let merged = self.egg.union(x, y);
         self.unions += usize::from(merged);
+        self.open += usize::from(merged);
         merged
+    }
+
+    /// The expressions that are built of `e`, `e` included if it has been added, up to a number of them.
+    pub fn built_of(&self, e: Expr, most: usize) -> Vec<Expr> {
+        let mut found: IndexSet<Expr, FxBuildHasher> = IndexSet::default();
+        found.extend(self.contains(e).then_some(e));
+        let mut next = 0;
+        while found.len() < most
+            && let Some(&part) = found.get_index(next)
+        {
+            next += 1;
+            found.extend(self.users.get(&part).into_iter().flatten().copied());
+        }
+        found.into_iter().collect()
     }
 
     /// Closes the classes under congruence.
     pub fn rebuild(&mut self) {
         self.unions += self.egg.rebuild();
+        self.open = 0;
+    }
+
+    /// Closes the classes under congruence if that is due: egg looks at every class then, so large graphs wait until
+    /// there is much to close. Until then some equal expressions are in classes of their own.
+    pub fn rebuild_if_due(&mut self) {
+        if self.open > 0 && self.open * OPEN_SHARE >= self.ids.len().saturating_sub(SMALL_GRAPH) {
+            self.rebuild();
+        }
     }
 
     /// The number of unions so far: unchanged means that nothing was learned.

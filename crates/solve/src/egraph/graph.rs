@@ -2,7 +2,7 @@
 use super::classes::Classes;
 use super::rule::RuleSet;
 use super::solve::{Consequence, Solved, Step, consequences};
-use sizewise_expr::range::{Domain, DomainTable};
+use sizewise_expr::range::{Domain, DomainTable, Subject};
 use sizewise_expr::{Expr, Func, Pool, Sort};
 use smallvec::SmallVec;
 
@@ -24,10 +24,15 @@ pub enum Contradiction {
 enum Pending {
     Zero(Expr),
     Truth(Expr, bool),
+    /// The table knows already that this holds.
+    InTable(Expr),
 }
 
 /// The most facts that are followed up after one another.
 const MAX_PENDING: usize = 512;
+
+/// The most expressions that are brought to normal form when a fact is entered.
+const MAX_RENEWED: usize = 512;
 
 /// The inputs of a graph, so that a proof can be replayed with fewer of them.
 #[derive(Clone, Debug)]
@@ -55,7 +60,7 @@ pub struct Use {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub(super) classes: Classes,
-    pub(super) table: DomainTable,
+    pub(crate) table: DomainTable,
     pub(super) solved: Solved,
     pub(super) inputs: Vec<Input>,
     /// The uses of rules that taught something, in order.
@@ -64,6 +69,8 @@ pub struct Graph {
     contradiction: Option<Contradiction>,
     /// How many expressions have been looked at by `settle`, and at which version of the replacements.
     settled: (usize, usize),
+    /// What the table has learned something of since [`Graph::take_learned`], if that is kept.
+    learned: Vec<Subject>,
 }
 
 impl Graph {
@@ -117,20 +124,19 @@ impl Graph {
         self.classes.len()
     }
 
+    /// The truth of a condition that has been settled itself, or whose class holds a truth value.
+    pub(crate) fn known(&self, pool: &Pool, condition: Expr) -> Option<bool> {
+        let constant = |value| self.classes.same(condition, pool.bool(value)).then_some(value);
+        let literal = pool.as_bool(condition).or_else(|| self.solved.truth(pool, condition));
+        literal.or_else(|| constant(true)).or_else(|| constant(false))
+    }
+
     /// The truth of a condition, if it is known.
     pub fn truth(&mut self, pool: &mut Pool, condition: Expr) -> Option<bool> {
         if let Some(value) = pool.as_bool(condition) {
             return Some(value);
         }
-        let known = |graph: &Graph, pool: &Pool, e: Expr| {
-            let constant = |value| graph.classes.same(e, pool.bool(value));
-            graph
-                .solved
-                .truth(pool, e)
-                .or_else(|| constant(true).then_some(true))
-                .or_else(|| constant(false).then_some(false))
-        };
-        if let Some(value) = known(self, pool, condition) {
+        if let Some(value) = self.known(pool, condition) {
             return Some(value);
         }
         if let Some(value) = self.table.decide(pool, condition) {
@@ -140,7 +146,7 @@ impl Graph {
         if normal == condition {
             return None;
         }
-        pool.as_bool(normal).or_else(|| known(self, pool, normal)).or_else(|| self.table.decide(pool, normal))
+        pool.as_bool(normal).or_else(|| self.known(pool, normal)).or_else(|| self.table.decide(pool, normal))
     }
 
     /// Whether two expressions are known to be equal.
@@ -222,9 +228,27 @@ impl Graph {
                         self.contradict(Contradiction::Zero(e));
                     }
                 }
-                Pending::Truth(e, value) => self.learn(pool, e, value),
+                Pending::Truth(e, value) => {
+                    if !self.contradicts(pool, e, value) {
+                        self.learn(pool, e, value);
+                    }
+                }
+                Pending::InTable(e) => self.learn(pool, e, true),
             }
         }
+    }
+
+    /// Tells the table that a condition has a truth value; whether it cannot have it.
+    fn contradicts(&mut self, pool: &mut Pool, e: Expr, value: bool) -> bool {
+        let holds = if value { e } else { pool.not(e) };
+        if pool.as_bool(holds).or_else(|| self.solved.truth(pool, holds)) == Some(true) {
+            return false;
+        }
+        let told = self.table.assume_recording(pool, holds, &mut self.learned);
+        if let Err(found) = &told {
+            self.contradict(Contradiction::Empty(found.at));
+        }
+        told.is_err()
     }
 
     /// Records that a condition has a truth value, and its consequences.
@@ -241,9 +265,6 @@ impl Graph {
             self.add(pool, pool.bool(value));
             self.classes.union(e, pool.bool(value));
             self.solved.set_truth(pool, e, value);
-            if value && let Err(found) = self.table.assume(pool, e) {
-                self.contradict(Contradiction::Empty(found.at));
-            }
             match consequences(pool, e, value) {
                 Consequence::None => {}
                 Consequence::Zero(p) => {
@@ -255,6 +276,48 @@ impl Graph {
                 Consequence::Each(parts, value) => {
                     parts.into_iter().for_each(|part| self.pend(Pending::Truth(part, value)));
                 }
+            }
+        }
+    }
+
+    /// Enters a condition that the table has been told of, and brings what is built of the expressions that it says something about in line:
+    /// the work does not grow with what else is known. What is equal by an equation joins one class.
+    pub(crate) fn enter(&mut self, pool: &mut Pool, condition: Expr) {
+        self.pend(Pending::InTable(condition));
+        self.follow_up(pool);
+        let mut left = MAX_RENEWED;
+        loop {
+            self.classes.rebuild_if_due();
+            if let Some((a, b)) = self.classes.distinct_constants() {
+                self.contradict(Contradiction::Distinct(a, b));
+            }
+            let new = self.solved.take_new();
+            if new.is_empty() || self.contradiction.is_some() {
+                break;
+            }
+            for replaced in new {
+                for e in self.classes.built_of(replaced, left) {
+                    left = left.saturating_sub(1);
+                    self.join_normal(pool, e);
+                }
+            }
+            self.follow_up(pool);
+        }
+    }
+
+    /// What the table has learned something of since the last call.
+    pub(crate) fn take_learned(&mut self) -> Vec<Subject> {
+        std::mem::take(&mut self.learned)
+    }
+
+    /// Puts the normal form of an expression into its class.
+    fn join_normal(&mut self, pool: &mut Pool, e: Expr) {
+        let normal = self.solved.normal(pool, e);
+        if normal != e {
+            self.add(pool, normal);
+            self.classes.union(e, normal);
+            if let (Some(value), Sort::Bool) = (pool.as_bool(normal), pool.sort(e)) {
+                self.pend(Pending::Truth(e, value));
             }
         }
     }
@@ -275,14 +338,7 @@ impl Graph {
             if self.contradiction.is_some() || self.classes.len() > nodes {
                 return;
             }
-            let normal = self.solved.normal(pool, e);
-            if normal != e {
-                self.add(pool, normal);
-                self.classes.union(e, normal);
-                if let (Some(value), Sort::Bool) = (pool.as_bool(normal), pool.sort(e)) {
-                    self.pend(Pending::Truth(e, value));
-                }
-            }
+            self.join_normal(pool, e);
         }
         self.settled = now;
         self.follow_up(pool);

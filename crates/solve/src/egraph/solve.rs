@@ -6,7 +6,8 @@
 //! contains a replaced part. Replacement is a single pass, so it always ends.
 use super::quotient;
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Func, Int, Monomial, Poly, Pool};
+use sizewise_expr::{Expr, Func, Int, Monomial, Poly, Pool, Sort};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Values longer than this many terms are not substituted.
@@ -15,8 +16,10 @@ const MAX_TERMS: usize = 16;
 const MAX_DEGREE: u64 = 12;
 /// Nor are values built of more expressions than this.
 const MAX_PARTS: usize = 96;
-/// The most replacements kept.
-const MAX_SOLVED: usize = 256;
+/// The most equations kept.
+const MAX_SOLVED: usize = 4_096;
+/// The most replacements of products kept: each is tried on every product.
+const MAX_PRODUCTS: usize = 256;
 /// The most rounds of product replacement in one expression.
 const MAX_PRODUCT_ROUNDS: usize = 4;
 
@@ -26,6 +29,12 @@ pub(super) struct Solved {
     values: FxHashMap<Expr, Expr>,
     /// Keys of `values` that are products: they are also replaced within larger products.
     products: Vec<Expr>,
+    /// The equations' keys by the expressions that their values are built of; some may be gone since.
+    users: FxHashMap<Expr, SmallVec<[Expr; 2]>>,
+    /// How many of the replacements are equations.
+    equations: usize,
+    /// Keys replaced since [`Solved::take_new`].
+    new: Vec<Expr>,
     memo: FxHashMap<Expr, Expr>,
     version: usize,
 }
@@ -98,7 +107,21 @@ impl Solved {
     /// Records the truth of a condition.
     pub fn set_truth(&mut self, pool: &Pool, e: Expr, value: bool) {
         self.values.insert(e, pool.bool(value));
+        self.new.push(e);
         self.changed();
+    }
+
+    /// The expressions that are replaced since the last call: what is built of them has another normal form.
+    pub fn take_new(&mut self) -> Vec<Expr> {
+        std::mem::take(&mut self.new)
+    }
+
+    /// The equations, each as the expression that is replaced and its value, oldest expression first.
+    pub fn equations(&self, pool: &Pool) -> Vec<(Expr, Expr)> {
+        let known = self.values.iter().map(|(key, value)| (*key, *value));
+        let mut known: Vec<_> = known.filter(|&(k, v)| k != v && pool.sort(k) != Sort::Bool).collect();
+        known.sort_unstable();
+        known
     }
 
     /// Changes whenever the replacements do.
@@ -123,8 +146,7 @@ impl Solved {
             return Step::Impossible;
         }
         let Some(poly) = poly.exact_quotient(&content) else { return Step::Nothing };
-        if poly.terms.len() > MAX_TERMS || self.values.len() > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE
-        {
+        if poly.terms.len() > MAX_TERMS || self.equations > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE {
             return Step::Nothing;
         }
         let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
@@ -133,25 +155,52 @@ impl Solved {
         let mut rest = poly.clone();
         let (_, coefficient) = rest.terms.remove(i);
         let value = pool.from_poly(&rest.scaled(&-coefficient));
-        self.values.insert(monomial, value);
+        let is_product = pool.monomial(monomial).as_slice() != [(monomial, 1)];
+        if is_product && self.products.len() >= MAX_PRODUCTS {
+            return Step::Nothing;
+        }
+        self.insert(pool, monomial, value);
         for atom in frozen {
             self.values.entry(atom).or_insert(atom);
         }
-        if pool.monomial(monomial).as_slice() != [(monomial, 1)] {
+        if is_product {
             self.products.push(monomial);
         }
         self.changed();
-        self.renew(pool, monomial);
-        if self.values.contains_key(&monomial) { Step::Solved } else { Step::Nothing }
+        self.renew(pool, monomial, is_product);
+        if !self.values.contains_key(&monomial) {
+            return Step::Nothing;
+        }
+        self.new.push(monomial);
+        Step::Solved
+    }
+
+    /// Adds an equation, or changes the value of one.
+    fn insert(&mut self, pool: &Pool, key: Expr, value: Expr) {
+        self.equations += usize::from(self.values.insert(key, value).is_none());
+        for part in pool.reachable(&[value]) {
+            if !pool.is_constant(part) {
+                let users = self.users.entry(part).or_default();
+                if !users.contains(&key) {
+                    users.push(key);
+                }
+            }
+        }
     }
 
     /// Replaces the monomial that was just solved for in the other values. A value is given up if replacement
     /// would change it again (its key occurs in it outside of frozen atoms, by way of other values) or if it
     /// is too large. Then only the classes know the equation.
-    fn renew(&mut self, pool: &mut Pool, new: Expr) {
-        let mut keys: Vec<Expr> = self.values.keys().copied().collect();
+    fn renew(&mut self, pool: &mut Pool, new: Expr, is_product: bool) {
+        // A product is also replaced within larger ones, which may be in any value.
+        let mut keys: Vec<Expr> = match is_product {
+            true => self.values.keys().copied().collect(),
+            false => self.users.remove(&new).unwrap_or_default().into_vec(),
+        };
+        keys.push(new);
         // The new one first: if it has to go, the others stay as they are.
         keys.sort_unstable_by_key(|&k| (k != new, k));
+        keys.dedup();
         for key in keys {
             let Some(&value) = self.values.get(&key) else { continue };
             if value == key || pool.is_constant(value) {
@@ -165,10 +214,11 @@ impl Solved {
                 && self.normal(pool, renewed) == renewed;
             if !keep {
                 self.values.remove(&key);
+                self.equations = self.equations.saturating_sub(1);
                 self.products.retain(|&p| p != key);
                 self.memo.clear();
             } else if renewed != value {
-                self.values.insert(key, renewed);
+                self.insert(pool, key, renewed);
                 self.memo.clear();
             }
         }

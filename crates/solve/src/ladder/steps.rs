@@ -3,7 +3,7 @@ use super::{Finding, Ladder};
 use crate::cases::{self, Allowance};
 use crate::components::default_value;
 use crate::differences::{self, Solved};
-use crate::egraph::{Graph, RuleSet, Stop};
+use crate::egraph::{RuleSet, Stop};
 use crate::exhaust::{Exhausted, exhaust};
 use crate::linear::{self, Effort};
 use crate::models::Search;
@@ -29,8 +29,7 @@ impl Ladder<'_> {
         if rounds == 0 {
             return Finding::Open("the budget leaves the e-graph out".to_string());
         }
-        let mut graph = Graph::new();
-        self.facts.fill_graph(self.pool, &mut graph);
+        let mut graph = self.facts.store.branch(self.pool);
         // No explanation is asked for, so the label says nothing.
         extra.iter().for_each(|&e| graph.assume(self.pool, e, u32::MAX));
         let limits = rewriting::limits(rounds);

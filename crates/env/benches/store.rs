@@ -1,0 +1,87 @@
+//! What a fact and a question cost in an environment that lives long: facts are added one at a time, as a tracer adds
+//! them, and then thousands of questions are asked. Prints nanoseconds a fact at growing sizes, and a question.
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Value};
+use std::time::Instant;
+
+const FACTS: usize = 8_000;
+const QUESTIONS: usize = 10_000;
+
+/// Symbols `s0`, `s1`, …, each at least 2, with hints.
+fn symbols(env: &mut ShapeEnv, count: usize) -> Vec<Expr> {
+    let info =
+        |i: usize| SymbolInfo { hint: Some(Value::Int((8 + 8 * (i as i64 % 5)).into())), source: None };
+    (0..count).map(|i| env.declare(&format!("s{i}"), ValueRange::at_least(2.into()), info(i))).collect()
+}
+
+/// Fact number `i`: multiples, orders, equalities and inequalities of neighbours, as layers of a network share sizes.
+fn fact(env: &mut ShapeEnv, s: &[Expr], i: usize) -> Expr {
+    let n = s.len();
+    let (a, b) = (s[i % n], s[(i % n / 10) * 10]);
+    let pool = &mut env.pool;
+    match i / n {
+        0 => {
+            let rest = pool.modulo(a, 8.into());
+            pool.eq(rest, 0.into())
+        }
+        1 => pool.eq(a, b),
+        2 => pool.le(a, 4096.into()),
+        _ => {
+            let sum = pool.add(a, b);
+            pool.le(sum, 8192.into())
+        }
+    }
+}
+
+/// Question number `i`: a third each what is stored, what follows by equalities and multiples, and what is open.
+fn question(env: &mut ShapeEnv, s: &[Expr], i: usize) -> Expr {
+    let n = s.len();
+    let (a, b) = (s[i * 7 % n], s[(i * 7 % n / 10) * 10 + i % 10]);
+    let pool = &mut env.pool;
+    match i % 6 {
+        0 => pool.le(a, 4096.into()),
+        1 => pool.eq(a, b),
+        2 => {
+            let twice = pool.mul(a, 2.into());
+            let rest = pool.modulo(twice, 16.into());
+            pool.eq(rest, 0.into())
+        }
+        3 => {
+            let (x, y) = (pool.floor_div(a, 8.into()), pool.floor_div(b, 8.into()));
+            pool.eq(x, y)
+        }
+        4 => pool.gt(a, 64.into()),
+        _ => {
+            let product = pool.mul(a, b);
+            pool.ge(product, 4.into())
+        }
+    }
+}
+
+fn main() {
+    let mut env = ShapeEnv::new();
+    let s = symbols(&mut env, FACTS / 4);
+    let mut last = Instant::now();
+    for i in 0..FACTS {
+        let fact = fact(&mut env, &s, i);
+        env.assume(fact);
+        if (i + 1) % 1_000 == 0 {
+            // A question nobody has answered before: what facts say about each other is found out now at the latest.
+            let open = env.pool.gt(s[i % s.len()], (5_000 + i as i32).into());
+            env.statically(open);
+            let each = last.elapsed().as_nanos() as f64 / 1e3;
+            println!("facts {:>5} to {:>5}: {each:>8.0} ns each", i - 998, i + 1);
+            last = Instant::now();
+        }
+    }
+    for round in ["first", "again"] {
+        let (start, mut settled) = (Instant::now(), 0);
+        for i in 0..QUESTIONS {
+            let question = question(&mut env, &s, i);
+            settled += usize::from(env.statically(question).is_some());
+        }
+        let each = start.elapsed().as_nanos() as f64 / QUESTIONS as f64;
+        println!("{QUESTIONS} questions, {round}: {each:.0} ns each, {settled} settled");
+    }
+}

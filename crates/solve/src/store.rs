@@ -1,0 +1,190 @@
+//! The store of what is known: one e-graph that lives as long as its facts and grows with each of them.
+//!
+//! Facts enter it once. Ranges and congruences of every expression are in its table; conditions that hold are in the
+//! class of `true`; an equation is solved and replaces what it determines; what is built of equal parts is equal. A
+//! question about something that is settled is a lookup. So is one that was answered before.
+//!
+//! The classes are filled when a second question is asked: one question alone is answered sooner without them.
+use super::verdict::FactId;
+use super::worklist::Worklist;
+use crate::egraph::Graph;
+use rustc_hash::FxHashMap;
+use sizewise_expr::range::{Domain, DomainTable, Subject};
+use sizewise_expr::{Expr, Func, Pool};
+
+/// How often the conditions are assumed again so that they learn from each other.
+const MAX_ROUNDS: usize = 4;
+
+/// Answers that are remembered; after so many the store begins anew.
+const MAX_ANSWERS: usize = 1 << 16;
+
+/// Questions before which the classes are not filled.
+const FIRST_QUESTIONS: u32 = 1;
+
+/// Known conditions, as an e-graph with the ranges and congruences of its expressions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Store {
+    graph: Graph,
+    /// The conditions in the store, without conjunctions, and the fact each comes from.
+    parts: Vec<(Expr, FactId)>,
+    /// Divisors that are not zero.
+    nonzero: Vec<Expr>,
+    /// How many of the parts and of the divisors are in the classes.
+    entered: (usize, usize),
+    /// Answers to earlier questions.
+    answers: FxHashMap<Expr, bool>,
+    asked: u32,
+    /// Whether conditions contradict each other.
+    empty: bool,
+    /// Whether the table may still learn from assuming conditions.
+    unsettled: bool,
+    /// The subjects of which the table has learned something since.
+    dirty: Vec<Subject>,
+    /// The conditions that are to be assumed again.
+    worklist: Worklist,
+    /// Whether classes and earlier answers are left out, to see what they are worth.
+    ranges_only: bool,
+}
+
+impl Store {
+    /// Narrows the values of an expression.
+    pub fn declare(&mut self, pool: &Pool, e: Expr, domain: Domain) {
+        // An empty domain is remembered by the table as its contradiction.
+        self.empty |= self.graph.table.set(pool, e, domain).is_err();
+        self.dirty.push(Subject::of(pool, e));
+        self.unsettled = true;
+    }
+
+    /// Adds a condition, which is no conjunction.
+    pub fn assume(&mut self, condition: Expr, id: FactId) {
+        self.parts.push((condition, id));
+        self.unsettled = true;
+    }
+
+    /// Adds that a divisor is not zero.
+    pub fn exclude_zero(&mut self, pool: &mut Pool, divisor: Expr) {
+        let nonzero = pool.ne(divisor, Expr::ZERO);
+        self.empty |= self.graph.table.assume_recording(pool, nonzero, &mut self.dirty).is_err();
+        self.nonzero.push(nonzero);
+        self.unsettled = true;
+    }
+
+    /// Notes that the facts cannot all hold.
+    pub fn contradict(&mut self) {
+        self.empty = true;
+    }
+
+    /// Whether ranges, congruences and equalities alone show that the facts contradict each other.
+    pub fn is_empty(&mut self, pool: &Pool) -> bool {
+        self.settle(pool);
+        self.empty
+    }
+
+    /// Whether that has been shown so far.
+    pub fn is_known_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// The conditions, without conjunctions, with the fact that each comes from.
+    pub fn parts(&self) -> &[(Expr, FactId)] {
+        &self.parts
+    }
+
+    /// The ranges and congruences, with everything that the conditions say about each other.
+    pub fn table(&mut self, pool: &Pool) -> &mut DomainTable {
+        self.settle(pool);
+        &mut self.graph.table
+    }
+
+    /// What the store knows of a condition: by its own class, the classes of its parts, or an earlier answer.
+    pub fn truth(&mut self, pool: &mut Pool, condition: Expr) -> Option<bool> {
+        if self.ranges_only {
+            return None;
+        }
+        if let Some(&known) = self.answers.get(&condition) {
+            return Some(known);
+        }
+        self.asked = self.asked.saturating_add(1);
+        if self.asked <= FIRST_QUESTIONS {
+            return None;
+        }
+        self.enter(pool);
+        let normal = self.graph.normal(pool, condition);
+        self.graph.known(pool, condition).or_else(|| self.answers.get(&normal).copied()).or_else(|| {
+            let known = self.graph.known(pool, normal);
+            known.or_else(|| self.by_parts(pool, normal))
+        })
+    }
+
+    /// The truth of a conjunction or disjunction by that of its parts.
+    fn by_parts(&self, pool: &Pool, condition: Expr) -> Option<bool> {
+        let (func, parts) = pool.as_call(condition)?;
+        let decisive = match func {
+            Func::And => false,
+            Func::Or => true,
+            _ => return None,
+        };
+        let known = |part: &Expr| self.graph.known(pool, *part).or_else(|| self.answers.get(part).copied());
+        let mut all = true;
+        for part in parts {
+            match known(part) {
+                Some(value) if value == decisive => return Some(decisive),
+                Some(_) => {}
+                None => all = false,
+            }
+        }
+        all.then_some(!decisive)
+    }
+
+    /// Remembers the answer to a question: every assignment that the facts admit, and at which the condition has a
+    /// value, gives it this truth value.
+    pub fn remember(&mut self, pool: &mut Pool, condition: Expr, value: bool) {
+        if self.answers.len() >= MAX_ANSWERS {
+            self.answers.clear();
+        }
+        let opposite = pool.not(condition);
+        self.answers.insert(condition, value);
+        self.answers.insert(opposite, !value);
+    }
+
+    /// A copy of the e-graph in which all facts are, to suppose something and saturate.
+    pub fn branch(&mut self, pool: &mut Pool) -> Graph {
+        self.enter(pool);
+        self.graph.clone()
+    }
+
+    /// Uses ranges and congruences only: classes, equalities and earlier answers are left out.
+    pub fn use_ranges_only(&mut self) {
+        self.ranges_only = true;
+    }
+
+    /// Brings facts that are not there yet into the classes.
+    fn enter(&mut self, pool: &mut Pool) {
+        self.settle(pool);
+        if self.entered == (self.parts.len(), self.nonzero.len()) {
+            return;
+        }
+        let (parts, nonzero) = self.entered;
+        let new = self.parts[parts..].iter().map(|(part, _)| *part);
+        for condition in new.chain(self.nonzero[nonzero..].iter().copied()) {
+            self.graph.enter(pool, condition);
+        }
+        self.entered = (self.parts.len(), self.nonzero.len());
+        self.empty |= self.graph.contradiction().is_some();
+        self.dirty.append(&mut self.graph.take_learned());
+        self.unsettled |= !self.dirty.is_empty();
+        self.settle(pool);
+    }
+
+    fn settle(&mut self, pool: &Pool) {
+        if !std::mem::take(&mut self.unsettled) {
+            return;
+        }
+        let table = &mut self.graph.table;
+        let parts = self.parts.iter().map(|(condition, _)| *condition);
+        let learn =
+            |pool: &Pool, condition, learned: &mut _| table.assume_recording(pool, condition, learned);
+        let settled = self.worklist.run(pool, parts, self.dirty.drain(..), MAX_ROUNDS, learn);
+        self.empty |= settled.is_err();
+    }
+}

@@ -1,0 +1,244 @@
+//! One environment of a trace: its facts so far, and what follows from them.
+use super::event::{Fact, Guards, Question, Range};
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value as Json, json};
+use sizewise_check::query::minimize;
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::read::{self, Read};
+use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value, print};
+use sizewise_solve::{self as solve, Budget, FactId, Facts, Premise, Trace, Verdict};
+use std::time::{Duration, Instant};
+
+/// The most conditions that an environment reasons with. Later ones are left out: what follows without them holds.
+const MAX_FACTS: usize = 10_000;
+
+/// How a replay answers.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What a question may take, in counted work.
+    pub budget: Budget,
+    /// Leaves the classes of the e-graph and earlier answers out, to see what they are worth.
+    pub ranges_only: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { budget: Budget::small(), ranges_only: false }
+    }
+}
+
+/// What settled a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Means {
+    /// The store: the condition is constant in normal form, was settled before, or its class holds a truth value.
+    Store,
+    /// Value ranges and congruences, after supposing the opposite.
+    Ranges,
+    /// Linear reasoning, number theory, cases.
+    Reasoning,
+    /// Nothing.
+    Open,
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub answer: Option<bool>,
+    pub means: Means,
+    pub time: Duration,
+}
+
+/// The facts of one environment.
+pub(super) struct Environment {
+    pool: Pool,
+    facts: Facts,
+    hints: FxHashMap<Symbol, Value>,
+    budget: Budget,
+    /// The conditions among the facts as torch wrote them, with the lines that they come from.
+    written: Vec<(String, Option<String>)>,
+    /// Expressions by their texts.
+    known: FxHashMap<String, Option<Expr>>,
+}
+
+impl Environment {
+    pub fn new(settings: &Settings) -> Environment {
+        let mut facts = Facts::new();
+        if settings.ranges_only {
+            facts.use_ranges_only();
+        }
+        Environment {
+            pool: Pool::new(),
+            facts,
+            hints: FxHashMap::default(),
+            budget: settings.budget.clone(),
+            written: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Adds a fact.
+    pub fn learn(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Symbol { name, range, hint } => self.declare(name, *range, *hint),
+            Fact::Equal { symbol, to } => self.assume(&format!("Eq({symbol}, {to})"), None),
+        }
+    }
+
+    fn declare(&mut self, name: &str, (min, max): Range, hint: Option<i64>) {
+        // A size that torch has made a constant is no symbol.
+        let Some(symbol) = self.read(name).and_then(|e| self.pool.as_symbol(e)) else { return };
+        let is_float = self.pool.known_symbol_expr(symbol).is_some_and(|e| self.pool.sort(e) == Sort::Float);
+        if is_float {
+            return;
+        }
+        match ValueRange::between_options(min.map(Int::from), max.map(Int::from)) {
+            Some(range) => self.facts.declare(&mut self.pool, symbol, range),
+            None => {
+                let never = self.pool.bool(false);
+                self.assume_read(never, &format!("{name} in [{min:?}, {max:?}]"), None);
+            }
+        }
+        if let Some(hint) = hint {
+            self.hints.insert(symbol, Value::Int(hint.into()));
+            self.facts.hint(symbol, hint.into());
+        }
+    }
+
+    /// Adds what torch recorded for a question.
+    pub fn record(&mut self, question: &Question) {
+        if let Some(recorded) = &question.recorded {
+            self.assume(recorded, question.at.as_deref());
+        }
+    }
+
+    /// Adds a condition. One that cannot be read is left out.
+    fn assume(&mut self, text: &str, at: Option<&str>) {
+        if let Some(condition) = self.read(text) {
+            self.assume_read(condition, text, at);
+        }
+    }
+
+    fn assume_read(&mut self, condition: Expr, text: &str, at: Option<&str>) {
+        if self.written.len() < MAX_FACTS {
+            self.facts.assume(&mut self.pool, condition);
+            self.written.push((text.to_owned(), at.map(str::to_owned)));
+        }
+    }
+
+    /// An expression as Python or sympy prints it. Doubles have names of their own.
+    fn read(&mut self, text: &str) -> Option<Expr> {
+        if let Some(known) = self.known.get(text) {
+            return *known;
+        }
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in words.filter(|word| is_float_name(word)) {
+            self.pool.symbol_of_sort(name, Sort::Float);
+        }
+        let expr = read::closed(&mut self.pool, text).ok().map(|Read { expr, .. }| expr);
+        self.known.insert(text.to_owned(), expr);
+        expr
+    }
+
+    /// What follows from the facts so far.
+    pub fn ask(&mut self, question: &Question) -> Answered {
+        let read = self.read(&question.expr);
+        let start = Instant::now();
+        let (answer, means) = read.map_or((None, Means::Open), |goal| self.settle(goal));
+        Answered { answer, means, time: start.elapsed() }
+    }
+
+    fn settle(&mut self, goal: Expr) -> (Option<bool>, Means) {
+        // The value of a number is not asked for here.
+        if self.pool.sort(goal) != Sort::Bool {
+            return (None, Means::Open);
+        }
+        if let Some(known) = solve::known(&mut self.pool, &mut self.facts, goal) {
+            return (Some(known), Means::Store);
+        }
+        let hints = &self.hints;
+        let at_hints = self.pool.eval(goal, |s| hints.get(&s).cloned()).ok().map(|value| value.as_bool());
+        let pool = &mut self.pool;
+        if let Some(value) = solve::quickly_knowing(pool, &mut self.facts, goal, |_| at_hints) {
+            return (Some(value), Means::Ranges);
+        }
+        // What is false in the example does not follow.
+        for value in [true, false].into_iter().filter(|&value| at_hints != Some(!value)) {
+            let wanted = if value { goal } else { pool.not(goal) };
+            if solve::implies(pool, &mut self.facts, wanted, &self.budget) {
+                return (Some(value), Means::Reasoning);
+            }
+        }
+        (None, Means::Open)
+    }
+
+    /// The facts from which an answer follows, as torch wrote them, each with its line.
+    pub fn reasons(&mut self, question: &Question, answer: bool) -> Vec<String> {
+        let Some(goal) = self.read(&question.expr) else { return Vec::new() };
+        let (pool, facts) = (&mut self.pool, &mut self.facts);
+        let goal = if answer { goal } else { pool.not(goal) };
+        let Verdict::Implied { because } = solve::decide(pool, facts, goal, &self.budget).verdict else {
+            return Vec::new();
+        };
+        let because = solve::narrow(pool, facts, Some(goal), &because);
+        because.iter().map(|premise| self.reason(premise)).collect()
+    }
+
+    fn reason(&mut self, premise: &Premise) -> String {
+        let name = |symbol: Symbol| self.pool.symbol_name(symbol).to_owned();
+        let bounds = |symbol: Symbol| self.facts.ranges().find(|(s, ..)| *s == symbol);
+        match premise {
+            Premise::Fact(FactId(id)) => match self.written.get(*id as usize) {
+                Some((text, Some(at))) => format!("{text} ({at})"),
+                Some((text, None)) => text.clone(),
+                None => String::new(),
+            },
+            Premise::Lower(s) => match bounds(*s).and_then(|(_, low, _)| low) {
+                Some(low) => format!("{} >= {low}", name(*s)),
+                None => String::new(),
+            },
+            Premise::Upper(s) => match bounds(*s).and_then(|(.., high)| high) {
+                Some(high) => format!("{} <= {high}", name(*s)),
+                None => String::new(),
+            },
+            Premise::Nonzero(e) => format!("{} != 0", print::expression(&self.pool, *e)),
+        }
+    }
+
+    /// An equivalent set of guards without redundant members, as torch wrote them where they are unchanged.
+    pub fn minimal(&mut self, guards: &Guards) -> Vec<String> {
+        let (plain, others): (Vec<&String>, Vec<&String>) =
+            guards.recorded.iter().partition(|guard| self.is_of_integers(guard));
+        let bound = |bound: Option<i64>| bound.map_or(Json::Null, Json::from);
+        let mut symbols: Map<String, Json> = guards
+            .ranges
+            .iter()
+            .filter(|(name, _)| !is_float_name(name))
+            .map(|(name, (min, max))| (name.clone(), json!({"min": bound(*min), "max": bound(*max)})))
+            .collect();
+        for guard in &plain {
+            let read = self.read(guard);
+            for symbol in read.map(|e| self.pool.free_symbols(&[e])).unwrap_or_default() {
+                let name = self.pool.symbol_name(symbol).to_owned();
+                symbols.entry(name).or_insert_with(|| json!({"min": null, "max": null}));
+            }
+        }
+        let request = [("symbols".to_owned(), symbols.into()), ("guards".to_owned(), json!(plain))];
+        let answer = minimize::answer(&request.into_iter().collect(), &Budget::default(), &mut Trace::off());
+        let kept = answer.ok().and_then(|reply| Some(reply.get("guards")?.as_array()?.clone()));
+        let kept = kept.map(|kept| kept.iter().filter_map(|g| g.as_str().map(str::to_owned)).collect());
+        let mut kept: Vec<String> = kept.unwrap_or_else(|| plain.into_iter().cloned().collect());
+        kept.extend(others.into_iter().cloned());
+        kept
+    }
+
+    fn is_of_integers(&mut self, text: &str) -> bool {
+        let Some(e) = self.read(text) else { return false };
+        !self.pool.reachable(&[e]).into_iter().any(|part| self.pool.sort(part) == Sort::Float)
+    }
+}
+
+/// Whether torch names doubles so: `zf0`, `zuf1`.
+fn is_float_name(name: &str) -> bool {
+    let index = name.strip_prefix("zuf").or_else(|| name.strip_prefix("zf"));
+    index.is_some_and(|index| !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()))
+}

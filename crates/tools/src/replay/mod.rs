@@ -1,0 +1,82 @@
+//! Replays what torch asked its `ShapeEnv` while it exported or compiled a program.
+//!
+//! A trace is a recording, one event a line: symbols with their ranges, guards, runtime assertions, and questions. The
+//! replay keeps the same facts, adds each when it happened, and answers every question from the facts before it. So it
+//! shows which guards were needless, and which data-dependent errors could have been avoided.
+mod environment;
+mod event;
+mod summary;
+
+pub use environment::{Means, Settings};
+pub use event::TraceError;
+pub use summary::Summary;
+
+use environment::Environment;
+use event::{Event, Events, Question};
+use indexmap::IndexMap;
+use serde_json::{Value as Json, json};
+use std::io::BufRead;
+
+/// The most environments of one trace.
+const MAX_ENVIRONMENTS: usize = 10_000;
+
+/// Replays a trace, plain or gzipped; `answer` takes the answer to each question as it is found.
+///
+/// A question is answered by `{"env", "i", "answer": true, false or null, "time_ns"}`: what follows from the facts, or
+/// `null` where neither does. The final guards of an environment are answered by `{"env", "i", "guards": […]}`: an
+/// equivalent set without redundant members.
+///
+/// # Errors
+/// When the file cannot be read or is no trace, with the line.
+pub fn replay(
+    input: impl BufRead,
+    settings: &Settings,
+    answer: &mut dyn FnMut(&Json) -> std::io::Result<()>,
+) -> Result<Summary, TraceError> {
+    let mut events = Events::open(input)?;
+    let mut environments: IndexMap<u64, Environment> = IndexMap::new();
+    let mut summary = Summary::new(events.program());
+    while let Some((number, event)) = events.next()? {
+        if let Event::Ended { error } = event {
+            summary.ended(error);
+            continue;
+        }
+        if !environments.contains_key(&number.env) && environments.len() >= MAX_ENVIRONMENTS {
+            return Err(events.wrong(&format!("more than {MAX_ENVIRONMENTS} environments")));
+        }
+        let environment = environments.entry(number.env).or_insert_with(|| Environment::new(settings));
+        let reply = match event {
+            Event::Ended { .. } => continue,
+            Event::Fact(fact) => {
+                environment.learn(&fact);
+                continue;
+            }
+            Event::Question(question) => {
+                let answered = environment.ask(&question);
+                summary.asked(&question, &answered, environment);
+                environment.record(&question);
+                json!({"env": number.env, "i": number.i, "answer": answered.answer,
+                    "time_ns": u64::try_from(answered.time.as_nanos()).unwrap_or(u64::MAX)})
+            }
+            Event::Guards(guards) => {
+                let kept = environment.minimal(&guards);
+                summary.guards(guards.recorded.len(), kept.len());
+                json!({"env": number.env, "i": number.i, "guards": kept})
+            }
+        };
+        answer(&reply).map_err(|error| events.unreadable(&error))?;
+    }
+    Ok(summary)
+}
+
+impl Question {
+    /// Whether torch recorded a guard for want of an answer.
+    fn is_guard(&self) -> bool {
+        self.how == "guard"
+    }
+
+    /// Whether torch gave up, because the answer depends on data.
+    fn is_error(&self) -> bool {
+        self.how == "error"
+    }
+}

@@ -1,0 +1,158 @@
+//! What a replay came to, for a person to read.
+use super::environment::{Answered, Environment, Means};
+use super::event::Question;
+use std::fmt;
+use std::time::Duration;
+
+/// The most entries of each list.
+const MAX_LISTED: usize = 20;
+/// Questions that take longer than this are listed as slow.
+const SLOW: Duration = Duration::from_millis(1);
+
+/// A question with what is said of it.
+#[derive(Clone, Debug)]
+struct Entry {
+    expr: String,
+    at: Option<String>,
+    says: String,
+}
+
+/// What a replay came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    program: String,
+    /// Questions by what settled them: the store, ranges, reasoning, nothing.
+    by_means: [usize; 4],
+    /// Guards that torch recorded, and of those, how many follow from the facts before.
+    guards: (usize, usize),
+    /// Errors because an answer depends on data, and how many of the answers follow.
+    errors: (usize, usize),
+    /// The final guards, and how many of them are not redundant.
+    final_guards: (usize, usize),
+    needless: Vec<Entry>,
+    avoided: Vec<Entry>,
+    slow: Vec<(Duration, Entry)>,
+    times: Vec<Duration>,
+    failed: Option<String>,
+}
+
+impl Summary {
+    pub(super) fn new(program: &str) -> Summary {
+        Summary { program: program.to_owned(), ..Summary::default() }
+    }
+
+    /// How many questions were asked.
+    pub fn questions(&self) -> usize {
+        self.by_means.iter().sum()
+    }
+
+    /// How many questions were settled by some means, or by none ([`Means::Open`]).
+    pub fn settled_by(&self, means: Means) -> usize {
+        self.by_means[means as usize]
+    }
+
+    /// How many guards torch recorded for single questions, and how many of them follow from the facts before.
+    pub fn needless_guards(&self) -> (usize, usize) {
+        self.guards
+    }
+
+    /// How many questions ended in an error, and how many of those the facts answer.
+    pub fn avoidable_errors(&self) -> (usize, usize) {
+        self.errors
+    }
+
+    pub(super) fn asked(&mut self, question: &Question, answered: &Answered, environment: &mut Environment) {
+        self.by_means[answered.means as usize] += 1;
+        self.times.push(answered.time);
+        let entry = |says: String| Entry { expr: question.expr.clone(), at: question.at.clone(), says };
+        if answered.time > SLOW {
+            self.slow.push((answered.time, entry(format!("{:.1} ms", answered.time.as_secs_f64() * 1e3))));
+            self.slow.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+            self.slow.truncate(MAX_LISTED);
+        }
+        let (count, list) = match question {
+            q if q.is_guard() => (&mut self.guards, &mut self.needless),
+            q if q.is_error() => (&mut self.errors, &mut self.avoided),
+            _ => return,
+        };
+        count.0 += 1;
+        let Some(answer) = answered.answer else { return };
+        count.1 += 1;
+        if list.len() < MAX_LISTED {
+            let reasons = environment.reasons(question, answer);
+            let because =
+                if reasons.is_empty() { String::new() } else { format!(", from {}", reasons.join(", ")) };
+            list.push(entry(format!("always {answer}{because}")));
+        }
+    }
+
+    pub(super) fn guards(&mut self, recorded: usize, kept: usize) {
+        self.final_guards.0 += recorded;
+        self.final_guards.1 += kept;
+    }
+
+    pub(super) fn ended(&mut self, error: Option<String>) {
+        self.failed = error;
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &[Entry], all: usize) -> fmt::Result {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n{title}:")?;
+    for Entry { expr, at, says } in entries {
+        let at = at.as_deref().map_or(String::new(), |at| format!("{at}: "));
+        writeln!(f, "  {at}{expr}\n      {says}")?;
+    }
+    if all > entries.len() {
+        writeln!(f, "  and {} more", all - entries.len())?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.program)?;
+        if let Some(error) = &self.failed {
+            writeln!(f, "  failed: {}", error.lines().next().unwrap_or_default())?;
+        }
+        let [store, ranges, reasoning, open] = self.by_means;
+        writeln!(
+            f,
+            "  {} questions: {store} answered by the store, {ranges} by value ranges,",
+            self.questions()
+        )?;
+        writeln!(f, "  {reasoning} by further reasoning, {open} not settled by the facts")?;
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        if let Some(slowest) = times.last() {
+            let micros = |time: &Duration| time.as_secs_f64() * 1e6;
+            let at = |percent: usize| micros(&times[(times.len() - 1) * percent / 100]);
+            writeln!(
+                f,
+                "  time a question: median {:.1} us, 99th percentile {:.1} us, longest {:.1} us",
+                at(50),
+                at(99),
+                micros(slowest)
+            )?;
+        }
+        let (recorded, needless) = self.guards;
+        writeln!(f, "  {recorded} guards recorded, of which {needless} follow from what was known before")?;
+        let (before, kept) = self.final_guards;
+        if before > 0 {
+            writeln!(f, "  {before} guards at the end; {kept} say the same")?;
+        }
+        let (errors, avoided) = self.errors;
+        if errors > 0 {
+            writeln!(
+                f,
+                "  {errors} data-dependent errors, of which {avoided} need not be: the facts answer"
+            )?;
+        }
+        list(f, "Guards that need not be recorded", &self.needless, needless)?;
+        list(f, "Errors that need not be", &self.avoided, avoided)?;
+        let slow: Vec<Entry> = self.slow.iter().map(|(_, entry)| entry.clone()).collect();
+        list(f, "Slow questions", &slow, slow.len())
+    }
+}
