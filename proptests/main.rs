@@ -14,5 +14,6 @@ mod operators;
 mod programs;
 mod queries;
 mod range_laws;
+mod store_laws;
 #[path = "../tests/text_programs/mod.rs"]
 mod text_programs;

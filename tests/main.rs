@@ -35,6 +35,7 @@ mod queries;
 mod reading;
 mod readings;
 mod recorded;
+mod replay;
 mod rules;
 mod rules_apply;
 mod run_time;

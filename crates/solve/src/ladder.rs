@@ -382,7 +382,10 @@ impl Ladder<'_> {
     /// Whether the facts are known to contradict each other; looks for a satisfying assignment where that is open.
     fn inconsistent(&mut self) -> Option<Vec<Premise>> {
         if let Consistency::Open = self.facts.consistency {
+            // What the goal requires is no fact, and other goals are asked of the same facts.
+            let goal = std::mem::replace(&mut self.goal, self.pool.bool(true));
             self.facts.consistency = self.satisfy();
+            self.goal = goal;
         }
         match &self.facts.consistency {
             Consistency::Inconsistent(because) => Some(because.clone()),

@@ -188,3 +188,87 @@ impl Store {
         self.empty |= settled.is_err();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, Facts, Rung, Verdict, decide, known};
+    use sizewise_expr::range::ValueRange;
+    use sizewise_expr::{Expr, Pool, read};
+
+    fn read(pool: &mut Pool, text: &str) -> Expr {
+        read::closed(pool, text).expect(text).expr
+    }
+
+    /// Facts about sizes from 2 to 4096.
+    fn facts(pool: &mut Pool, conditions: &[&str]) -> Facts {
+        let mut facts = Facts::new();
+        for name in ["a", "b", "c", "n"] {
+            let e = pool.symbol(name);
+            let range = ValueRange::new(2, 4_096).expect("not empty");
+            facts.declare(pool, pool.as_symbol(e).expect("a symbol"), range);
+        }
+        for text in conditions {
+            let condition = read(pool, text);
+            facts.assume(pool, condition);
+        }
+        facts
+    }
+
+    #[test]
+    fn what_follows_by_equalities_is_looked_up() {
+        for (conditions, goal, expected) in [
+            (&["Eq(a, b)"][..], "Eq(b, a)", Some(true)),
+            (&["Eq(a, b)"], "Eq(a // 4, b // 4)", Some(true)),
+            (&["Eq(a, 3*b)", "Eq(b, c + 1)"], "Eq(a, 3*c + 3)", Some(true)),
+            (&["Eq(a, b)", "Eq(a % 8, 0)"], "Eq(b % 8, 0)", Some(true)),
+            (&["Eq(a // 4, n)", "Eq(a, b)"], "Eq(b // 4, n)", Some(true)),
+            (&["Eq(a, b)", "a*c <= n"], "b*c <= n", Some(true)),
+            (&["Eq(a*b, n)"], "Eq(a*b*c, n*c)", Some(true)),
+            (&["Ne(a, b)"], "Eq(a, b)", Some(false)),
+            (&["a <= b", "Ne(c, 7)"], "(a <= b) & Ne(c, 7)", Some(true)),
+            (&["a <= b"], "(a > b) & Eq(c, 7)", Some(false)),
+            (&["Eq(a, 2*b)"], "Eq(a, 3*b)", None),
+            (&["Eq(a % 8, 0)"], "Eq(a % 16, 0)", None),
+        ] {
+            let mut pool = Pool::new();
+            let mut facts = facts(&mut pool, conditions);
+            let goal = read(&mut pool, goal);
+            // The classes are filled with the second question.
+            known(&mut pool, &mut facts, goal);
+            assert_eq!(known(&mut pool, &mut facts, goal), expected, "{conditions:?} => {goal:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_looked_up_when_the_question_is_asked_again() {
+        let mut pool = Pool::new();
+        let mut facts = facts(&mut pool, &["a + b <= 100", "b + c >= 90", "c <= 50"]);
+        let (goal, weaker) = (read(&mut pool, "a <= 60"), read(&mut pool, "(a <= 60) | Eq(n, 2)"));
+        let mut by = |goal| {
+            let answer = decide(&mut pool, &mut facts, goal, &Budget::default());
+            assert!(answer.verdict.is_implied(), "{answer:?}");
+            answer.decided_by
+        };
+        assert_ne!(by(goal), Rung::EGraph);
+        assert_eq!([by(goal), by(weaker)], [Rung::EGraph; 2]);
+    }
+
+    #[test]
+    fn a_goal_that_has_no_value_contradicts_no_facts() {
+        let mut pool = Pool::new();
+        let mut facts = facts(&mut pool, &["a % 3 < (b + 1) % c"]);
+        let goals = ["Eq(a % (n - n), 1)", "a >= 2"].map(|text| read(&mut pool, text));
+        let verdicts = goals.map(|goal| decide(&mut pool, &mut facts, goal, &Budget::small()).verdict);
+        assert!(!verdicts[0].is_implied(), "{verdicts:?}");
+        assert!(matches!(verdicts[1], Verdict::Implied { .. }), "{verdicts:?}");
+    }
+
+    #[test]
+    fn classes_and_earlier_answers_can_be_left_out() {
+        let mut pool = Pool::new();
+        let mut facts = facts(&mut pool, &["Eq(a, b)", "a*c <= n"]);
+        facts.use_ranges_only();
+        let goal = read(&mut pool, "b*c <= n");
+        assert_eq!([known(&mut pool, &mut facts, goal), known(&mut pool, &mut facts, goal)], [None, None]);
+    }
+}

@@ -23,7 +23,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { budget: Budget::small(), ranges_only: false }
+        Settings { budget: Budget::small().percent(25), ranges_only: false }
     }
 }
 

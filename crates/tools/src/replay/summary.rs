@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// The most entries of each list.
 const MAX_LISTED: usize = 20;
+/// The most characters of an expression that are shown.
+const MAX_SHOWN: usize = 200;
 /// Questions that take longer than this are listed as slow.
 const SLOW: Duration = Duration::from_millis(1);
 
@@ -96,6 +98,14 @@ impl Summary {
     }
 }
 
+/// The beginning of a text that is long.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= MAX_SHOWN {
+        return text.to_owned();
+    }
+    text.chars().take(MAX_SHOWN).chain(['…']).collect()
+}
+
 fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &[Entry], all: usize) -> fmt::Result {
     if entries.is_empty() {
         return Ok(());
@@ -103,7 +113,7 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &[Entry], all: usize) 
     writeln!(f, "\n{title}:")?;
     for Entry { expr, at, says } in entries {
         let at = at.as_deref().map_or(String::new(), |at| format!("{at}: "));
-        writeln!(f, "  {at}{expr}\n      {says}")?;
+        writeln!(f, "  {at}{}\n      {}", shortened(expr), shortened(says))?;
     }
     if all > entries.len() {
         writeln!(f, "  and {} more", all - entries.len())?;

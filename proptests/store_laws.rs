@@ -1,0 +1,156 @@
+//! Laws of the store of facts, with the exact evaluator as the oracle: what it answers is so wherever the facts hold,
+//! whatever was asked before, and a branch that was left has taught nothing.
+use crate::campaign;
+use crate::expressions::tree::{Condition, Op, SYMBOLS, Tree, condition};
+
+use campaign::{config, count};
+use num_bigint::BigInt;
+use proptest::prelude::*;
+use sizewise::decide::{self, Budget, Facts};
+use sizewise::expr::{Expr, Pool, Value};
+use sizewise::range::ValueRange;
+use sizewise::shape_env::{ShapeEnv, SymbolInfo};
+
+/// Sizes from 0 to here are tried.
+const MOST: i64 = 4;
+
+/// Facts as programs have them: equations between sizes, multiples, orders, bounds; and any others.
+fn fact() -> impl Strategy<Value = Condition> {
+    let simple = (0..7u8, 0..4usize, 0..4usize, 1..4i128, -2..3i128).prop_map(|(kind, i, j, k, c)| {
+        let (a, b) = (Tree::Symbol(i), Tree::Symbol(j));
+        let of = |op, a, b| Tree::Binary(op, Box::new(a), Box::new(b));
+        let (constant, factor) = (Tree::Int(c), Tree::Int(k));
+        match kind {
+            0 => Condition::Compare("==", a, b),
+            1 => Condition::Compare("==", a, of(Op::Add, of(Op::Mul, factor, b), constant)),
+            2 => Condition::Compare("==", of(Op::Mod, a, Tree::Int(k + 1)), Tree::Int(c.max(0))),
+            3 => Condition::Compare("==", of(Op::FloorDiv, a, Tree::Int(k + 1)), b),
+            4 => Condition::Compare("<=", a, b),
+            5 => Condition::Compare("!=", of(Op::Mul, a, b), Tree::Int(k * (c + 2))),
+            _ => Condition::Compare(">=", a, factor),
+        }
+    });
+    prop_oneof![6 => simple, 1 => condition()]
+}
+
+/// The assignments of sizes from 0 to [`MOST`] at which conditions hold.
+fn admitted(facts: &[Condition]) -> Vec<[BigInt; 4]> {
+    let side = MOST + 1;
+    let points = (0..side.pow(4)).map(|n| [n, n / side, n / side.pow(2), n / side.pow(3)].map(|v| v % side));
+    let points = points.map(|point| point.map(BigInt::from));
+    points.filter(|at| facts.iter().all(|fact| fact.value(at) == Some(true))).collect()
+}
+
+fn texts(conditions: &[Condition]) -> String {
+    conditions.iter().map(Condition::text).collect::<Vec<_>>().join("; ")
+}
+
+fn declare(pool: &mut Pool, facts: &mut Facts) {
+    for name in SYMBOLS {
+        let e = pool.symbol(name);
+        let range = ValueRange::new(0, MOST).expect("not empty");
+        facts.declare(pool, pool.as_symbol(e).expect("a symbol"), range);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(96))]
+
+    #[test]
+    fn what_the_store_answers_is_so_wherever_the_facts_hold(
+        steps in prop::collection::vec((fact(), prop::collection::vec(fact(), 1..4)), 1..5),
+    ) {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        declare(&mut pool, &mut facts);
+        let mut known: Vec<Condition> = Vec::new();
+        let mut asked: Vec<Condition> = Vec::new();
+        for (fact, questions) in steps {
+            let condition = fact.build(&mut pool);
+            facts.assume(&mut pool, condition);
+            known.push(fact);
+            let points = admitted(&known);
+            asked.extend(questions);
+            // Earlier questions are asked again: more may follow now.
+            for question in &asked {
+                let goal = question.build(&mut pool);
+                let answers = [
+                    decide::known(&mut pool, &mut facts, goal),
+                    decide::quickly(&mut pool, &mut facts, goal),
+                    decide::implies(&mut pool, &mut facts, goal, &Budget::small()).then_some(true),
+                ];
+                for answer in answers.into_iter().flatten() {
+                    for at in &points {
+                        count(1);
+                        prop_assert!(
+                            question.value(at).is_none_or(|value| value == answer),
+                            "{} => {} is answered {answer}, not so at {at:?}",
+                            texts(&known), question.text()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn questions_asked_before_take_no_answer_away(
+        known in prop::collection::vec(fact(), 1..5),
+        questions in prop::collection::vec(fact(), 2..7),
+    ) {
+        let session = |asked: &[Condition], last: &Condition| {
+            let (mut pool, mut facts) = (Pool::new(), Facts::new());
+            declare(&mut pool, &mut facts);
+            for fact in &known {
+                let condition = fact.build(&mut pool);
+                facts.assume(&mut pool, condition);
+            }
+            let mut answer = false;
+            for question in asked.iter().chain([last]) {
+                let goal = question.build(&mut pool);
+                answer = decide::implies(&mut pool, &mut facts, goal, &Budget::small());
+            }
+            answer
+        };
+        let (last, before) = questions.split_last().expect("two questions");
+        count(1);
+        prop_assert!(
+            !session(&[], last) || session(before, last),
+            "{} => {}, after {}", texts(&known), last.text(), texts(before)
+        );
+    }
+
+    #[test]
+    fn a_branch_that_was_left_has_taught_nothing(
+        known in prop::collection::vec(fact(), 0..4),
+        supposed in prop::collection::vec(fact(), 1..4),
+        questions in prop::collection::vec(fact(), 1..6),
+    ) {
+        let mut environment = ShapeEnv::new();
+        for (i, name) in SYMBOLS.iter().enumerate() {
+            let info = SymbolInfo { hint: Some(Value::Int((i as i64).into())), source: None };
+            environment.declare(name, ValueRange::new(0, MOST).expect("not empty"), info);
+        }
+        let built = |environment: &mut ShapeEnv, all: &[Condition]| -> Vec<Expr> {
+            all.iter().map(|condition| condition.build(&mut environment.pool)).collect()
+        };
+        for condition in built(&mut environment, &known) {
+            environment.assume(condition);
+        }
+        let goals = built(&mut environment, &questions);
+        let branches = built(&mut environment, &supposed);
+        let ask = |environment: &mut ShapeEnv| -> Vec<Option<bool>> {
+            goals.iter().map(|&goal| environment.statically(goal)).collect()
+        };
+        let mut untouched = environment.clone();
+        let mut left = Vec::new();
+        for &branch in &branches {
+            left.push(environment.enter(Some(branch)));
+            ask(&mut environment);
+        }
+        while let Some(outside) = left.pop() {
+            environment.leave(outside);
+        }
+        count(1);
+        prop_assert_eq!(ask(&mut environment), ask(&mut untouched));
+    }
+}

@@ -1,0 +1,162 @@
+//! `sizewise replay`: what follows from the facts of recorded ShapeEnv traces, and files that are no traces.
+use flate2::read::GzDecoder;
+use serde_json::{Value as Json, json};
+use sizewise::replay::{Means, Settings, Summary, replay};
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+const HEAD: &str = r#"{"e":"program","format":1,"program":"p","mode":"export","torch":"2.15.0"}"#;
+
+fn run(bytes: &[u8], settings: &Settings) -> Result<(Vec<Json>, Summary), String> {
+    let mut replies = Vec::new();
+    let mut take = |reply: &Json| {
+        replies.push(reply.clone());
+        Ok(())
+    };
+    let summary = replay(bytes, settings, &mut take).map_err(|error| error.to_string())?;
+    Ok((replies, summary))
+}
+
+/// The answers to a trace of these events, which stand in one environment and are numbered.
+fn answers(events: &[Json]) -> Vec<Json> {
+    let mut text = HEAD.to_owned();
+    for (i, event) in events.iter().enumerate() {
+        let mut event = event.clone();
+        (event["i"], event["env"]) = (i.into(), 0.into());
+        text.push_str(&format!("\n{event}"));
+    }
+    let (replies, _) = run(text.as_bytes(), &Settings::default()).expect("a trace");
+    let value = |reply: &Json| reply.get("answer").or_else(|| reply.get("guards")).cloned();
+    replies.iter().filter_map(value).collect()
+}
+
+fn size(name: &str, hint: i64) -> Json {
+    json!({"e": "symbol", "symbol": name, "hint": hint, "range": [2, null]})
+}
+
+fn eval(expr: &str) -> Json {
+    json!({"e": "eval", "expr": expr, "how": "static"})
+}
+
+#[test]
+fn what_follows_is_answered_and_what_does_not_is_null() {
+    let guard = |expr: &str| json!({"e": "eval", "expr": expr, "how": "guard", "guard": expr});
+    let replaced = json!({"e": "replace", "by": 2, "symbol": "s1", "to": "s0", "why": "solve"});
+    let deferred = json!({"e": "assert", "expr": "u0 >= 4", "how": "deferred", "result": true});
+    let unbacked = json!({"e": "unbacked", "symbol": "u0", "type": "int", "range": [0, null]});
+    let narrowed = json!({"e": "range", "symbol": "s0", "range": [2, 64]});
+    let denied = json!({"e": "eval", "expr": "Eq(s0, 7)", "how": "deferred", "result": false});
+    let (s0, s1) = (size("s0", 8), size("s1", 8));
+    for (events, expected) in [
+        (vec![s0.clone(), eval("Eq(s0, 1)"), eval("s0 >= 2"), eval("s0 >= 9")], json!([false, true, null])),
+        (vec![s0.clone(), s1.clone(), guard("Eq(s0, s1)"), eval("Eq(s0, s1)")], json!([null, true])),
+        (vec![s0.clone(), s1, replaced, eval("Eq(s0 // 2, s1 // 2)")], json!([true])),
+        (vec![unbacked, eval("u0 >= 2"), deferred, eval("u0 >= 2")], json!([null, null, true])),
+        (vec![s0.clone(), eval("s0 <= 64"), narrowed, eval("s0 <= 64")], json!([null, true])),
+        (vec![s0.clone(), denied, eval("Ne(s0, 7)")], json!([null, true])),
+        (vec![s0.clone(), eval("s0 + 1"), eval("no expression (")], json!([null, null])),
+        (
+            vec![json!({"e": "symbol", "symbol": "6", "hint": 6, "range": [6, 6]}), eval("Eq(6, 6)")],
+            json!([true]),
+        ),
+        (vec![json!({"e": "of a later version", "x": [1]}), eval("s0 > s0")], json!([false])),
+    ] {
+        assert_eq!(Json::from(answers(&events)), expected, "{events:?}");
+    }
+}
+
+#[test]
+fn final_guards_lose_redundant_members() {
+    let guards = |recorded: &[&str]| {
+        let ranges = json!({"s0": [2, null], "zf1": [null, null]});
+        answers(&[json!({"e": "guards", "ranges": ranges, "recorded": recorded})])
+    };
+    for (recorded, expected) in [
+        (&["s0 >= 4", "s0 >= 3"][..], json!([["4 <= s0"]])),
+        (&["s0 >= 2"], json!([[]])),
+        (&["Eq(Mod(s0, 4), 0)", "Eq(Mod(s0, 2), 0)"], json!([["Eq(Mod(s0, 4), 0)"]])),
+        (&["zf1 > 0.5", "s0 >= 1"], json!([["zf1 > 0.5"]])),
+    ] {
+        assert_eq!(Json::from(guards(recorded)), expected, "{recorded:?}");
+    }
+}
+
+#[test]
+fn files_that_are_no_traces_are_refused_with_the_line() {
+    let line = |text: &str| format!("{HEAD}\n{text}").into_bytes();
+    let zipped = std::fs::read(data("win_attn.export")).expect("a trace");
+    for (bytes, expected) in [
+        (Vec::new(), "line 1: an empty file; expected a ShapeEnv trace"),
+        (b"{}".to_vec(), "line 1: expected a ShapeEnv trace"),
+        (b"PK\x03\x04".to_vec(), "line 1: not JSON"),
+        (br#"{"e":"program","format":2}"#.to_vec(), "line 1: format 2 of traces is not known; expected 1"),
+        (line("[1]"), "line 2: not a JSON object"),
+        (line("{\"i\": 0}"), "line 2: an event without its kind, `e`"),
+        (line("\n{\"e\": \"eval\", \"expr\""), "line 3: not JSON at column 20"),
+        (zipped[..zipped.len() / 2].to_vec(), ""),
+    ] {
+        let message = run(&bytes, &Settings::default()).map(|_| ()).expect_err("no trace");
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+fn data(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/traces/{name}.jsonl.gz"))
+}
+
+/// No answer is against the example or another than torch's, whatever the facts are looked at with. The numbers: questions
+/// that are answered, of how many; guards recorded and needless; errors and those that need not be.
+#[test]
+fn recorded_traces_are_answered_as_torch_answers_or_better() {
+    for (name, answered, asked, guards, errors) in [
+        ("win_attn.export", 221, 240, (104, 96), (0, 0)),
+        ("add_same.defer", 7, 9, (0, 0), (0, 0)),
+        ("unbacked_ineq_chain.export", 3, 5, (0, 0), (1, 1)),
+        ("unb_range_mul.defer", 4, 6, (0, 0), (1, 1)),
+        ("item_view_fails.compile", 7, 12, (4, 1), (0, 0)),
+        ("taut_parity.bso", 0, 1, (0, 0), (0, 0)),
+    ] {
+        let bytes = std::fs::read(data(name)).expect("a trace");
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).expect("a text");
+        let events = text.lines().map(|line| serde_json::from_str::<Json>(line).expect("an event"));
+        let events: HashMap<(u64, i64), Json> =
+            events.filter_map(|e| Some(((e["env"].as_u64()?, e["i"].as_i64()?), e))).collect();
+        for ranges_only in [false, true] {
+            let settings = Settings { ranges_only, ..Settings::default() };
+            let (replies, summary) = run(&bytes, &settings).expect("a trace");
+            for reply in replies {
+                let event = &events[&(reply["env"].as_u64().expect("env"), reply["i"].as_i64().expect("i"))];
+                let Some(answer) = reply["answer"].as_bool() else { continue };
+                for known in
+                    [&event["value"], if event["how"] == "static" { &event["result"] } else { &Json::Null }]
+                {
+                    assert!(known.as_bool().is_none_or(|known| known == answer), "{name}: {event}");
+                }
+            }
+            if !ranges_only {
+                let open = summary.settled_by(Means::Open);
+                assert_eq!((summary.questions() - open, summary.questions()), (answered, asked), "{name}");
+                assert_eq!(summary.needless_guards(), guards, "{name}");
+                assert_eq!(summary.avoidable_errors(), errors, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_summary_names_needless_guards_with_their_lines() {
+    let bytes = std::fs::read(data("win_attn.export")).expect("a trace");
+    let (_, summary) = run(&bytes, &Settings::default()).expect("a trace");
+    let text = summary.to_string();
+    for part in [
+        "win_attn (export, torch 2.15.0)\n",
+        "104 guards recorded, of which 96 follow from what was known before\n",
+        "104 guards at the end; 4 say the same\n",
+        "Guards that need not be recorded:\n  models.py:117: ",
+        "      always false, from s27 >= 2\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
