@@ -198,6 +198,94 @@ fn each_backend_requires_its_own_conditions() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The dtypes that [`DTYPES`] speaks of.
+const EVERY_DTYPE: &str = "b8 u8 i32 i64 f16 bf16 f32 f64 c64 c128";
+
+/// Calls with `?` for a dtype: which dtypes the CPU accepts, and which the definition does. The latter are those that
+/// the CPU accepts or that torch 2.15 accepts for tensors of the device `meta`, which have no kernels.
+const DTYPES: &[(&str, &str, &str)] = &[
+    // The definition takes what the CPU computes in.
+    ("aten._is_all_true.default(?[2])", "b8", "b8"),
+    ("aten.embedding_bag.default(?[5,3], i64[4], i64[2])", "f16 bf16 f32 f64", "f16 bf16 f32 f64"),
+    ("aten.exponential.default(?[3])", "f16 bf16 f32 f64", "f16 bf16 f32 f64"),
+    ("aten.geometric.default(?[3], 0.5)", "u8 i32 i64 f16 bf16 f32 f64", "u8 i32 i64 f16 bf16 f32 f64"),
+    ("aten.isin.Tensor_Tensor(?[3], ?[2])", "u8 i32 i64 f16 bf16 f32 f64", "u8 i32 i64 f16 bf16 f32 f64"),
+    ("aten.layer_norm.default(?[1,2], [2])", "f16 bf16 f32 f64", "f16 bf16 f32 f64"),
+    ("aten.linalg_inv_ex.default(?[3,3])", "f32 f64 c64 c128", "f32 f64 c64 c128"),
+    ("aten.mean.default(?[2])", "f16 bf16 f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.quantile.scalar(?[3], 0.5)", "f32 f64", "f32 f64"),
+    ("aten.randn_like.default(?[2])", "f16 bf16 f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    // The meta function of `var` takes integers, which ATen refuses before the dispatch to a device.
+    ("aten.var.correction(?[3])", "f16 bf16 f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    // It takes more.
+    ("aten.linalg_cholesky.default(?[3,3])", "f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.linalg_det.default(?[3,3])", "f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.linalg_svd.default(?[3,3])", "f32 f64 c64 c128", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.group_norm.default(?[2,4], 2)", "f16 bf16 f32 f64", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.selu.default(?[2])", "f16 bf16 f32 f64", "f16 bf16 f32 f64 c64 c128"),
+    ("aten.logaddexp2.default(?[2], ?[2])", "f16 bf16 f32 f64", "u8 i32 i64 f16 bf16 f32 f64"),
+    ("aten.isposinf.default(?[2])", "b8 u8 i32 i64 f16 bf16 f32 f64", "b8 u8 i32 i64 f16 bf16 f32 f64"),
+    (
+        "aten.scaled_dot_product_attention.default(?[2,4,8,16], ?[2,4,8,16], ?[2,4,8,16])",
+        "f16 bf16 f32 f64",
+        "f16 bf16 f32 f64 c64 c128",
+    ),
+    // It takes any.
+    ("aten.topk.default(?[4], 2)", "u8 i32 i64 f16 bf16 f32 f64", EVERY_DTYPE),
+    ("aten.ceil.default(?[2])", "u8 i32 i64 f16 bf16 f32 f64", EVERY_DTYPE),
+    ("aten.bitwise_left_shift.Tensor(?[2], ?[2])", "u8 i32 i64", EVERY_DTYPE),
+    ("aten.__lshift__.Tensor(?[2], ?[2])", "u8 i32 i64", "u8 i32 i64"),
+];
+
+#[test]
+fn a_definition_refuses_dtypes_on_every_backend() {
+    let mut wrong = Vec::new();
+    for (call, on_cpu, by_definition) in DTYPES {
+        for (stated, (name, backend)) in [on_cpu, by_definition, by_definition].iter().zip(Backend::ALL) {
+            let accepts = |dtype: &&str| {
+                let outcome = outcome(&call.replace('?', dtype), backend).expect("a call");
+                !outcome.starts_with("invalid")
+            };
+            let accepted: Vec<&str> = EVERY_DTYPE.split(' ').filter(accepts).collect();
+            if accepted.join(" ") != **stated {
+                wrong.push(format!("{call} on {name} is stated to accept {stated}, accepts {accepted:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The operators of which the CPU accepts calls that other backends refuse: oneDNN does not look at a dilation of 0, nor
+/// the fused attention at the lengths of key and value.
+const ACCEPTED_BY_CPU_ALONE: &[&str] =
+    &["aten.conv_transpose2d.input", "aten.scaled_dot_product_attention.default"];
+
+#[test]
+fn what_the_cpu_accepts_other_backends_accept() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the tables") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|e| e != "txt") {
+            continue;
+        }
+        for line in fs::read_to_string(&path).expect("a table").lines().filter(|line| !line.starts_with('#'))
+        {
+            let Some((call, stated)) = line.split_once(" -> ") else { continue };
+            let refused =
+                ["invalid", "data-dependent", "unsupported"].iter().any(|word| stated.starts_with(word));
+            for backend in [Backend::Cuda, Backend::Any].iter().filter(|_| !refused) {
+                let outcome = outcome(call, *backend).expect("a call");
+                let op = call.split('(').next().unwrap_or_default();
+                if outcome.starts_with("invalid") && !ACCEPTED_BY_CPU_ALONE.contains(&op) {
+                    found.push(format!("{call} on {backend}: {outcome}"));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn commands_take_a_backend() {
     let call = r#"{"op": "aten.ceil.default", "args": [{"tensor": {"shape": [2], "dtype": "complex64"}}]}"#;

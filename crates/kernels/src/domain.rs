@@ -1,4 +1,4 @@
-//! Sets of dtypes: which ones the kernel of an operator is compiled for.
+//! Sets of dtypes: which ones an operator is defined for, and which ones the CPU's kernel is compiled for.
 use sizewise_ir::dtype::Dtype;
 
 /// A set of dtypes.
@@ -46,8 +46,21 @@ impl Domain {
     pub const INT_BOOL: Domain = Self::INT.with(Self::BOOL);
     /// All that ordinary kernels know.
     pub const ORDINARY: Domain = Self::NUMBER.with(Self::BOOL);
+    /// All but complex numbers.
+    pub const NOT_COMPLEX: Domain =
+        Self::ANY.without(Self::COMPLEX).without(Self::COMPLEX_HALF).without(Self::COMPLEX_BFLOAT);
     /// Everything.
     pub const ANY: Domain = Domain(u16::MAX);
+
+    /// The dtypes of an operator whose definition takes these only, on every backend.
+    pub const fn by_definition(self) -> Accepted {
+        Accepted { definition: self, cpu: self }
+    }
+
+    /// The dtypes of an operator whose definition takes any, and whose CPU kernel is compiled for these.
+    pub const fn on_cpu(self) -> Accepted {
+        Accepted { definition: Self::ANY, cpu: self }
+    }
 
     /// The union of two sets.
     #[must_use]
@@ -95,4 +108,50 @@ impl Domain {
         };
         self.0 & relative.0 != 0
     }
+}
+
+/// The dtypes that an operator accepts, by its definition and on the CPU.
+///
+/// What the definition does not take is refused on every backend: the meta function or the code before the dispatch
+/// to a device refuses it. What only the CPU's kernel does not take is refused on that backend alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    definition: Domain,
+    cpu: Domain,
+}
+
+impl Accepted {
+    /// Linear algebra: LAPACK computes in these dtypes, the definition takes 16-bit floats as well
+    /// (`checkFloatingOrComplex` in `aten/src/ATen/native/LinearAlgebraUtils.h`). Operators that do not call that
+    /// check have kernels for no more dtypes on any device.
+    pub const LINALG: Accepted = Domain::LAPACK.on_cpu().within(Domain::FLOAT_COMPLEX);
+
+    /// The same, where the definition takes dtypes of this set only. It has all that the CPU accepts.
+    #[must_use]
+    pub const fn within(self, definition: Domain) -> Accepted {
+        Accepted { definition: definition.with(self.cpu), cpu: self.cpu }
+    }
+
+    /// Why a dtype is refused, if it is: on the CPU where `on_cpu`, otherwise by the definition.
+    pub const fn refusal(self, dtype: Dtype, on_cpu: bool) -> Option<Refusal> {
+        let domain = if on_cpu { self.cpu } else { self.definition };
+        if domain.contains(dtype) {
+            return None;
+        }
+        match (domain.is_doubtful(dtype), on_cpu) {
+            (false, _) => Some(Refusal::Known),
+            (true, true) => Some(Refusal::Doubtful),
+            // Nothing is known of the definition, so nothing is required.
+            (true, false) => None,
+        }
+    }
+}
+
+/// How well it is known that an operator refuses a dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It does.
+    Known,
+    /// It may: the dtype is rare ([`Domain::is_doubtful`]).
+    Doubtful,
 }

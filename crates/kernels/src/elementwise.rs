@@ -1,7 +1,7 @@
 //! What element-wise operators share: operands that may be numbers, their common dtype, and the tensor they give.
 use super::args::Args;
 use super::context::Cx;
-use super::domain::Domain;
+use super::domain::Accepted;
 use super::error::{KernelError, KernelResult, one};
 use super::promote::{self, Category, ResultType};
 use super::tensor::Tensor;
@@ -123,12 +123,12 @@ impl Cx<'_> {
 
     /// An element-wise function of operands that meet in their common dtype.
     ///
-    /// (C1) The shapes broadcast and the devices agree. (C2) The dtypes promote. (C3) The CPU kernel computes in the
-    /// common dtype.
+    /// (C1) The shapes broadcast and the devices agree. (C2) The dtypes promote. (C3) The common dtype
+    /// is accepted.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] for a violated clause.
-    pub fn pointwise(&mut self, operands: &[Operand], domain: Domain, out: Out) -> KernelResult {
+    pub fn pointwise(&mut self, operands: &[Operand], accepted: Accepted, out: Out) -> KernelResult {
         let mut common = common_dtype(operands, "pointwise.C2")?;
         if out == Out::Float {
             common = promote::to_float(common);
@@ -139,7 +139,7 @@ impl Cx<'_> {
             Out::Bool => Dtype::Bool,
         };
         let result = self.elementwise(&tensors(operands), dtype, "pointwise.C1")?;
-        self.require_dtype(common, domain, &result.device, "pointwise.C3")?;
+        self.require_dtype(common, accepted, &result.device, "pointwise.C3")?;
         one(result)
     }
 }

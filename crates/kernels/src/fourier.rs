@@ -91,7 +91,7 @@ impl Cx<'_> {
             let strides = self.preserved_strides(x);
             return Ok(self.strided(x.sizes.clone(), strides, x.dtype, &x.device));
         }
-        self.require_dtype(x.dtype, Domain::COMPLEX, &x.device, clause)?;
+        self.require_dtype(x.dtype, Domain::COMPLEX.on_cpu(), &x.device, clause)?;
         if !self.check_transform(x, dims, &x.sizes.clone(), clause)? {
             return Ok(self.contiguous_copy(x));
         }
@@ -113,7 +113,7 @@ impl Cx<'_> {
         onesided: bool,
         clause: &'static str,
     ) -> Result<Tensor, KernelError> {
-        self.require_dtype(x.dtype, Domain::SINGLE_DOUBLE, &x.device, clause)?;
+        self.require_dtype(x.dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, clause)?;
         let Some((&last, others)) = dims.split_last() else {
             return Err(KernelError::invalid(clause, "no dimension is named"));
         };
@@ -151,7 +151,7 @@ impl Cx<'_> {
         };
         // Over several dimensions, all but the last are transformed on their own first.
         let x = self.fft_c2c(x, others, clause)?;
-        self.require_dtype(x.dtype, Domain::COMPLEX, &x.device, clause)?;
+        self.require_dtype(x.dtype, Domain::COMPLEX.on_cpu(), &x.device, clause)?;
         let mut sizes = x.sizes.clone();
         if let Some(size) = sizes.get_mut(last) {
             *size = last_size;

@@ -1,7 +1,7 @@
 //! Batches of matrices: the last two dimensions are rows and columns, those before them count matrices. Linear
 //! algebra lays its results out by columns.
 use super::context::Cx;
-use super::domain::Domain;
+use super::domain::{Accepted, Domain};
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
 use sizewise_expr::Expr;
@@ -83,7 +83,7 @@ impl Cx<'_> {
         if Domain::HALVES.contains(x.dtype) && self.is_empty(x, clause) {
             return Ok(());
         }
-        self.require_kind(x, Domain::LAPACK, clause)
+        self.require_kind(x, Accepted::LINALG, clause)
     }
 
     /// The shape of `X` in `AX = B`, or in `XA = B` if the unknown stands on the `left`-hand side there: that of `B`,

@@ -1,6 +1,6 @@
 //! Normalisation: what its operators demand of parameters, and the dtype they compute in.
 use super::context::Cx;
-use super::domain::Domain;
+use super::domain::{Accepted, Domain};
 use super::error::KernelError;
 use super::tensor::Tensor;
 use sizewise_expr::Expr;
@@ -11,15 +11,15 @@ impl Cx<'_> {
     /// `float32`.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when the input is not floating point, or parameters are neither all of its dtype nor,
+    /// [`KernelError::Invalid`] when the input's dtype is not accepted, or parameters are neither all of its dtype nor,
     /// for an input in 16 bits, all `float32`.
     pub fn statistics_dtype(
         &mut self,
-        x: &Tensor,
+        (x, accepted): (&Tensor, Accepted),
         parameters: &[Option<&Tensor>],
         clause: &'static str,
     ) -> Result<Dtype, KernelError> {
-        self.require_kind(x, Domain::FLOAT, clause)?;
+        self.require_kind(x, accepted, clause)?;
         let mut given = parameters.iter().flatten().map(|p| p.dtype);
         if given.clone().all(|d| d == x.dtype) {
             return Ok(x.dtype);

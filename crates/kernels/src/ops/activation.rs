@@ -1,5 +1,5 @@
 //! Activation functions and their gradients.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out};
 use crate::error::one;
 use crate::promote::{Category, to_float};
@@ -13,13 +13,13 @@ use smallvec::smallvec;
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     gelu => "aten.gelu.default";
-    |cx, args| activation(cx, args, Domain::FLOAT) => "aten.leaky_relu.default", "aten.elu.default",
+    |cx, args| activation(cx, args, Domain::FLOAT.on_cpu()) => "aten.leaky_relu.default", "aten.elu.default",
         "aten.softplus.default", "aten.hardshrink.default";
     celu => "aten.celu.default";
     softshrink => "aten.softshrink.default";
-    |cx, args| activation(cx, args, Domain::REAL) => "aten.hardtanh.default", "aten.threshold.default";
+    |cx, args| activation(cx, args, Domain::REAL.on_cpu()) => "aten.hardtanh.default", "aten.threshold.default";
     log_sigmoid_forward => "aten.log_sigmoid_forward.default";
-    |cx, args| activation(cx, args, Domain::SINGLE_DOUBLE.with(Domain::BFLOAT)) => "aten.rrelu.default";
+    |cx, args| activation(cx, args, Domain::SINGLE_DOUBLE.with(Domain::BFLOAT).on_cpu()) => "aten.rrelu.default";
     rrelu_with_noise => "aten.rrelu_with_noise_functional.default";
     prelu => "aten.prelu.default";
     |cx, args| alike(cx, args, 2) => "aten._prelu_kernel.default";
@@ -29,13 +29,13 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     glu_jvp => "aten.glu_jvp.default";
     glu_backward_jvp => "aten.glu_backward_jvp.default";
     // Gradients: all tensor arguments meet in their common dtype.
-    |cx, args| gradient(cx, args, Domain::FLOAT) => "aten.gelu_backward.default",
+    |cx, args| gradient(cx, args, Domain::FLOAT.on_cpu()) => "aten.gelu_backward.default",
         "aten.hardsigmoid_backward.default", "aten.hardswish_backward.default", "aten.hardtanh_backward.default",
         "aten.hardshrink_backward.default", "aten.softshrink_backward.default", "aten.softplus_backward.default",
         "aten.logit_backward.default";
-    |cx, args| gradient(cx, args, Domain::FLOAT_COMPLEX) => "aten.silu_backward.default",
+    |cx, args| gradient(cx, args, Domain::FLOAT_COMPLEX.on_cpu()) => "aten.silu_backward.default",
         "aten.sigmoid_backward.default", "aten.tanh_backward.default";
-    |cx, args| gradient(cx, args, Domain::REAL) => "aten.threshold_backward.default";
+    |cx, args| gradient(cx, args, Domain::REAL.on_cpu()) => "aten.threshold_backward.default";
     elu_backward => "aten.elu_backward.default";
     leaky_relu_backward => "aten.leaky_relu_backward.default";
     |cx, args| rrelu_backward(cx, args) => "aten.rrelu_with_noise_backward.default";
@@ -47,19 +47,19 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 /// A function of the first argument that keeps its dtype: see [`Cx::pointwise`] for its clauses.
-fn activation(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
-    cx.pointwise(&[Operand::Tensor(args.tensor_at(0)?)], domain, Out::Common)
+fn activation(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
+    cx.pointwise(&[Operand::Tensor(args.tensor_at(0)?)], accepted, Out::Common)
 }
 
 /// A function of all tensor arguments.
-fn gradient(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
+fn gradient(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let mut operands: Vec<Operand> = Vec::with_capacity(3);
     for (at, spec) in args.schema.args.iter().enumerate() {
         if spec.ty == Type::Tensor {
             operands.push(Operand::Tensor(args.tensor_at(at)?));
         }
     }
-    cx.pointwise(&operands, domain, Out::Common)
+    cx.pointwise(&operands, accepted, Out::Common)
 }
 
 /// `aten::gelu(Tensor self, *, str approximate="none") -> Tensor`.
@@ -70,7 +70,7 @@ fn gelu(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(matches!(approximate, "none" | "tanh"), "gelu.C1", |_| {
         format!("approximate is to be 'none' or 'tanh', not '{approximate}'")
     })?;
-    activation(cx, args, Domain::FLOAT)
+    activation(cx, args, Domain::FLOAT.on_cpu())
 }
 
 /// The value of a number that is known.
@@ -88,7 +88,7 @@ fn number(cx: &mut Cx, scalar: Scalar) -> Option<f64> {
 fn celu(cx: &mut Cx, args: &Args) -> KernelResult {
     let alpha = number(cx, args.scalar("alpha")?);
     cx.check(alpha != Some(0.0), "celu.C1", |_| "alpha is 0".to_string())?;
-    activation(cx, args, Domain::FLOAT)
+    activation(cx, args, Domain::FLOAT.on_cpu())
 }
 
 /// `aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor`.
@@ -97,7 +97,7 @@ fn celu(cx: &mut Cx, args: &Args) -> KernelResult {
 fn softshrink(cx: &mut Cx, args: &Args) -> KernelResult {
     let lambd = number(cx, args.scalar("lambd")?);
     cx.check(lambd.is_none_or(|v| v >= 0.0), "softshrink.C1", |_| format!("lambd is {lambd:?}"))?;
-    activation(cx, args, Domain::FLOAT)
+    activation(cx, args, Domain::FLOAT.on_cpu())
 }
 
 /// `aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)`: both like `self`.
@@ -105,7 +105,7 @@ fn softshrink(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) `self` is floating point.
 fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "log_sigmoid.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "log_sigmoid.C1")?;
     let output = cx.elementwise(&[x], x.dtype, "log_sigmoid.C1")?;
     Ok(smallvec![output.clone().into(), output.into()])
 }
@@ -116,7 +116,12 @@ fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) `self` is of floats. (C2) In training, `noise` has its shape and its dtype.
 fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, noise) = (args.tensor("self")?, args.tensor("noise")?);
-    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE.with(Domain::BFLOAT), &x.device, "rrelu_with_noise.C1")?;
+    cx.require_dtype(
+        x.dtype,
+        Domain::SINGLE_DOUBLE.with(Domain::BFLOAT).on_cpu(),
+        &x.device,
+        "rrelu_with_noise.C1",
+    )?;
     if args.flag("training")? {
         cx.require_same_shape(&x.sizes, &noise.sizes, "rrelu_with_noise.C2")?;
         cx.check(x.dtype == noise.dtype, "rrelu_with_noise.C2", |_| {
@@ -135,7 +140,7 @@ fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
 fn prelu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, weight) = (args.tensor("self")?, args.tensor("weight")?);
     cx.check(x.dtype == weight.dtype, "prelu.C1", |_| format!("{} and {} differ", x.dtype, weight.dtype))?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "prelu.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "prelu.C1")?;
     cx.check(weight.rank() <= 1, "prelu.C2", |_| format!("weight has {} dimensions", weight.rank()))?;
     let parameters = cx.numel(weight);
     let mut fits = vec![cx.eq(parameters, 1)];
@@ -166,7 +171,7 @@ fn require_alike(cx: &mut Cx, operands: &[&Tensor]) -> Result<(), KernelError> {
     for x in operands {
         let dtype = operands[0].dtype;
         cx.check(x.dtype == dtype, "alike.C1", |_| format!("the dtypes differ: {dtype} and {}", x.dtype))?;
-        cx.require_dtype(dtype, Domain::FLOAT, &x.device, "alike.C1")?;
+        cx.require_dtype(dtype, Domain::FLOAT.on_cpu(), &x.device, "alike.C1")?;
     }
     Ok(())
 }
@@ -193,7 +198,7 @@ fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.require_eq(rest, Expr::ZERO, "glu.C2", "the halved size is odd")?;
     let mut half = (**x).clone();
     half.sizes[dim] = cx.floor_div(x.sizes[dim], two);
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "glu.C3")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "glu.C3")?;
     one(cx.elementwise(&[&half, &half], x.dtype, "glu.C2")?)
 }
 
@@ -210,7 +215,7 @@ fn glu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut half = x.sizes.clone();
     half[dim] = cx.floor_div(x.sizes[dim], 2);
     cx.require_expandable(&grad.sizes, &half, "glu_backward.C2")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "glu_backward.C3")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "glu_backward.C3")?;
     cx.check(grad.dtype == x.dtype, "glu_backward.C3", |_| format!("{} is not {}", grad.dtype, x.dtype))?;
     let strides = cx.format_strides(&x.sizes, MemoryFormat::Contiguous);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
@@ -255,7 +260,7 @@ fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (glu, x, dx) = (args.tensor("glu")?, args.tensor("x")?, args.tensor("dx")?);
     let dim = halved(cx, x, glu, args.int("dim")?)?;
     let parts = halves(cx, &[x, dx], dim, glu.sizes[dim])?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "glu_jvp.C5")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "glu_jvp.C5")?;
     one(cx.combined(&[&parts[1], &parts[0], glu], "glu_jvp.C3")?)
 }
 
@@ -287,7 +292,7 @@ fn elu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let alpha = number(cx, args.scalar("alpha")?);
     let told = !args.flag("is_result")? || alpha.is_none_or(|v| v >= 0.0);
     cx.check(told, "elu_backward.C1", |_| format!("alpha is {alpha:?} and the result is given"))?;
-    gradient(cx, args, Domain::FLOAT)
+    gradient(cx, args, Domain::FLOAT.on_cpu())
 }
 
 /// `aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor`.
@@ -297,7 +302,7 @@ fn leaky_relu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let slope = number(cx, args.scalar("negative_slope")?);
     let told = !args.flag("self_is_result")? || slope.is_none_or(|v| v >= 0.0);
     cx.check(told, "leaky_relu_backward.C1", |_| format!("the slope is {slope:?} and the result is given"))?;
-    gradient(cx, args, Domain::FLOAT)
+    gradient(cx, args, Domain::FLOAT.on_cpu())
 }
 
 /// `aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, …) -> Tensor`:
@@ -307,9 +312,13 @@ fn rrelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let noisy = args.flag("training")? && lower.zip(upper).is_some_and(|(l, u)| u - l > 1e-6);
     let grad = Operand::Tensor(args.tensor("grad_output")?);
     if noisy {
-        return cx.pointwise(&[grad, Operand::Tensor(args.tensor("noise")?)], Domain::ORDINARY, Out::Common);
+        return cx.pointwise(
+            &[grad, Operand::Tensor(args.tensor("noise")?)],
+            Domain::ORDINARY.on_cpu(),
+            Out::Common,
+        );
     }
-    cx.pointwise(&[grad, Operand::Tensor(args.tensor("self")?)], Domain::FLOAT, Out::Common)
+    cx.pointwise(&[grad, Operand::Tensor(args.tensor("self")?)], Domain::FLOAT.on_cpu(), Out::Common)
 }
 
 /// `aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor`: of the dtype of `self`.
@@ -320,7 +329,7 @@ fn mish_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(Category::of(x.dtype) == Category::Float, "mish_backward.C1", |_| {
         format!("a gradient of mish is not of {}", x.dtype)
     })?;
-    let returns = gradient(cx, args, Domain::FLOAT)?;
+    let returns = gradient(cx, args, Domain::FLOAT.on_cpu())?;
     match returns.first() {
         Some(Value::Tensor(t)) => one(t.with_dtype(x.dtype)),
         _ => Ok(returns),
@@ -336,5 +345,5 @@ fn gelu_backward_differentiable(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.require_expandable(&grad.sizes, &x.sizes, "gelu_backward.C1")?;
     let half = Scalar::Float(cx.pool().float(0.5));
     let operands = [Operand::Tensor(grad), Operand::Tensor(x), Operand::Scalar(half)];
-    cx.pointwise(&operands, Domain::ORDINARY, Out::Common)
+    cx.pointwise(&operands, Domain::ORDINARY.on_cpu(), Out::Common)
 }

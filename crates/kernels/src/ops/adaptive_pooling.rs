@@ -52,9 +52,9 @@ fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
     if rank == 3 {
-        cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
+        cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool.C4")?;
     } else {
-        cx.require_kind_where_filled(x, Domain::FLOAT, &sizes, "adaptive_pool.C4")?;
+        cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &sizes, "adaptive_pool.C4")?;
     }
     let spatial = sizes.len() - rank;
     let mean = by_mean && sizes[spatial..].iter().all(|s| *s == Expr::ONE);
@@ -97,7 +97,7 @@ fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), K
     require_filled(cx, &grad.sizes[1..], "adaptive_pool_backward.C1")?;
     cx.rank(x, grad.rank(), "adaptive_pool_backward.C2", "self")?;
     cx.same_dtype(&[x, grad], "adaptive_pool_backward.C2")?;
-    cx.require_kind(x, Domain::FLOAT, "adaptive_pool_backward.C3")
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool_backward.C3")
 }
 
 /// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where
@@ -108,7 +108,7 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
     require_filled(cx, &x.sizes[1..], "adaptive_pool.C3")?;
-    cx.require_kind(x, Domain::FLOAT, "adaptive_pool.C4")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool.C4")?;
     let values = match rank {
         1 => {
             let like = with_height(cx, x);

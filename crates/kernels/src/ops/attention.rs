@@ -48,7 +48,7 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
         sizes[q.rank() - 1] = v.size(-1);
         return one(cx.contiguous(sizes, q.dtype, &q.device));
     }
-    cx.require_kind(q, Domain::FLOAT, "sdpa.C2")?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2")?;
     // Without a batch, one is put in front.
     let lift = q.rank() == 3 && k.rank() == 3 && v.rank() == 3;
     let lifted = [q, k, v].map(|t| if lift { with_batch(cx, t) } else { (**t).clone() });
@@ -127,7 +127,7 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("at least 2 dimensions are expected, not {}, {} and {}", q.rank(), k.rank(), v.rank())
     })?;
     cx.same_dtype(&[q, k, v], "sdpa.C2")?;
-    cx.require_kind(q, Domain::FLOAT, "sdpa.C2")?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2")?;
     let mask = args.opt_tensor("attn_mask")?;
     if let Some(mask) = mask {
         let causal = args.flag("is_causal")?;

@@ -35,7 +35,7 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
         cx.rank(t, 4, "flash_for_cpu.C1", what)?;
     }
-    cx.require_kind(q, Domain::FLOAT, "flash_for_cpu.C2")?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu(), "flash_for_cpu.C2")?;
     cx.same_dtype(&[q, k, v], "flash_for_cpu.C2")?;
     for other in [k, v] {
         cx.require_eq(q.size(3), other.size(3), "flash_for_cpu.C3", "the last sizes differ")?;
@@ -74,7 +74,7 @@ fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.rank(t, 4, "flash_for_cpu_backward.C1", "gradient, query, key and value")?;
     }
     cx.same_dtype(&[grad, q, k, v], "flash_for_cpu_backward.C2")?;
-    cx.require_kind(q, Domain::FLOAT, "flash_for_cpu_backward.C2")?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu(), "flash_for_cpu_backward.C2")?;
     for other in [k, v] {
         cx.require_eq(q.size(3), other.size(3), "flash_for_cpu_backward.C3", "the last sizes differ")?;
     }

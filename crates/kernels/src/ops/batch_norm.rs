@@ -1,4 +1,5 @@
 //! Normalisation over the batch: statistics for each channel, the second dimension.
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
@@ -97,6 +98,11 @@ fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.image(x, x.sizes.clone(), x.dtype))
 }
 
+/// The dtypes of an input. By definition only training needs floating point or complex numbers, for the mean.
+fn accepted(training: bool) -> Accepted {
+    if training { Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX) } else { Domain::FLOAT.on_cpu() }
+}
+
 /// The conditions of [`batch_norm`]; the dtype of statistics.
 ///
 /// (C1) to (C4) of [`batch_norm`].
@@ -113,7 +119,7 @@ fn checked(
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
         "without training, running statistics are needed".into()
     })?;
-    cx.statistics_dtype(x, parameters, "batch_norm.C4")
+    cx.statistics_dtype((x, accepted(training)), parameters, "batch_norm.C4")
 }
 
 /// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a
@@ -158,7 +164,7 @@ fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResul
     cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
         "without training, running statistics are needed".into()
     })?;
-    let dtype = cx.statistics_dtype(x, &parameters, "batch_norm.C4")?;
+    let dtype = cx.statistics_dtype((x, accepted(training)), &parameters, "batch_norm.C4")?;
     if training {
         let numel = cx.numel(x);
         let filled = cx.ne(numel, 0);
@@ -254,7 +260,7 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let running = [optional(args, "running_mean")?, optional(args, "running_var")?];
     let saved = [optional(args, "save_mean")?, optional(args, deviation)?];
     let all = [weight, running[0], running[1], saved[0], saved[1]];
-    let dtype = cx.statistics_dtype(x, &all, "batch_norm_backward.C3")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &all, "batch_norm_backward.C3")?;
     let used = if training { saved } else { running };
     for vector in used.into_iter().chain([weight]).flatten() {
         reaches(cx, vector, x.size(1), true, "batch_norm_backward.C4", "a parameter")?;
@@ -285,7 +291,7 @@ fn update_stats(cx: &mut Cx, args: &Args) -> KernelResult {
     for vector in running.into_iter().flatten() {
         cx.rank(vector, 1, "batch_norm_update_stats.C2", "a running statistic")?;
     }
-    let dtype = cx.statistics_dtype(x, &running, "batch_norm_update_stats.C3")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &running, "batch_norm_update_stats.C3")?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
     cx.require(filled, "batch_norm_update_stats.C4", |_| "the input is empty".into())?;

@@ -1,6 +1,6 @@
 //! Element-wise functions of two operands, each a tensor or a number: they broadcast and meet in their common dtype.
 use super::unary::is_exact;
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out, common_dtype};
 use crate::promote::{self, Category};
 use crate::registry::{Kernel, kernels};
@@ -16,9 +16,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     sub => "aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", "aten.subtract.Scalar",
         "aten.rsub.Tensor", "aten.rsub.Scalar";
     add_relu => "aten._add_relu.Tensor", "aten._add_relu.Scalar";
-    |cx, args| binary(cx, args, Domain::ORDINARY.with(Domain::COMPLEX_HALF), Out::Common) =>
+    |cx, args| binary(cx, args, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), Out::Common) =>
         "aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "aten.multiply.Scalar";
-    |cx, args| binary(cx, args, Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF), Out::Float) =>
+    |cx, args| binary(cx, args, Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF).on_cpu(), Out::Float) =>
         "aten.div.Tensor", "aten.div.Scalar", "aten.divide.Tensor", "aten.divide.Scalar",
         "aten.true_divide.Tensor", "aten.true_divide.Scalar";
     divide_rounded => "aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.divide.Tensor_mode",
@@ -28,13 +28,13 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     pow => "aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", "aten.pow.Scalar";
     float_power => "aten.float_power.Tensor_Tensor", "aten.float_power.Tensor_Scalar", "aten.float_power.Scalar";
     // Real numbers, integers becoming floats.
-    |cx, args| binary(cx, args, Domain::FLOAT, Out::Float) =>
+    |cx, args| binary(cx, args, Domain::FLOAT.on_cpu(), Out::Float) =>
         "aten.atan2.default", "aten.arctan2.default", "aten.copysign.Tensor", "aten.copysign.Scalar",
         "aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other", "aten.special_xlogy.default",
         "aten.special_xlogy.self_scalar", "aten.special_xlogy.other_scalar", "aten.special_xlog1py.default",
         "aten.special_xlog1py.self_scalar", "aten.special_xlog1py.other_scalar", "aten.igamma.default",
         "aten.igammac.default", "aten.special_gammainc.default", "aten.special_gammaincc.default";
-    |cx, args| binary(cx, args, Domain::SINGLE_DOUBLE, Out::Float) =>
+    |cx, args| binary(cx, args, Domain::SINGLE_DOUBLE.on_cpu(), Out::Float) =>
         "aten.special_zeta.default", "aten.special_zeta.self_scalar", "aten.special_zeta.other_scalar",
         "aten.special_chebyshev_polynomial_t.default", "aten.special_chebyshev_polynomial_t.x_scalar",
         "aten.special_chebyshev_polynomial_t.n_scalar", "aten.special_chebyshev_polynomial_u.default",
@@ -61,45 +61,46 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         "aten.special_laguerre_polynomial_l.n_scalar", "aten.special_legendre_polynomial_p.default",
         "aten.special_legendre_polynomial_p.x_scalar", "aten.special_legendre_polynomial_p.n_scalar";
     // Of the common dtype.
-    |cx, args| binary(cx, args, Domain::REAL_BOOL, Out::Common) =>
+    |cx, args| binary(cx, args, Domain::REAL_BOOL.on_cpu(), Out::Common) =>
         "aten.maximum.default", "aten.minimum.default", "aten.fmax.default", "aten.fmin.default",
         "aten.max.other", "aten.min.other";
-    |cx, args| binary(cx, args, Domain::FLOAT, Out::Common) => "aten.hypot.default", "aten.logaddexp2.default";
-    |cx, args| binary(cx, args, Domain::FLOAT_COMPLEX, Out::Common) => "aten.logaddexp.default";
-    |cx, args| binary(cx, args, Domain::FLOAT, Out::Common) =>
-        "aten.nextafter.default";
-    |cx, args| binary(cx, args, Domain::INT, Out::Common) => "aten.gcd.default", "aten.lcm.default";
-    |cx, args| binary(cx, args, BITS, Out::Common) =>
+    |cx, args| binary(cx, args, Domain::FLOAT.on_cpu(), Out::Common) => "aten.hypot.default", "aten.nextafter.default";
+    |cx, args| binary(cx, args, Domain::FLOAT.on_cpu().within(Domain::NOT_COMPLEX.without(Domain::BOOL)), Out::Common) =>
+        "aten.logaddexp2.default";
+    |cx, args| binary(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Common) => "aten.logaddexp.default";
+    |cx, args| binary(cx, args, Domain::INT.on_cpu(), Out::Common) => "aten.gcd.default", "aten.lcm.default";
+    |cx, args| binary(cx, args, BITS.on_cpu(), Out::Common) =>
         "aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.bitwise_and.Scalar_Tensor",
         "aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.bitwise_or.Scalar_Tensor",
         "aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "aten.bitwise_xor.Scalar_Tensor",
         "aten.__and__.Tensor", "aten.__and__.Scalar", "aten.__or__.Tensor", "aten.__or__.Scalar",
         "aten.__xor__.Tensor", "aten.__xor__.Scalar";
-    |cx, args| binary(cx, args, SHIFT, Out::Common) =>
+    |cx, args| binary(cx, args, SHIFT.on_cpu(), Out::Common) =>
         "aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar",
         "aten.bitwise_left_shift.Scalar_Tensor", "aten.bitwise_right_shift.Tensor",
-        "aten.bitwise_right_shift.Tensor_Scalar", "aten.bitwise_right_shift.Scalar_Tensor",
+        "aten.bitwise_right_shift.Tensor_Scalar", "aten.bitwise_right_shift.Scalar_Tensor";
+    |cx, args| binary(cx, args, SHIFT.by_definition(), Out::Common) =>
         "aten.__lshift__.Tensor", "aten.__lshift__.Scalar", "aten.__rshift__.Tensor", "aten.__rshift__.Scalar";
     ldexp => "aten.ldexp.Tensor";
     heaviside => "aten.heaviside.default";
     complex => "aten.complex.default", "aten.polar.default";
     // Comparisons.
-    |cx, args| binary(cx, args, Domain::ANY, Out::Bool) =>
+    |cx, args| binary(cx, args, Domain::ANY.on_cpu(), Out::Bool) =>
         "aten.eq.Tensor", "aten.eq.Scalar", "aten.ne.Tensor", "aten.ne.Scalar", "aten.not_equal.Tensor",
         "aten.not_equal.Scalar";
-    |cx, args| binary(cx, args, Domain::REAL_BOOL, Out::Bool) =>
+    |cx, args| binary(cx, args, Domain::REAL_BOOL.on_cpu(), Out::Bool) =>
         "aten.lt.Tensor", "aten.lt.Scalar", "aten.le.Tensor", "aten.le.Scalar", "aten.gt.Tensor",
         "aten.gt.Scalar", "aten.ge.Tensor", "aten.ge.Scalar", "aten.less.Tensor", "aten.less.Scalar",
         "aten.less_equal.Tensor", "aten.less_equal.Scalar", "aten.greater.Tensor", "aten.greater.Scalar",
         "aten.greater_equal.Tensor", "aten.greater_equal.Scalar";
-    |cx, args| binary(cx, args, Domain::ORDINARY, Out::Bool) =>
+    |cx, args| binary(cx, args, Domain::ORDINARY.on_cpu(), Out::Bool) =>
         "aten.logical_and.default", "aten.logical_or.default", "aten.logical_xor.default";
     isclose => "aten.isclose.default";
 };
 
 /// A function of the first two arguments: see [`Cx::pointwise`] for its clauses.
-fn binary(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult {
-    cx.pointwise(&[args.operand(0)?, args.operand(1)?], domain, out)
+fn binary(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResult {
+    cx.pointwise(&[args.operand(0)?, args.operand(1)?], accepted, out)
 }
 
 /// `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `self + alpha * other`.
@@ -107,7 +108,7 @@ fn binary(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult {
 /// (C1) `alpha` is of no higher kind than the result.
 fn add(cx: &mut Cx, args: &Args) -> KernelResult {
     require_alpha(cx, args)?;
-    binary(cx, args, Domain::ORDINARY.with(Domain::COMPLEX_HALF), Out::Common)
+    binary(cx, args, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), Out::Common)
 }
 
 /// `aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`, and `rsub` with the operands exchanged.
@@ -119,7 +120,7 @@ fn sub(cx: &mut Cx, args: &Args) -> KernelResult {
         "truth values are not subtracted".to_string()
     })?;
     require_alpha(cx, args)?;
-    binary(cx, args, Domain::NUMBER.with(Domain::COMPLEX_HALF), Out::Common)
+    binary(cx, args, Domain::NUMBER.with(Domain::COMPLEX_HALF).on_cpu(), Out::Common)
 }
 
 /// `aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `relu(self + alpha * other)`.
@@ -130,7 +131,7 @@ fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
     let first = args.tensor_at(0)?.dtype;
     let served = Domain::REAL.contains(first) && !Domain::HALVES.contains(first) && first != Dtype::Uint8;
     cx.check(served, "add_relu.C1", |_| format!("there is no kernel for {first}"))?;
-    binary(cx, args, Domain::REAL, Out::Common)
+    binary(cx, args, Domain::REAL.on_cpu(), Out::Common)
 }
 
 /// A factor may be a float only where floats come out, and so on.
@@ -153,7 +154,7 @@ fn require_alpha(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
 /// (C1) `rounding_mode` is `None`, `trunc` or `floor`. (C2) Rounded quotients are of real numbers.
 fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
     match args.opt_str("rounding_mode")? {
-        None => binary(cx, args, Domain::FLOAT_COMPLEX, Out::Float),
+        None => binary(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Float),
         Some("trunc" | "floor") => whole_quotient(cx, args),
         Some(other) => {
             let message = format!("rounding_mode is to be None, 'trunc' or 'floor', not '{other}'");
@@ -167,7 +168,10 @@ fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) An integer divisor known by value is not 0, unless there is nothing to divide.
 fn whole_quotient(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.operand(0)?, args.operand(1)?);
-    let returns = cx.pointwise(&[a, b], Domain::REAL, Out::Common)?;
+    let floored = args.schema.name.as_str().ends_with("floor_divide")
+        || (args.has("rounding_mode") && args.opt_str("rounding_mode")? == Some("floor"));
+    let definition = if floored { Domain::NOT_COMPLEX } else { Domain::ANY };
+    let returns = cx.pointwise(&[a, b], Domain::REAL.on_cpu().within(definition), Out::Common)?;
     if let (Operand::Tensor(a), Operand::Scalar(Scalar::Int(divisor))) = (a, b)
         && a.dtype.is_integral()
     {
@@ -191,8 +195,8 @@ fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.require(natural, "pow.C1", |cx| format!("an integer to the power of {}", cx.show(n)))?;
     }
     let by_number = matches!(base, Operand::Scalar(_)) || matches!(exponent, Operand::Scalar(_));
-    let domain = if by_number { Domain::ORDINARY } else { Domain::NUMBER };
-    cx.pointwise(&[base, exponent], domain, Out::Common)
+    let computed = if by_number { Domain::ORDINARY } else { Domain::NUMBER };
+    cx.pointwise(&[base, exponent], computed.on_cpu(), Out::Common)
 }
 
 /// `aten::float_power`: computed in `float64`, or in `complex128` when an operand is complex.
@@ -214,7 +218,7 @@ fn ldexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let truths = x.category() == Category::Float && exponent.category() == Category::Bool;
     cx.check(!truths, "ldexp.C1", |_| "the exponent is of bool".to_string())?;
     let two = Scalar::Float(cx.pool().float(2.0));
-    cx.pointwise(&[x, exponent, Operand::Scalar(two)], Domain::ORDINARY, Out::Common)
+    cx.pointwise(&[x, exponent, Operand::Scalar(two)], Domain::ORDINARY.on_cpu(), Out::Common)
 }
 
 /// `aten::heaviside(Tensor self, Tensor values) -> Tensor`.
@@ -225,7 +229,7 @@ fn heaviside(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(a.dtype() == b.dtype() && !a.dtype().is_complex(), "heaviside.C1", |_| {
         format!("two tensors of one real dtype are expected, not {} and {}", a.dtype(), b.dtype())
     })?;
-    cx.pointwise(&[a, b], Domain::REAL_BOOL, Out::Common)
+    cx.pointwise(&[a, b], Domain::REAL_BOOL.on_cpu(), Out::Common)
 }
 
 /// `aten::complex(Tensor real, Tensor imag) -> Tensor`, and `polar`: the complex dtype with such parts.
@@ -252,5 +256,5 @@ fn isclose(cx: &mut Cx, args: &Args) -> KernelResult {
         let negative = cx.pool().as_float(tolerance).is_some_and(|v| v < 0.0);
         cx.check(!negative, "isclose.C2", |cx| format!("{name} is negative: {}", cx.show(tolerance)))?;
     }
-    binary(cx, args, Domain::ORDINARY, Out::Bool)
+    binary(cx, args, Domain::ORDINARY.on_cpu(), Out::Bool)
 }

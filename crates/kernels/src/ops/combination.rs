@@ -37,7 +37,7 @@ fn cross(cx: &mut Cx, args: &Args, dim: Expr) -> KernelResult {
     }
     let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cross.C4")?;
     cx.same_dtype(&[a, b], "cross.C5")?;
-    cx.require_kind(a, Domain::NUMBER, "cross.C5")?;
+    cx.require_kind(a, Domain::NUMBER.on_cpu(), "cross.C5")?;
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 

@@ -201,7 +201,7 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     if mask.len() != 3 {
         return Err(KernelError::invalid("convolution_backward.mask", "the mask is to have 3 entries"));
     }
-    cx.require_kind(x, Domain::FLOAT, "convolution.C9")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "convolution.C9")?;
     let sizes = conv.sizes(cx, x, w, None)?;
     cx.check(grad.rank() == sizes.len(), "convolution_backward.C10", |_| {
         format!("grad_output is to have {} dimensions, not {}", sizes.len(), grad.rank())

@@ -38,7 +38,7 @@ fn slow_conv2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         if to_input {
             cx.same_dtype(&[x, w], "slow_conv2d_backward.C4")?;
         }
-        cx.require_kind(x, Domain::FLOAT, "slow_conv2d_backward.C4")?;
+        cx.require_kind(x, Domain::FLOAT.on_cpu(), "slow_conv2d_backward.C4")?;
     }
     if cx.suggested_format(x) == MemoryFormat::ChannelsLast {
         return Err(KernelError::Unsupported("an input whose channels are innermost".into()));

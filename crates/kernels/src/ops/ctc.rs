@@ -32,7 +32,7 @@ fn lengths<'a>(args: &'a Args, name: &str) -> Result<Lengths<'a>, KernelError> {
 /// (C1) to (C6) of [`with_alignments`].
 fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelError> {
     cx.rank(x, 3, "ctc_loss.C1", "the input")?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "ctc_loss.C1")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "ctc_loss.C1")?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
     cx.require(filled, "ctc_loss.C1", |_| "the input is empty".into())?;

@@ -26,7 +26,7 @@ fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
         None if x.dtype.is_float() || x.dtype.is_complex() => x.dtype,
         None => Dtype::Int64,
     };
-    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX), &x.device, "cumsum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX).on_cpu(), &x.device, "cumsum.C2")?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
@@ -36,7 +36,7 @@ fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
 fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "cummax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "cummax.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "cummax.C2")?;
     let values = cx.contiguous(x.sizes.clone(), x.dtype, &x.device);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])
@@ -48,7 +48,7 @@ fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
 fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "logcumsumexp.C1")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "logcumsumexp.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "logcumsumexp.C2")?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 

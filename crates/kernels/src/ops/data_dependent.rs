@@ -126,7 +126,7 @@ fn distinct_count(cx: &mut Cx, length: Expr) -> Expr {
 /// (C3) The dtype is ordered.
 fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
     let numel = cx.numel(x);
     let count = distinct_count(cx, numel);
     let values = cx.contiguous([count].as_slice(), x.dtype, &x.device);
@@ -152,7 +152,7 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
 /// (C1) The dimension exists. (C3) The dtype is ordered.
 fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
     match args.opt_int("dim")? {
         // The one dimension of a vector, not counted from the end, is the flattened tensor.
         None => {}
@@ -181,7 +181,7 @@ fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The dimension exists. (C2) If there are no elements, only that dimension is empty. (C3) The dtype is ordered.
 fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL, "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
     let dim = match args.opt_int("dim")? {
         Some(dim) if x.rank() > 0 => cx.dim(dim, x.rank(), "unique.C1")?,
         _ => return Err(KernelError::invalid("unique.C1", "the tensor has no dimension to take")),

@@ -137,7 +137,7 @@ fn triangle(cx: &mut Cx, args: &Args) -> KernelResult {
 fn trace(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.rank(x, 2, "trace.C1", "the matrix")?;
-    cx.require_kind(x, Domain::NUMBER.with(Domain::BOOL), "trace.C2")?;
+    cx.require_kind(x, Domain::NUMBER.with(Domain::BOOL).on_cpu(), "trace.C2")?;
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     one(cx.contiguous([].as_slice(), dtype, &x.device))
 }

@@ -93,7 +93,7 @@ fn euclidean(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x1")?, args.tensor("x2")?);
     let mut sizes = batch(cx, a, b)?;
     cx.same_dtype(&[a, b], "euclidean_dist.C4")?;
-    cx.require_kind(a, Domain::FLOAT, "euclidean_dist.C4")?;
+    cx.require_kind(a, Domain::FLOAT.on_cpu(), "euclidean_dist.C4")?;
     sizes.extend([a.size(-2), b.size(-2)]);
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
@@ -137,6 +137,6 @@ fn pdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.same_dtype(&[grad, x, pdist], "pdist_backward.C1")?;
         cx.check(grad.rank() > 0, "pdist_backward.C2", |_| "the gradient has no dimensions".into())?;
     }
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "pdist_backward.C1")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "pdist_backward.C1")?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

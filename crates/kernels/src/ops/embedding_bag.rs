@@ -58,7 +58,7 @@ fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
     let (weight, indices, offsets) =
         (args.tensor("weight")?, args.tensor("indices")?, args.tensor("offsets")?);
     cx.rank(weight, 2, "embedding_bag.C1", "the weight")?;
-    cx.require_kind(weight, Domain::FLOAT, "embedding_bag.C1")?;
+    cx.require_kind(weight, Domain::FLOAT.by_definition(), "embedding_bag.C1")?;
     cx.check(matches!(indices.rank(), 1 | 2), "embedding_bag.C1", |_| {
         format!("indices are to have 1 or 2 dimensions, not {}", indices.rank())
     })?;
@@ -151,7 +151,7 @@ fn backward(cx: &mut Cx, args: &Args, sparse: bool) -> KernelResult {
     }
     let (grad, rows) = (args.tensor("grad")?, args.int("num_weights")?);
     cx.rank(grad, 2, "embedding_bag_backward.C1", "the gradient")?;
-    cx.require_kind(grad, Domain::FLOAT, "embedding_bag_backward.C1")?;
+    cx.require_kind(grad, Domain::FLOAT.by_definition(), "embedding_bag_backward.C1")?;
     natural_rows(cx, rows, "embedding_bag_backward.C2")?;
     for name in ["indices", "offsets", "offset2bag", "bag_size"] {
         if args.has(name) {
@@ -182,7 +182,7 @@ fn weights_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.rank(indices, 1, "embedding_bag_weights.C1", "indices")?;
     cx.require_eq(grad.size(1), weight.size(1), "embedding_bag_weights.C1", "the columns differ")?;
     cx.same_dtype(&[grad, weight], "embedding_bag_weights.C1")?;
-    cx.require_kind(grad, Domain::FLOAT, "embedding_bag_weights.C1")?;
+    cx.require_kind(grad, Domain::FLOAT.on_cpu(), "embedding_bag_weights.C1")?;
     for name in ["indices", "offsets", "offset2bag"] {
         check_indices(cx, args.tensor(name)?, "embedding_bag_weights.C2")?;
     }

@@ -1,5 +1,5 @@
 //! Reductions to one of the elements: extrema, their places, medians and modes.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::reduce::Reduction;
 use crate::registry::{Kernel, kernels};
@@ -12,8 +12,8 @@ use smallvec::smallvec;
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     extremum => "aten.amax.default", "aten.amin.default", "aten.max.default", "aten.min.default";
     extrema => "aten.aminmax.default", "aten._aminmax.default", "aten._aminmax.dim";
-    |cx, args| placed(cx, args, Domain::REAL_BOOL) => "aten.max.dim", "aten.min.dim", "aten.mode.default";
-    |cx, args| placed(cx, args, Domain::REAL) => "aten.median.dim", "aten.nanmedian.dim";
+    |cx, args| placed(cx, args, Domain::REAL_BOOL.on_cpu()) => "aten.max.dim", "aten.min.dim", "aten.mode.default";
+    |cx, args| placed(cx, args, Domain::REAL.on_cpu()) => "aten.median.dim", "aten.nanmedian.dim";
     median => "aten.median.default", "aten.nanmedian.default";
     place => "aten.argmax.default", "aten.argmin.default";
     kthvalue => "aten.kthvalue.default";
@@ -26,7 +26,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 fn extremum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "amax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "amax.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "amax.C3")?;
     cx.require_reducible(x, &reduction, "amax.C2")?;
     one(cx.reduced(x, &reduction, x.dtype))
 }
@@ -41,11 +41,11 @@ fn extrema(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, and the like: `dim` goes.
 ///
 /// (C1) `dim` is in range. (C2) It is not empty. (C3) The dtype is one of `kinds`.
-fn placed(cx: &mut Cx, args: &Args, kinds: Domain) -> KernelResult {
+fn placed(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = cx.dim(args.int("dim")?, x.rank(), "max.C1")?;
     let reduction = Reduction::one(x.rank(), dim, args.flag("keepdim")?);
-    cx.require_dtype(x.dtype, kinds, &x.device, "max.C3")?;
+    cx.require_dtype(x.dtype, accepted, &x.device, "max.C3")?;
     cx.require_reducible(x, &reduction, "max.C2")?;
     let values = cx.reduced(x, &reduction, x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
@@ -57,7 +57,7 @@ fn placed(cx: &mut Cx, args: &Args, kinds: Domain) -> KernelResult {
 /// (C1) The dtype is ordered and not `bool`.
 fn median(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "median.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "median.C1")?;
     one(cx.contiguous([].as_slice(), x.dtype, &x.device))
 }
 
@@ -67,7 +67,7 @@ fn median(cx: &mut Cx, args: &Args) -> KernelResult {
 fn place(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "argmax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "argmax.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "argmax.C3")?;
     cx.require_reducible(x, &reduction, "argmax.C2")?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
@@ -85,7 +85,7 @@ fn kthvalue(cx: &mut Cx, args: &Args) -> KernelResult {
             format!("k = {} is not between 1 and the size {}", cx.show(k), cx.show(size))
         })?;
     }
-    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "kthvalue.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "kthvalue.C3")?;
     let values = cx.reduced(x, &Reduction::one(x.rank(), dim, args.flag("keepdim")?), x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])

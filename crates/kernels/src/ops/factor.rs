@@ -1,6 +1,6 @@
 //! Matrix factorisations. `k` stands for the lesser of the rows `m` and columns `n` of a matrix, `*` for batch
 //! dimensions; factors are laid out by columns unless said otherwise.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::matrix::{batch, with};
 use crate::promote::to_real;
@@ -72,7 +72,7 @@ fn cholesky_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.square(x, "cholesky_inverse.C1")?;
     if !cx.is_empty(x, "cholesky_inverse.C2") {
-        cx.require_kind(x, Domain::LAPACK, "cholesky_inverse.C2")?;
+        cx.require_kind(x, Accepted::LINALG, "cholesky_inverse.C2")?;
     }
     one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device))
 }
@@ -87,7 +87,7 @@ fn lu_operand(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<[Expr; 3], KernelE
         "there is no factorisation without pivoting on the CPU".into()
     })?;
     if !cx.is_empty(x, "lu.C2") {
-        cx.require_kind(x, Domain::LAPACK, "lu.C2")?;
+        cx.require_kind(x, Accepted::LINALG, "lu.C2")?;
     }
     Ok([m, n, cx.lesser(m, n)])
 }
@@ -161,7 +161,7 @@ fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
 fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mode) = (args.tensor("A")?, args.str("mode")?);
     let (m, n) = cx.matrix(x, "qr.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "qr.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "qr.C2")?;
     cx.check(matches!(mode, "reduced" | "complete" | "r"), "qr.C3", |_| {
         format!("there is no mode `{mode}`: it is to be reduced, complete or r")
     })?;
@@ -180,7 +180,7 @@ fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
 fn geqrf(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let (m, n) = cx.matrix(x, "geqrf.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "geqrf.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "geqrf.C2")?;
     let k = cx.lesser(m, n);
     let tau = cx.contiguous(with(batch(&x.sizes, 2), &[k]), x.dtype, &x.device);
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), tau.into()])
@@ -216,7 +216,7 @@ fn householder_product(cx: &mut Cx, args: &Args) -> KernelResult {
     require_reflectors(cx, x, tau, "householder.C2")?;
     cx.same_dtype(&[x, tau], "householder.C3")?;
     if !cx.is_empty(x, "householder.C4") {
-        cx.require_kind(x, Domain::LAPACK, "householder.C4")?;
+        cx.require_kind(x, Accepted::LINALG, "householder.C4")?;
     }
     one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device))
 }
@@ -243,7 +243,7 @@ fn ormqr(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     cx.require_same_shape(batch(&other.sizes, 2), batch(&x.sizes, 2), "ormqr.C3")?;
     cx.same_dtype(&[x, tau, other], "ormqr.C4")?;
-    cx.require_kind(x, Domain::LAPACK, "ormqr.C5")?;
+    cx.require_kind(x, Accepted::LINALG, "ormqr.C5")?;
     one(cx.by_columns(other.sizes.clone(), other.dtype, &other.device))
 }
 
@@ -322,7 +322,7 @@ fn polar(cx: &mut Cx, args: &Args) -> KernelResult {
     let (m, n) = cx.matrix(x, "polar.C1")?;
     let tall = cx.ge(m, n);
     cx.require(tall, "polar.C1", |cx| format!("{} rows are fewer than {} columns", cx.show(m), cx.show(n)))?;
-    cx.require_kind(x, Domain::LAPACK, "polar.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "polar.C2")?;
     let h = cx.contiguous(with(batch(&x.sizes, 2), &[n, n]), x.dtype, &x.device);
     Ok(smallvec![cx.contiguous_copy(x).into(), h.into()])
 }
@@ -333,6 +333,6 @@ fn polar(cx: &mut Cx, args: &Args) -> KernelResult {
 fn matrix_sqrth(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.square(x, "matrix_sqrth.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "matrix_sqrth.C2")?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), "matrix_sqrth.C2")?;
     one(cx.contiguous_copy(x))
 }

@@ -25,7 +25,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 ///
 /// (C1) The operand is floating point.
 fn rounded(cx: &mut Cx, x: &Tensor, masked: bool) -> KernelResult {
-    cx.require_kind(x, Domain::FLOAT, "fake_quantize.C1")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "fake_quantize.C1")?;
     Ok(laid_out(cx, x, masked))
 }
 

@@ -37,7 +37,7 @@ fn promoted(cx: &mut Cx, x: &Tensor, complex: bool) -> Result<Tensor, KernelErro
         return Ok(x.clone());
     }
     let dtype = promote::to_float(x.dtype);
-    cx.require_dtype(dtype, Domain::SINGLE_DOUBLE, &x.device, "fft.C1")?;
+    cx.require_dtype(dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, "fft.C1")?;
     let dtype = if complex { promote::to_complex(dtype) } else { dtype };
     if dtype == x.dtype {
         return Ok(x.clone());
@@ -346,7 +346,7 @@ fn frequencies(cx: &mut Cx, args: &Args, half: bool) -> KernelResult {
     cx.require(valid, "fft.C6", |cx| format!("there are no {} frequencies", cx.show(n)))?;
     let device = args.opt_device("device")?.unwrap_or_else(Device::cpu);
     let dtype = args.opt_dtype("dtype")?.unwrap_or(Dtype::Float32);
-    cx.require_dtype(dtype, Domain::FLOAT, &device, "fft.C6")?;
+    cx.require_dtype(dtype, Domain::FLOAT.on_cpu(), &device, "fft.C6")?;
     if args.opt_layout("layout")?.is_some_and(|layout| layout != Layout::Strided) {
         return Err(KernelError::Unsupported("frequencies that are not strided".into()));
     }

@@ -37,7 +37,7 @@ fn histc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (least, most) = (known(cx, args.scalar("min")?), known(cx, args.scalar("max")?));
     let empty_range = least.zip(most).is_some_and(|(least, most)| least > most);
     cx.check(!empty_range, "histogram.C2", |_| "min is greater than max".into())?;
-    cx.require_kind(x, Domain::FLOAT, "histogram.C3")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "histogram.C3")?;
     one(cx.contiguous([bins].as_slice(), x.dtype, &x.device))
 }
 
@@ -78,7 +78,7 @@ fn between(cx: &mut Cx, x: &Tensor, edges: &Tensor) -> Result<Expr, KernelError>
 /// (C1) to (C6) As above; `self` is `float32` or `float64` (C3).
 fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "histogram.C3")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "histogram.C3")?;
     require_weights(cx, args, x, &x.sizes)?;
     require_range(cx, args, 1)?;
     let bins = match args.value("bins")? {
@@ -102,7 +102,7 @@ const MOST_DIMENSIONS: i64 = 64;
 fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, "histogram.C7", |_| format!("points form two dimensions, not {}", x.rank()))?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "histogram.C3")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "histogram.C3")?;
     let bins = match args.value("bins")? {
         Value::Int(count) => {
             let dims = cx.literal(x.size(-1), "histogram.C8")?;

@@ -64,7 +64,7 @@ fn key_fold_in(cx: &mut Cx, args: &Args) -> KernelResult {
 /// and their batch, aligned at the first dimension, broadcasts to it.
 fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
     let (x, key) = (args.tensor("self")?, args.tensor("key")?);
-    cx.require_kind(x, domain, "philox.C5")?;
+    cx.require_kind(x, domain.by_definition(), "philox.C5")?;
     require_key(cx, key)?;
     let keys = batch(&key.sizes, 1);
     if !keys.is_empty() {
@@ -100,7 +100,7 @@ fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
     let natural = cx.ge(n, 0);
     cx.require(natural, "sobol.C3", |cx| format!("{} points are negative", cx.show(n)))?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(Dtype::Float32);
-    cx.require_dtype(dtype, Domain::FLOAT, &quasi.device, "sobol.C1")?;
+    cx.require_dtype(dtype, Domain::FLOAT.on_cpu(), &quasi.device, "sobol.C1")?;
     let points: [Expr; 2] = [n, dimension];
     let points = cx.contiguous(points.as_slice(), dtype, &quasi.device);
     Ok(smallvec![points.into(), cx.contiguous_copy(quasi).into()])
@@ -112,6 +112,6 @@ fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
 fn gamma_grad(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, output) = (args.tensor("self")?, args.tensor("output")?);
     cx.same_dtype(&[x, output], "gamma_grad.C2")?;
-    cx.require_kind(x, Domain::FLOAT, "gamma_grad.C3")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "gamma_grad.C3")?;
     one(cx.elementwise(&[x, output], x.dtype, "gamma_grad.C1")?)
 }

@@ -1,11 +1,14 @@
 //! Normalisation within one element of the batch: over the last dimensions, or over groups of channels; and of weights.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, MemoryFormat};
 use smallvec::smallvec;
+
+/// What the normalisation of groups accepts: its definition takes means, which integers have none of.
+const GROUPED: Accepted = Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX);
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -75,7 +78,7 @@ fn layer_norm(cx: &mut Cx, args: &Args, native: bool) -> KernelResult {
     let (x, shape) = (args.tensor("input")?, args.ints("normalized_shape")?);
     let parameters = [args.opt_tensor("weight")?.map(|t| &**t), args.opt_tensor("bias")?.map(|t| &**t)];
     let axis = normalized(cx, x, shape, &parameters)?;
-    let dtype = cx.statistics_dtype(x, &parameters, "layer_norm.C4")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.by_definition()), &parameters, "layer_norm.C4")?;
     let result = cx.contiguous(x.sizes.clone(), x.dtype, &x.device);
     if !native {
         return one(result);
@@ -100,7 +103,7 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let idle = cx.eq(rows, 0);
     if !cx.branch_or(idle, false, "layer_norm_backward.idle") {
         let all = [parameters[0], parameters[1], Some(&**statistics[0]), Some(&**statistics[1])];
-        let dtype = cx.statistics_dtype(x, &all, "layer_norm.C4")?;
+        let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &all, "layer_norm.C4")?;
         cx.require_expandable(&grad.sizes, &x.sizes, "layer_norm_backward.C5")?;
         cx.same_dtype(&[x, grad], "layer_norm_backward.C5")?;
         let leading = statistic(cx, x, axis, dtype);
@@ -132,7 +135,7 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, shape) = (args.tensor("input")?, args.ints("normalized_shape")?);
     normalized(cx, x, shape, &[args.opt_tensor("weight")?.map(|t| &**t)])?;
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "rms_norm.C4")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX.on_cpu(), "rms_norm.C4")?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -148,7 +151,7 @@ fn fused_rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(weight) = args.opt_tensor("weight")? {
         cx.require_expandable(&weight.sizes, &x.sizes, "fused_rms_norm.C2")?;
     }
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "fused_rms_norm.C3")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX.on_cpu(), "fused_rms_norm.C3")?;
     let axis = if shape.is_empty() { 0 } else { x.rank() - shape.len() };
     let strides = cx.preserved_strides(x);
     let result = cx.strided(x.sizes.clone(), strides, x.dtype, &x.device);
@@ -190,7 +193,7 @@ fn group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let space = cx.product(x.sizes[2..].iter().copied());
     let filled = cx.gt(space, 0);
     cx.require(filled, "group_norm.C6", |_| "a dimension after the channels is empty".into())?;
-    cx.statistics_dtype(x, &parameters, "group_norm.C5")?;
+    cx.statistics_dtype((x, GROUPED), &parameters, "group_norm.C5")?;
     one(cx.image(x, x.sizes.clone(), x.dtype))
 }
 
@@ -209,7 +212,7 @@ fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let filled = cx.gt(space, 0);
     cx.require(filled, "group_norm.C6", |_| "HxW is not positive".into())?;
     cx.check(x.rank() >= 2, "group_norm.C4", |_| format!("{} dimensions are too few", x.rank()))?;
-    let dtype = cx.statistics_dtype(x, &parameters, "group_norm.C5")?;
+    let dtype = cx.statistics_dtype((x, GROUPED), &parameters, "group_norm.C5")?;
     let statistic = cx.contiguous([n, group].as_slice(), dtype, &x.device);
     let result = if matches!(cx.suggested_format(x), MemoryFormat::Contiguous) {
         cx.contiguous(x.sizes.clone(), x.dtype, &x.device)
@@ -239,7 +242,7 @@ fn group_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.same_shape(&given.sizes, &[n, group], "group_norm_backward.C5", "a statistic is not [N, group]")?;
     }
     let all = [weight, Some(&**statistics[0]), Some(&**statistics[1])];
-    let dtype = cx.statistics_dtype(x, &all, "group_norm_backward.C6")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &all, "group_norm_backward.C6")?;
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);
     let dtype = weight.map_or(dtype, |w| w.dtype);
@@ -266,7 +269,11 @@ fn weight_norm(cx: &mut Cx, args: &Args, interface: bool) -> KernelResult {
     })?;
     cx.require_expandable(&g.sizes, &v.sizes, "weight_norm.C2")?;
     cx.same_dtype(&[v, g], "weight_norm.C3")?;
-    cx.require_kind(v, if fused { Domain::FLOAT } else { Domain::FLOAT_COMPLEX }, "weight_norm.C3")?;
+    cx.require_kind(
+        v,
+        if fused { Domain::FLOAT.on_cpu() } else { Domain::FLOAT_COMPLEX.on_cpu() },
+        "weight_norm.C3",
+    )?;
     let strides = cx.preserved_strides(v);
     let result = if fused {
         cx.contiguous(v.sizes.clone(), v.dtype, &v.device)
@@ -298,7 +305,7 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(norms.dtype == wanted, "weight_norm_backward.C2", |_| {
         format!("norms are to be {wanted}, not {}", norms.dtype)
     })?;
-    cx.require_kind(v, Domain::FLOAT, "weight_norm_backward.C3")?;
+    cx.require_kind(v, Domain::FLOAT.on_cpu(), "weight_norm_backward.C3")?;
     let like = |cx: &mut Cx, t: &Tensor| Value::from(cx.contiguous(t.sizes.clone(), t.dtype, &t.device));
     let mut results = Values::new();
     results.push(like(cx, v));
@@ -348,7 +355,7 @@ fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult
 /// complex.
 fn norm_except_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let v = args.tensor("v")?;
-    cx.require_kind(v, Domain::FLOAT_COMPLEX, "norm_except_dim.C3")?;
+    cx.require_kind(v, Domain::FLOAT_COMPLEX.on_cpu(), "norm_except_dim.C3")?;
     let dtype = crate::promote::to_real(v.dtype);
     let dim = cx.literal(args.int("dim")?, "norm_except_dim.C1")?;
     if dim == -1 {

@@ -52,7 +52,12 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
     let dtype = match reduce {
         Reduce::No | Reduce::Other => return Ok(elements),
         Reduce::Mean => {
-            cx.require_dtype(elements.dtype, Domain::FLOAT_COMPLEX, &elements.device, "loss.mean")?;
+            cx.require_dtype(
+                elements.dtype,
+                Domain::FLOAT_COMPLEX.by_definition(),
+                &elements.device,
+                "loss.mean",
+            )?;
             elements.dtype
         }
         Reduce::Sum if elements.dtype.is_float() || elements.dtype.is_complex() => elements.dtype,
@@ -67,7 +72,7 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
 /// is known.
 fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let elements = cx.combined(&[args.tensor("self")?, args.tensor("target")?], "mse_loss.C1")?;
-    cx.require_dtype(elements.dtype, Domain::REAL, &elements.device, "mse_loss.C2")?;
+    cx.require_dtype(elements.dtype, Domain::REAL.on_cpu(), &elements.device, "mse_loss.C2")?;
     let reduce = reduction(cx, args)?;
     cx.check(reduce != Reduce::Other, "mse_loss.C3", |_| "the reduction is none of 0, 1 and 2".into())?;
     one(reduced(cx, elements, reduce)?)
@@ -91,7 +96,7 @@ fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let computed = cx.common_dtype(&[x, target], "huber_loss.C2")?;
     let mut elements = cx.elementwise(&[x, target], x.dtype, "huber_loss.C1")?;
-    cx.require_dtype(computed, Domain::FLOAT, &x.device, "huber_loss.C2")?;
+    cx.require_dtype(computed, Domain::FLOAT.on_cpu(), &x.device, "huber_loss.C2")?;
     cx.check(can_cast(computed, x.dtype), "huber_loss.C2", |_| {
         format!("a result of {computed} cannot be written as {}", x.dtype)
     })?;
@@ -111,8 +116,8 @@ fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The shapes broadcast. (C2) Both dtypes are of real floating point.
 fn kl_div(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "kl_div.C2")?;
-    cx.require_dtype(target.dtype, Domain::FLOAT, &target.device, "kl_div.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.by_definition(), &x.device, "kl_div.C2")?;
+    cx.require_dtype(target.dtype, Domain::FLOAT.by_definition(), &target.device, "kl_div.C2")?;
     // Both ways to compute it combine a function of the target with a function of both.
     let product = cx.combined(&[target, x], "kl_div.C1")?;
     let elements = cx.combined(&[target, &product], "kl_div.C1")?;
@@ -134,7 +139,7 @@ fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.difference(x, &product, "poisson_nll_loss.C1")?
     };
     if args.flag("full")? {
-        cx.require_dtype(target.dtype, Domain::REAL, &target.device, "poisson_nll_loss.C2")?;
+        cx.require_dtype(target.dtype, Domain::REAL.on_cpu(), &target.device, "poisson_nll_loss.C2")?;
         let stirling = Tensor { dtype: promote::to_float(target.dtype), ..(**target).clone() };
         cx.require_in_place(&elements, &[&stirling], "poisson_nll_loss.C2")?;
     }
@@ -150,7 +155,7 @@ fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     cx.require_in_place(x, &[target], "soft_margin_loss.C1")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "soft_margin_loss.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "soft_margin_loss.C2")?;
     match reduction(cx, args)? {
         Reduce::No => {
             let strides = cx.elementwise_strides(&x.sizes, &[x]);
@@ -165,7 +170,7 @@ fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The shapes broadcast. (C2) `self` is ordered and not `bool`.
 fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "hinge_embedding_loss.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "hinge_embedding_loss.C2")?;
     // The margin takes the dtype of `self`, so integers stay integers.
     let elements = cx.elementwise(&[target, x], x.dtype, "hinge_embedding_loss.C1")?;
     let reduce = reduction(cx, args)?;
@@ -183,7 +188,7 @@ fn margin_ranking_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(!target.dtype.is_bool(), "margin_ranking_loss.C2", |_| "a bool target has no negative".into())?;
     let mut elements = cx.combined(&[target, &difference], "margin_ranking_loss.C2")?;
     elements.dtype = promote::to_float(elements.dtype);
-    cx.require_dtype(elements.dtype, Domain::FLOAT, &elements.device, "margin_ranking_loss.C3")?;
+    cx.require_dtype(elements.dtype, Domain::FLOAT.on_cpu(), &elements.device, "margin_ranking_loss.C3")?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
@@ -221,7 +226,7 @@ fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(x.dtype == target.dtype, "binary_cross_entropy.C2", |_| {
         format!("the dtypes differ: {} and {}", x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy.C2")?;
     if let Some(weight) = args.opt_tensor("weight")? {
         cx.require_in_place(x, &[weight], "binary_cross_entropy.C3")?;
     }
@@ -238,7 +243,7 @@ fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
 /// cast to its dtype. (C3) `pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`.
 fn binary_cross_entropy_with_logits(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy_with_logits.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy_with_logits.C1")?;
     cx.check(!target.dtype.is_bool(), "binary_cross_entropy_with_logits.C2", |_| {
         "a bool target does not subtract".into()
     })?;

@@ -39,7 +39,7 @@ fn iterated_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
     let computed = cx.common_dtype(&[x, target, grad], "mse_loss_backward.C2")?;
     let gradient = over_zeros(cx, x, &[x, target, grad], "mse_loss_backward.C1")?;
-    cx.require_dtype(computed, Domain::REAL, &x.device, "mse_loss_backward.C2")?;
+    cx.require_dtype(computed, Domain::REAL.on_cpu(), &x.device, "mse_loss_backward.C2")?;
     cx.check(can_cast(computed, x.dtype), "mse_loss_backward.C2", |_| {
         format!("a result of {computed} cannot be written as {}", x.dtype)
     })?;
@@ -55,7 +55,7 @@ fn huber_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, "huber_loss_backward.C2", |_| {
         format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "huber_loss_backward.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "huber_loss_backward.C2")?;
     one(gradient)
 }
 
@@ -93,7 +93,7 @@ fn binary_cross_entropy_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, "binary_cross_entropy_backward.C2", |_| {
         format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "binary_cross_entropy_backward.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy_backward.C2")?;
     if let Some(weight) = args.opt_tensor("weight")? {
         cx.require_in_place(x, &[weight], "binary_cross_entropy_backward.C3")?;
     }

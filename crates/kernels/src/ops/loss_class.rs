@@ -49,7 +49,7 @@ fn check_weight(
 
 /// (C4) The operand is of real floating point. (C5) The target holds class numbers: `int64` or `uint8`.
 fn check_dtypes(cx: &mut Cx, x: &Tensor, target: &Tensor, clause: &'static str) -> Result<(), KernelError> {
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, clause)?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, clause)?;
     cx.check(matches!(target.dtype, Dtype::Int64 | Dtype::Uint8), clause, |_| {
         format!("the target is {}, not int64 or uint8", target.dtype)
     })
@@ -251,7 +251,7 @@ fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let weight = args.opt_tensor("weight")?.map(|w| &**w);
     let reduce = reduction(cx, args)?;
     cx.check(x.rank() >= 1, "cross_entropy_loss.C1", |_| "a scalar has no classes".into())?;
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "cross_entropy_loss.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "cross_entropy_loss.C1")?;
     let known_reduction = |cx: &mut Cx| {
         cx.check(reduce != Reduce::Other, "cross_entropy_loss.C4", |_| {
             "the reduction is none of 0, 1 and 2".into()

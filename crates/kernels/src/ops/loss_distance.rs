@@ -27,7 +27,7 @@ fn cosine_similarity(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut common = cx.combined(&[a, b], "cosine_similarity.C1")?;
     // The dtypes meet as those of tensors with dimensions do.
     common.dtype = promote::promote(a.dtype, b.dtype).unwrap_or(common.dtype);
-    cx.require_dtype(common.dtype, Domain::FLOAT, &common.device, "cosine_similarity.C2")?;
+    cx.require_dtype(common.dtype, Domain::FLOAT.by_definition(), &common.device, "cosine_similarity.C2")?;
     let dim = cx.dim(args.int("dim")?, common.rank(), "cosine_similarity.C3")?;
     one(cx.reduced(&common, &Reduction::one(common.rank(), dim, false), common.dtype))
 }
@@ -52,7 +52,7 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let over = Reduction::one(rank + 1, rank, false);
     let cosine = cx.reduced(&common, &over, float_sum(common.dtype));
     // The magnitudes of both are multiplied as well: their samples broadcast.
-    cx.require_dtype(cosine.dtype, Domain::FLOAT, &cosine.device, "cosine_embedding_loss.C3")?;
+    cx.require_dtype(cosine.dtype, Domain::FLOAT.on_cpu(), &cosine.device, "cosine_embedding_loss.C3")?;
     let elements = cx.elementwise(&[target, &cosine], cosine.dtype, "cosine_embedding_loss.C2")?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
@@ -71,7 +71,12 @@ fn pairwise_distance(
 ) -> Result<Tensor, KernelError> {
     let mut difference = cx.difference(a, b, "pairwise_distance.C1")?;
     difference.dtype = promote::to_float(difference.dtype);
-    cx.require_dtype(difference.dtype, Domain::FLOAT_COMPLEX, &difference.device, "pairwise_distance.C3")?;
+    cx.require_dtype(
+        difference.dtype,
+        Domain::FLOAT_COMPLEX.on_cpu(),
+        &difference.device,
+        "pairwise_distance.C3",
+    )?;
     let over = Reduction::one(difference.rank(), difference.rank().saturating_sub(1), keepdim);
     let p = args.float("p")?;
     match cx.pool().as_float(p) {

@@ -65,7 +65,7 @@ fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
         _ => None,
     };
     cx.check(matches!(p, Some(1.0 | 2.0)), "multi_margin_loss.C4", |_| "p is neither 1 nor 2".into())?;
-    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE, &x.device, "multi_margin_loss.C5")?;
+    cx.require_dtype(x.dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, "multi_margin_loss.C5")?;
     cx.check(target.dtype == Dtype::Int64, "multi_margin_loss.C5", |_| {
         format!("the target is {}, not int64", target.dtype)
     })?;

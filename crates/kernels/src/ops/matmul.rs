@@ -126,7 +126,7 @@ fn vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<(), KernelError> {
     cx.rank(b, 1, "dot.C1", "the other vector")?;
     cx.same_dtype(&[a, b], "dot.C2")?;
     cx.require_eq(a.size(0), b.size(0), "dot.C3", "the sizes differ")?;
-    cx.require_kind(a, PRODUCTS, "dot.C4")
+    cx.require_kind(a, PRODUCTS.on_cpu(), "dot.C4")
 }
 
 /// `aten::matmul(Tensor self, Tensor other) -> Tensor`; see [`Cx::matmul_sizes`] for the shape and (C1) to (C3).
@@ -286,7 +286,7 @@ fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResul
     }
     let refs: Vec<&Tensor> = tensors.iter().map(|t| &**t).collect();
     cx.same_dtype(&refs, "multi_dot.C3")?;
-    cx.require_kind(refs[0], PRODUCTS, "multi_dot.C3")?;
+    cx.require_kind(refs[0], PRODUCTS.on_cpu(), "multi_dot.C3")?;
     for pair in refs.windows(2) {
         cx.require_eq(pair[0].size(-1), pair[1].size(0), "multi_dot.C4", "sizes of neighbours differ")?;
     }

@@ -45,7 +45,7 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
         })?;
     }
     for parameter in parameters.iter().flatten() {
-        cx.require_kind(parameter, Domain::FLOAT, "optimizer.C2")?;
+        cx.require_kind(parameter, Domain::FLOAT.on_cpu(), "optimizer.C2")?;
     }
     let used = |name: &str| name != "max_exp_avg_sqs" || args.flag("amsgrad").unwrap_or(true);
     for (spec, value) in args.schema.args.iter().zip(args.values()) {
@@ -94,7 +94,7 @@ fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
     single(cx, found, "found_inf")?;
     single(cx, args.tensor("inv_scale")?, "inv_scale")?;
     for tensor in tensors.iter().flatten() {
-        cx.require_kind(tensor, Domain::FLOAT, "amp.C2")?;
+        cx.require_kind(tensor, Domain::FLOAT.on_cpu(), "amp.C2")?;
     }
     let strides = cx.preserved_strides(found);
     let found = cx.strided(found.sizes.clone(), strides, found.dtype, &found.device);

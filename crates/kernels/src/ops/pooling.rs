@@ -1,5 +1,5 @@
 //! Pooling over windows of a given size.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::pool::{Windows, require_filled, require_image, results, with_height, without_height};
 use crate::registry::{Kernel, kernels};
@@ -31,7 +31,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 /// Integers and floating point, real.
-const REAL: Domain = Domain::REAL;
+const REAL: Accepted = Domain::REAL.on_cpu();
 
 /// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
 /// dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
@@ -42,7 +42,7 @@ fn max_pool(cx: &mut Cx, args: &Args, rank: usize, indices: bool) -> KernelResul
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;
     // The operator over one dimension that gives no indices has a kernel of its own, for fewer dtypes.
-    cx.require_kind(x, if rank == 1 && !indices { Domain::REAL_BOOL } else { REAL }, "pool.C6")?;
+    cx.require_kind(x, if rank == 1 && !indices { Domain::REAL_BOOL.on_cpu() } else { REAL }, "pool.C6")?;
     let values = pooled(cx, x, sizes, rank, rank == 1 && !indices);
     if !indices {
         return one(values);
@@ -217,7 +217,7 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     )?;
     let each = cx.int(rank as i64);
     cx.require_eq(samples.size(2), each, "fractional_max_pool.C4", "samples do not fit the dimensions")?;
-    cx.require_kind(x, Domain::FLOAT, "fractional_max_pool.C5")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "fractional_max_pool.C5")?;
     let values = cx.contiguous(sizes, x.dtype, &x.device);
     let positions = values.with_dtype(Dtype::Int64);
     Ok(results([values, positions]))
@@ -248,7 +248,7 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         }
     }
     cx.same_dtype(&[x, grad], "fractional_max_pool_backward.C3")?;
-    cx.require_kind(x, Domain::FLOAT, "fractional_max_pool_backward.C3")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "fractional_max_pool_backward.C3")?;
     cx.check(indices.dtype == Dtype::Int64, "fractional_max_pool_backward.C3", |_| {
         "indices are to be int64".into()
     })?;
@@ -283,7 +283,7 @@ fn unpool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         })?;
         require_filled(cx, stride, "max_unpool.C4")?;
     }
-    cx.require_kind(x, Domain::FLOAT, "max_unpool.C5")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "max_unpool.C5")?;
     let mut sizes = Sizes::from_slice(&x.sizes[..x.rank() - rank]);
     sizes.extend_from_slice(output);
     one(if rank == 2 { cx.image(x, sizes, x.dtype) } else { cx.contiguous(sizes, x.dtype, &x.device) })

@@ -1,6 +1,6 @@
 //! Element-wise operators of `prims`: no broadcasting and no type promotion, except that tensors without dimensions
 //! and numbers go with every shape.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out, tensors};
 use crate::error::one;
 use crate::promote;
@@ -11,35 +11,39 @@ use smallvec::smallvec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
-    |cx, args| pointwise(cx, args, Domain::FLOAT_COMPLEX, Out::Float) => "prims.acos.default",
+    |cx, args| pointwise(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Float) => "prims.acos.default",
         "prims.acosh.default", "prims.asin.default", "prims.asinh.default", "prims.atan.default",
         "prims.atanh.default", "prims.cos.default", "prims.cosh.default", "prims.exp.default", "prims.exp2.default",
         "prims.expm1.default", "prims.log.default", "prims.log10.default", "prims.log1p.default",
         "prims.log2.default", "prims.reciprocal.default", "prims.rsqrt.default", "prims.sin.default",
         "prims.sinh.default", "prims.sqrt.default", "prims.tan.default", "prims.tanh.default";
-    |cx, args| pointwise(cx, args, Domain::FLOAT, Out::Float) => "prims.atan2.default", "prims.bessel_i0.default",
+    |cx, args| pointwise(cx, args, Domain::FLOAT.on_cpu(), Out::Float) => "prims.atan2.default",
+        "prims.bessel_i0.default",
         "prims.bessel_i0e.default", "prims.bessel_i1.default", "prims.bessel_i1e.default", "prims.cbrt.default",
         "prims.digamma.default", "prims.erf.default", "prims.erf_inv.default", "prims.erfc.default",
         "prims.igamma.default", "prims.igammac.default", "prims.lgamma.default";
-    |cx, args| pointwise(cx, args, Domain::SINGLE_DOUBLE, Out::Float) => "prims.bessel_j0.default",
+    |cx, args| pointwise(cx, args, Domain::SINGLE_DOUBLE.on_cpu(), Out::Float) => "prims.bessel_j0.default",
         "prims.bessel_j1.default", "prims.erfcx.default", "prims.ndtri.default",
         "prims.spherical_bessel_j0.default", "prims.zeta.default";
-    |cx, args| pointwise(cx, args, Domain::NUMBER, Out::Real) => "prims.abs.default";
-    |cx, args| pointwise(cx, args, Domain::REAL, Out::Common) => "prims.ceil.default", "prims.floor.default",
+    |cx, args| pointwise(cx, args, Domain::NUMBER.on_cpu(), Out::Real) => "prims.abs.default";
+    |cx, args| pointwise(cx, args, Domain::REAL.on_cpu(), Out::Common) => "prims.ceil.default", "prims.floor.default",
         "prims.round.default", "prims.trunc.default", "prims.fmod.default", "prims.remainder.default";
-    |cx, args| pointwise(cx, args, Domain::REAL_BOOL, Out::Common) => "prims.sign.default", "prims.fmax.default",
+    |cx, args| pointwise(cx, args, Domain::REAL_BOOL.on_cpu(), Out::Common) => "prims.sign.default",
+        "prims.fmax.default",
         "prims.fmin.default", "prims.maximum.default", "prims.minimum.default";
-    |cx, args| pointwise(cx, args, Domain::NUMBER, Out::Common) => "prims.neg.default", "prims.pow.default",
+    |cx, args| pointwise(cx, args, Domain::NUMBER.on_cpu(), Out::Common) => "prims.neg.default", "prims.pow.default",
         "prims.sub.default", "prims.div.default";
-    |cx, args| pointwise(cx, args, Domain::ORDINARY, Out::Common) => "prims.add.default", "prims.mul.default";
-    |cx, args| pointwise(cx, args, Domain::INT_BOOL, Out::Common) => "prims.bitwise_and.default",
+    |cx, args| pointwise(cx, args, Domain::ORDINARY.on_cpu(), Out::Common) => "prims.add.default", "prims.mul.default";
+    |cx, args| pointwise(cx, args, Domain::INT_BOOL.on_cpu(), Out::Common) => "prims.bitwise_and.default",
         "prims.bitwise_not.default", "prims.bitwise_or.default", "prims.bitwise_xor.default";
-    |cx, args| pointwise(cx, args, Domain::INT, Out::Common) => "prims.gcd.default", "prims.shift_left.default",
+    |cx, args| pointwise(cx, args, Domain::INT.on_cpu(), Out::Common) => "prims.gcd.default",
+        "prims.shift_left.default",
         "prims.shift_right_arithmetic.default";
-    |cx, args| pointwise(cx, args, Domain::FLOAT, Out::Common) => "prims.hypot.default", "prims.nextafter.default";
-    |cx, args| pointwise(cx, args, Domain::ANY, Out::Bool) => "prims.eq.default", "prims.ne.default",
+    |cx, args| pointwise(cx, args, Domain::FLOAT.on_cpu(), Out::Common) => "prims.hypot.default",
+        "prims.nextafter.default";
+    |cx, args| pointwise(cx, args, Domain::ANY.on_cpu(), Out::Bool) => "prims.eq.default", "prims.ne.default",
         "prims.isfinite.default";
-    |cx, args| pointwise(cx, args, Domain::REAL_BOOL, Out::Bool) => "prims.ge.default", "prims.gt.default",
+    |cx, args| pointwise(cx, args, Domain::REAL_BOOL.on_cpu(), Out::Bool) => "prims.ge.default", "prims.gt.default",
         "prims.le.default", "prims.lt.default", "prims.signbit.default";
     choose => "prims.where.default";
     frexp => "prims.frexp.default";
@@ -67,7 +71,7 @@ fn conj(cx: &mut Cx, args: &Args) -> KernelResult {
 /// A function of all arguments, which are tensors or numbers.
 ///
 /// (C1) Tensors with dimensions have one shape. (C2) Tensors have one dtype. (C3) The CPU kernel computes in it.
-fn pointwise(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult {
+fn pointwise(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResult {
     let mut operands = Vec::with_capacity(args.values().len());
     for at in 0..args.values().len() {
         operands.push(args.operand(at)?);
@@ -80,7 +84,7 @@ fn pointwise(cx: &mut Cx, args: &Args, domain: Domain, out: Out) -> KernelResult
         Out::Bool => Dtype::Bool,
     };
     let result = cx.elementwise(&tensors(&operands), result, "prims.C1")?;
-    cx.require_dtype(dtype, domain, &result.device, "prims.C3")?;
+    cx.require_dtype(dtype, accepted, &result.device, "prims.C3")?;
     one(result)
 }
 

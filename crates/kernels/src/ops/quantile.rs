@@ -19,7 +19,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// of `self`; a number lies between 0 and 1. (C3) The interpolation is one of five. (C4) `dim` is in range.
 fn quantile(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, method) = (args.tensor("self")?, args.str("interpolation")?);
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "quantile.C1")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.by_definition(), "quantile.C1")?;
     let numel = cx.numel(x);
     let some = cx.ne(numel, 0);
     cx.require(some, "quantile.C1", |_| "there are no quantiles of an empty tensor".into())?;

@@ -1,7 +1,7 @@
 //! Random tensors and dropout.
 use super::cast::fresh_like;
 use super::creation::{device_or, dtype_or, like_tensor, require_natural, sized};
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::promote::Category;
 use crate::registry::{Kernel, kernels};
@@ -12,22 +12,25 @@ use smallvec::smallvec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
-    |cx, args| drawn(cx, args, Domain::FLOAT_COMPLEX) => "aten.rand.default", "aten.rand.generator",
+    |cx, args| drawn(cx, args, Domain::FLOAT_COMPLEX.on_cpu()) => "aten.rand.default", "aten.rand.generator",
         "aten.randn.default", "aten.randn.generator";
     normal_sized => "aten.normal.float_float", "prims.normal.default";
     uniform_prim => "prims.uniform.default";
-    |cx, args| drawn_like(cx, args, Domain::FLOAT_COMPLEX) => "aten.rand_like.default", "aten.rand_like.generator",
+    |cx, args| drawn_like(cx, args, Domain::FLOAT_COMPLEX.on_cpu()) =>
+        "aten.rand_like.default", "aten.rand_like.generator";
+    |cx, args| drawn_like(cx, args, Domain::FLOAT_COMPLEX.by_definition()) =>
         "aten.randn_like.default", "aten.randn_like.generator";
     randint => "aten.randint.default", "aten.randint.generator", "aten.randint.low", "aten.randint.low_generator";
     randint_like => "aten.randint_like.default", "aten.randint_like.generator", "aten.randint_like.low_dtype",
         "aten.randint_like.low_generator_dtype", "aten.randint_like.Tensor", "aten.randint_like.Tensor_generator";
     randperm => "aten.randperm.default", "aten.randperm.generator";
-    |cx, args| refilled(cx, args, Domain::FLOAT_COMPLEX) => "aten.uniform.default";
-    |cx, args| refilled(cx, args, Domain::FLOAT_COMPLEX) => "aten.normal_functional.default";
-    |cx, args| refilled(cx, args, Domain::FLOAT) => "aten.exponential.default", "aten.log_normal.default",
-        "aten.cauchy.default";
-    |cx, args| refilled(cx, args, Domain::REAL) => "aten.geometric.default";
-    |cx, args| refilled(cx, args, Domain::REAL_BOOL) => "aten.random.default", "aten.random.from", "aten.random.to";
+    |cx, args| refilled(cx, args, Domain::FLOAT_COMPLEX.on_cpu()) => "aten.uniform.default";
+    |cx, args| refilled(cx, args, Domain::FLOAT_COMPLEX.on_cpu()) => "aten.normal_functional.default";
+    |cx, args| refilled(cx, args, Domain::FLOAT.by_definition()) =>
+        "aten.exponential.default", "aten.log_normal.default", "aten.cauchy.default";
+    |cx, args| refilled(cx, args, Domain::REAL.by_definition()) => "aten.geometric.default";
+    |cx, args| refilled(cx, args, Domain::REAL_BOOL.on_cpu()) =>
+        "aten.random.default", "aten.random.from", "aten.random.to";
     bernoulli => "aten.bernoulli.default", "aten.bernoulli.p", "aten.bernoulli.Tensor";
     normal => "aten.normal.Tensor_float", "aten.normal.float_Tensor", "aten.normal.Tensor_Tensor";
     multinomial => "aten.multinomial.default";
@@ -41,18 +44,18 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// `aten::rand(SymInt[] size, *, …) -> Tensor`: `float32` by default.
 ///
 /// (C1) The distribution is defined on the dtype.
-fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
+fn drawn(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let dtype = dtype_or(args, Dtype::Float32)?;
-    cx.require_dtype(dtype, domain, &device_or(args, Device::cpu())?, "random.C1")?;
+    cx.require_dtype(dtype, accepted, &device_or(args, Device::cpu())?, "random.C1")?;
     sized(cx, args, Dtype::Float32)
 }
 
 /// `aten::rand_like(Tensor self, *, …) -> Tensor`.
 ///
 /// (C1) As [`drawn`].
-fn drawn_like(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
+fn drawn_like(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let result = like_tensor(cx, args, args.tensor("self")?)?;
-    cx.require_dtype(result.dtype, domain, &result.device, "random.C1")?;
+    cx.require_dtype(result.dtype, accepted, &result.device, "random.C1")?;
     one(result)
 }
 
@@ -82,7 +85,7 @@ fn normal_sized(cx: &mut Cx, args: &Args) -> KernelResult {
         _ => false,
     };
     cx.check(!negative, "random.C2", |_| "std is negative".to_string())?;
-    drawn(cx, args, Domain::FLOAT_COMPLEX)
+    drawn(cx, args, Domain::FLOAT_COMPLEX.on_cpu())
 }
 
 /// `prims::uniform(SymInt[] shape, *, …, SymInt[] stride, …) -> Tensor`.
@@ -135,7 +138,7 @@ fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
     } else {
         require_bounds(cx, args)?;
     }
-    cx.require_dtype(result.dtype, Domain::REAL_BOOL, &result.device, "randint.C2")?;
+    cx.require_dtype(result.dtype, Domain::REAL_BOOL.on_cpu(), &result.device, "randint.C2")?;
     if result.dtype.is_bool() && args.opt_tensor("high").is_err() {
         let small = cx.le(args.int("high")?, 2);
         cx.require(small, "randint.C2", |_| "bool holds 0 and 1 only".to_string())?;
@@ -150,7 +153,7 @@ fn randperm(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     require_natural(cx, &[n], "randperm.C1")?;
     let (dtype, device) = (dtype_or(args, Dtype::Int64)?, device_or(args, Device::cpu())?);
-    cx.require_dtype(dtype, Domain::REAL, &device, "randperm.C2")?;
+    cx.require_dtype(dtype, Domain::REAL.on_cpu(), &device, "randperm.C2")?;
     one(cx.contiguous([n].as_slice(), dtype, &device))
 }
 
@@ -158,9 +161,9 @@ fn randperm(cx: &mut Cx, args: &Args) -> KernelResult {
 /// like `self`.
 ///
 /// (C1) As [`drawn`]. (C2) The parameters are those of a distribution.
-fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
+fn refilled(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, domain, &x.device, "random.C1")?;
+    cx.require_dtype(x.dtype, accepted, &x.device, "random.C1")?;
     match args.schema.name.as_str().trim_end_matches('_') {
         "uniform" => {
             let (from, to) = (args.float("from")?, args.float("to")?);
@@ -195,7 +198,7 @@ fn refilled(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if !args.has("p") {
-        cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "bernoulli.C1")?;
+        cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "bernoulli.C1")?;
     } else if let Ok(p) = args.tensor("p") {
         let numel = cx.numel(x);
         if !cx.is_nothing(numel, "bernoulli.C3") {
@@ -232,7 +235,7 @@ fn normal(cx: &mut Cx, args: &Args) -> KernelResult {
 /// most `k` are, and `k` is below 2^24.
 fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, count) = (args.tensor("self")?, args.int("num_samples")?);
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "multinomial.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "multinomial.C1")?;
     cx.check(matches!(x.rank(), 1 | 2), "multinomial.C1", |_| format!("{} dimensions", x.rank()))?;
     let positive = cx.gt(count, 0);
     cx.require(positive, "multinomial.C2", |cx| format!("{} samples are asked for", cx.show(count)))?;
@@ -267,7 +270,7 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     if args.schema.name.starts_with("feature") {
         cx.check(x.rank() >= 2, "dropout.C3", |_| format!("{} dimensions have no features", x.rank()))?;
     }
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "dropout.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.by_definition(), &x.device, "dropout.C2")?;
     one(cx.elementwise(&[x], x.dtype, "dropout.C2")?)
 }
 
@@ -281,7 +284,7 @@ fn native_dropout(cx: &mut Cx, args: &Args) -> KernelResult {
     let train = args.opt_flag("train")?.unwrap_or(true);
     if train {
         require_parameter(cx, args, "p", |v| (0.0..=1.0).contains(&v))?;
-        cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "native_dropout.C2")?;
+        cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.by_definition(), &x.device, "native_dropout.C2")?;
     }
     let result = fresh_like(cx, x, x.dtype, &x.device, None)?;
     let numel = cx.numel(x);
@@ -306,7 +309,7 @@ fn require_sampled_in(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     if Domain::HALVES.contains(x.dtype) {
         return Err(KernelError::Unsupported(format!("samples of {}", x.dtype)));
     }
-    cx.require_kind(x, Domain::SINGLE_DOUBLE, "random.C1")
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "random.C1")
 }
 
 /// `aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor`: numbers drawn with both

@@ -43,7 +43,7 @@ fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
     let reduction = cx.reduction(args, x, "sum.C1")?;
-    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "sum.C2")?;
+    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, "sum.C2")?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
@@ -54,8 +54,8 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
     let reduction = cx.reduction(args, x, "nansum.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
-    cx.require_dtype(dtype, Domain::REAL_BOOL, &x.device, "nansum.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "nansum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "nansum.C2")?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
@@ -66,7 +66,12 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
 fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.require_dtype(dtype, Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF), &x.device, "mean.C2")?;
+    cx.require_dtype(
+        dtype,
+        Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF).by_definition(),
+        &x.device,
+        "mean.C2",
+    )?;
     let reduction = cx.reduction(args, x, "mean.C1")?;
     one(cx.reduced(x, &reduction, dtype))
 }
@@ -77,7 +82,7 @@ fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
 fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "nanmean.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "nanmean.C2")?;
     let reduction = cx.reduction(args, x, "nanmean.C1")?;
     // The sum in `dtype` is divided by the number of elements, which is an integer.
     one(cx.reduced(x, &reduction, promote::to_float(dtype)))
@@ -90,7 +95,7 @@ fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
 fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction_over(args, x, false, "any.C1")?;
-    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "any.C2")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, "any.C2")?;
     let dtype = if x.dtype == Dtype::Uint8 { Dtype::Uint8 } else { Dtype::Bool };
     one(cx.reduced(x, &reduction, dtype))
 }
@@ -100,7 +105,7 @@ fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The operand is `bool`.
 fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::BOOL, &x.device, "is_all_true.C1")?;
+    cx.require_dtype(x.dtype, Domain::BOOL.by_definition(), &x.device, "is_all_true.C1")?;
     one(cx.contiguous([].as_slice(), Dtype::Bool, &x.device))
 }
 
@@ -110,7 +115,12 @@ fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
 fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "count_nonzero.C1")?;
-    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF), &x.device, "count_nonzero.C2")?;
+    cx.require_dtype(
+        x.dtype,
+        Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(),
+        &x.device,
+        "count_nonzero.C2",
+    )?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
 
@@ -121,7 +131,7 @@ fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
 fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let reduction = cx.reduction(args, x, "logsumexp.C1")?;
-    cx.require_dtype(x.dtype, Domain::ORDINARY, &x.device, "logsumexp.C2")?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.on_cpu(), &x.device, "logsumexp.C2")?;
     one(cx.reduced(x, &reduction, promote::to_float(x.dtype)))
 }
 
@@ -131,7 +141,7 @@ fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
 fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "var.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.by_definition(), &x.device, "var.C2")?;
     let reduction = cx.reduction(args, x, "var.C1")?;
     one(cx.reduced(x, &reduction, promote::to_real(x.dtype)))
 }

@@ -105,7 +105,7 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
             cx.check(ordered, "search.C6", |_| "bool and complex numbers are not sought".into())?;
             continue;
         };
-        cx.require_kind(x, Domain::REAL, "search.C6")?;
+        cx.require_kind(x, Domain::REAL.by_definition(), "search.C6")?;
         if at == 0 {
             sizes = x.sizes.clone();
         }
@@ -125,7 +125,7 @@ fn row_starts(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     let natural = cx.ge(size, 0);
     cx.require(natural, "search.C8", |cx| format!("the number of rows is negative: {}", cx.show(size)))?;
-    cx.require_kind(rows, Domain::INT, "search.C9")?;
+    cx.require_kind(rows, Domain::INT.on_cpu(), "search.C9")?;
     let starts = cx.add(size, 1);
     one(cx.contiguous([starts].as_slice(), position_dtype(args)?, &rows.device))
 }

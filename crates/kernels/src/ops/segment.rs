@@ -28,7 +28,7 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     let data = args.tensor("data")?;
     cx.check(data.rank() > 0, "segment_reduce.C1", |_| "the data has no dimension".into())?;
     let axis = cx.dim(args.int("axis")?, data.rank(), "segment_reduce.C1")?;
-    cx.require_kind(data, Domain::FLOAT, "segment_reduce.C1")?;
+    cx.require_kind(data, Domain::FLOAT.on_cpu(), "segment_reduce.C1")?;
     let reduce = args.str("reduce")?;
     cx.check(
         matches!(reduce, "max" | "amax" | "mean" | "min" | "amin" | "sum" | "prod"),
@@ -72,7 +72,7 @@ fn segment_reduce_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.check(data.rank() > 0, "segment_reduce_backward.C1", |_| "the data has no dimension".into())?;
     cx.dim(args.int("axis")?, data.rank(), "segment_reduce_backward.C1")?;
     cx.same_dtype(&[grad, output, data], "segment_reduce_backward.C2")?;
-    cx.require_kind(data, Domain::FLOAT, "segment_reduce_backward.C2")?;
+    cx.require_kind(data, Domain::FLOAT.on_cpu(), "segment_reduce_backward.C2")?;
     one(cx.contiguous(data.sizes.clone(), grad.dtype, &data.device))
 }
 

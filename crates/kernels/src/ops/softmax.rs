@@ -25,7 +25,7 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_kind_where_filled(&x.with_dtype(dtype), Domain::FLOAT, &x.sizes, "softmax.C2")?;
+    cx.require_kind_where_filled(&x.with_dtype(dtype), Domain::FLOAT.on_cpu(), &x.sizes, "softmax.C2")?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
@@ -37,7 +37,7 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_kind_where_filled(x, Domain::FLOAT, &x.sizes, "softmax.C2")?;
+    cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &x.sizes, "softmax.C2")?;
     let converts = args.flag("half_to_float")?;
     let dtype = if converts { Dtype::Float32 } else { x.dtype };
     cx.check(!converts || cx.softmax_converts(x.dtype, dtype), "softmax.C3", |cx| {
@@ -56,7 +56,7 @@ fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
     cx.dim(args.int("dim")?, grad.rank(), "softmax_backward.C1")?;
     cx.require_same_shape(&grad.sizes, &output.sizes, "softmax_backward.C2")?;
-    cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "softmax_backward.C3")?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, "softmax_backward.C3")?;
     let input = args.opt_dtype("input_dtype")?.unwrap_or(grad.dtype);
     let fits = grad.dtype == input || cx.softmax_converts(input, grad.dtype);
     cx.check(grad.dtype == output.dtype && fits, "softmax_backward.C3", |_| {
@@ -89,7 +89,7 @@ fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C4) The dtype is of real floating point.
 fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    cx.require_dtype(mask.dtype, Domain::BOOL, &mask.device, "masked_softmax.C1")?;
+    cx.require_dtype(mask.dtype, Domain::BOOL.on_cpu(), &mask.device, "masked_softmax.C1")?;
     let kind = match args.opt_int("mask_type")? {
         Some(kind) => cx.literal(kind, "masked_softmax.C1")?,
         None => -1,
@@ -105,7 +105,7 @@ fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(dim) = args.opt_int("dim")? {
         cx.dim(dim, x.rank(), "masked_softmax.C3")?;
     }
-    cx.require_dtype(x.dtype, Domain::FLOAT, &x.device, "masked_softmax.C4")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "masked_softmax.C4")?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -126,7 +126,7 @@ fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     let output = args.tensor("output")?;
     cx.same_dtype(&[grad, output], "masked_softmax_backward.C3")?;
-    cx.require_dtype(grad.dtype, Domain::FLOAT, &grad.device, "masked_softmax_backward.C3")?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, "masked_softmax_backward.C3")?;
     let mut sizes = grad.sizes.clone();
     if sizes.is_empty() {
         sizes.push(sizewise_expr::Expr::ONE);

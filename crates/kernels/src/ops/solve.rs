@@ -1,7 +1,7 @@
 //! Systems of linear equations and inverses. Solutions are laid out by columns unless said otherwise; `*` stands for
 //! batch dimensions.
 use super::factor::{codes, first};
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::matrix::{batch, with};
 use crate::registry::{Kernel, kernels};
@@ -38,11 +38,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// a vector, a batch of vectors (of the shape of `A` but the last dimension; then only `left`), or matrices that fit.
 /// (C5) Batches broadcast. (C6) LAPACK computes in the dtype, or there are no matrices to factor.
 fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes, KernelError> {
-    cx.require_kind(a, Domain::FLOAT_COMPLEX, "solve.C1")?;
+    cx.require_kind(a, Domain::FLOAT_COMPLEX.by_definition(), "solve.C1")?;
     cx.same_dtype(&[a, b], "solve.C2")?;
     cx.square(a, "solve.C3")?;
     if !cx.is_empty(a, "solve.C6") {
-        cx.require_kind(a, Domain::LAPACK, "solve.C6")?;
+        cx.require_kind(a, Accepted::LINALG, "solve.C6")?;
     }
     if !are_vectors(cx, a, b)? {
         return cx.solution_sizes(a, &b.sizes, left, "solve.C4");
@@ -91,7 +91,7 @@ fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
 fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("B")?);
     let sizes = cx.solution_sizes(a, &b.sizes, args.flag("left")?, "solve_triangular.C1")?;
-    cx.require_kind(a, Domain::LAPACK, "solve_triangular.C2")?;
+    cx.require_kind(a, Accepted::LINALG, "solve_triangular.C2")?;
     one(cx.by_columns(sizes, a.dtype, &a.device))
 }
 
@@ -103,7 +103,7 @@ fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (b, a) = (args.tensor("self")?, args.tensor("A")?);
     let sizes = cx.solution_sizes(a, &b.sizes, true, "triangular_solve.C1")?;
     cx.same_dtype(&[b, a], "triangular_solve.C2")?;
-    cx.require_kind(a, Domain::LAPACK, "triangular_solve.C3")?;
+    cx.require_kind(a, Accepted::LINALG, "triangular_solve.C3")?;
     let coefficients = with(batch(&sizes, 2), &a.sizes[a.rank() - 2..]);
     let solution = cx.by_columns(sizes, a.dtype, &a.device);
     Ok(smallvec![solution.into(), cx.by_columns(coefficients, a.dtype, &a.device).into()])
@@ -117,7 +117,7 @@ fn cholesky_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (b, a) = (args.tensor("self")?, args.tensor("input2")?);
     let sizes = cx.solution_sizes(a, &b.sizes, true, "cholesky_solve.C1")?;
     cx.same_dtype(&[b, a], "cholesky_solve.C2")?;
-    cx.require_kind(a, Domain::LAPACK, "cholesky_solve.C3")?;
+    cx.require_kind(a, Accepted::LINALG, "cholesky_solve.C3")?;
     one(cx.by_columns(sizes, b.dtype, &b.device))
 }
 
@@ -130,7 +130,7 @@ fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.matrix(b, "cholesky_solve.C1")?;
     cx.matrix(a, "cholesky_solve.C1")?;
     cx.same_dtype(&[b, a], "cholesky_solve.C2")?;
-    cx.require_kind(b, Domain::LAPACK, "cholesky_solve.C3")?;
+    cx.require_kind(b, Accepted::LINALG, "cholesky_solve.C3")?;
     one(cx.by_columns(b.sizes.clone(), b.dtype, &b.device))
 }
 
@@ -176,7 +176,7 @@ fn ldl_solve(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C1) Square matrices. (C2) LAPACK computes in the dtype.
 pub(super) fn invertible(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     cx.square(x, "inv.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "inv.C2")
+    cx.require_kind(x, Domain::LAPACK.by_definition(), "inv.C2")
 }
 
 /// `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`: `[*, n, n]`, `[*]` of
@@ -207,7 +207,7 @@ fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
         "tensorinv.C2",
         "the dimensions before and from `ind` on differ in elements",
     )?;
-    cx.require_kind(x, Domain::LAPACK, "tensorinv.C3")?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), "tensorinv.C3")?;
     let inverse = cx.by_columns([rows, columns].as_slice(), x.dtype, &x.device);
     one(cx.reshaped(&inverse, with(back, front)))
 }
@@ -239,6 +239,6 @@ fn tensorsolve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (numel, square) = (cx.numel(a), cx.mul(unknowns, unknowns));
     cx.require_eq(numel, square, "tensorsolve.C3", "the coefficients form no square matrix")?;
     cx.same_dtype(&[a, b], "tensorsolve.C4")?;
-    cx.require_kind(a, Domain::LAPACK, "tensorsolve.C5")?;
+    cx.require_kind(a, Accepted::LINALG, "tensorsolve.C5")?;
     one(cx.contiguous(result, a.dtype, &a.device))
 }

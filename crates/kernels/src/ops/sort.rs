@@ -21,7 +21,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// (C1) `dim` is in range. (C2) The dtype is ordered.
 fn sorted(cx: &mut Cx, x: &Arc<Tensor>, dim: Expr) -> Result<Tensor, KernelError> {
     cx.dim(dim, x.rank(), "sort.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL.with(Domain::WIDE_UNSIGNED), &x.device, "sort.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.with(Domain::WIDE_UNSIGNED).on_cpu(), &x.device, "sort.C2")?;
     let strides = cx.preserved_strides(x);
     Ok(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -59,7 +59,7 @@ fn topk(cx: &mut Cx, args: &Args) -> KernelResult {
             format!("k = {} is not between 0 and the size {}", cx.show(k), cx.show(size))
         })?;
     }
-    cx.require_dtype(x.dtype, Domain::REAL, &x.device, "topk.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "topk.C3")?;
     let mut sizes = x.sizes.clone();
     if let Some(size) = sizes.get_mut(dim) {
         *size = k;

@@ -1,7 +1,7 @@
 //! Eigenvalues, determinants, ranks, pseudo-inverses and functions of matrices. `*` stands for batch dimensions.
 use super::factor::first;
 use super::solve::invertible;
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::matrix::{batch, with};
 use crate::promote::{to_complex, to_real};
@@ -43,7 +43,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.square(x, "eig.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "eig.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "eig.C2")?;
     let dtype = to_complex(x.dtype);
     let values = cx.contiguous(batch(&x.sizes, 1), dtype, &x.device);
     Ok(smallvec![values.into(), cx.by_columns(x.sizes.clone(), dtype, &x.device).into()])
@@ -57,7 +57,7 @@ fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
 fn eigh(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, half) = (args.tensor_at(0)?, args.str("UPLO")?);
     cx.square(x, "eigh.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "eigh.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "eigh.C2")?;
     cx.check(matches!(half, "U" | "u" | "L" | "l"), "eigh.C3", |_| {
         format!("UPLO is to be U or L, not `{half}`")
     })?;
@@ -99,7 +99,7 @@ fn det(cx: &mut Cx, args: &Args) -> KernelResult {
 fn slogdet(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     cx.square(x, "det.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "det.C2")?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), "det.C2")?;
     let [lu, pivots] = factors(cx, x);
     let (sign, magnitude) = (each(cx, x, x.dtype), each(cx, x, to_real(x.dtype)));
     Ok(smallvec![sign.into(), magnitude.into(), lu, pivots])
@@ -111,7 +111,7 @@ fn slogdet(cx: &mut Cx, args: &Args) -> KernelResult {
 fn logdet(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.square(x, "det.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "det.C2")?;
+    cx.require_kind(x, Accepted::LINALG, "det.C2")?;
     one(each(cx, x, x.dtype))
 }
 
@@ -121,7 +121,7 @@ fn logdet(cx: &mut Cx, args: &Args) -> KernelResult {
 fn matrix_exp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     cx.square(x, "matrix_exp.C1")?;
-    cx.require_kind(x, Domain::FLOAT_COMPLEX, "matrix_exp.C2")?;
+    cx.require_kind(x, Domain::FLOAT_COMPLEX.by_definition(), "matrix_exp.C2")?;
     one(cx.contiguous_copy(x))
 }
 
@@ -133,7 +133,7 @@ fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad) = (args.tensor("self")?, args.tensor("grad")?);
     let n = cx.square(x, "matrix_exp.C1")?;
     cx.require_expandable(&grad.sizes, &x.sizes, "matrix_exp.C2")?;
-    cx.require_kind(grad, Domain::FLOAT_COMPLEX, "matrix_exp.C3")?;
+    cx.require_kind(grad, Domain::FLOAT_COMPLEX.by_definition(), "matrix_exp.C3")?;
     let twice = cx.mul(n, 2);
     let blocks = cx.contiguous(with(batch(&x.sizes, 2), &[twice, twice]), grad.dtype, &x.device);
     let mut quarter = blocks.viewed(x.sizes.clone(), blocks.strides.clone());
@@ -180,7 +180,7 @@ fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> 
         }
     }
     if args.has("rtol") && matches!(args.value("rtol")?, Value::None) {
-        cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+        cx.require_kind(x, Accepted::LINALG, "tolerance.C3")?;
     }
     let mut sizes = Sizes::from_slice(batch(&x.sizes, 2));
     let numel = cx.numel(x);
@@ -192,7 +192,7 @@ fn compared(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Sizes, KernelError> 
     if without_elements {
         return Ok(sizes);
     }
-    cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    cx.require_kind(x, Accepted::LINALG, "tolerance.C3")?;
     if args.has("hermitian") && args.flag("hermitian")? {
         cx.square(x, "tolerance.C4")?;
     }
@@ -220,7 +220,7 @@ fn matrix_rank(cx: &mut Cx, args: &Args) -> KernelResult {
 fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let (m, n) = cx.matrix(x, "tolerance.C1")?;
-    cx.require_kind(x, Domain::LAPACK, "tolerance.C3")?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), "tolerance.C3")?;
     let sizes = compared(cx, args, x)?;
     one(cx.contiguous(with(&sizes, &[n, m]), x.dtype, &x.device))
 }
@@ -250,7 +250,7 @@ fn cond(cx: &mut Cx, args: &Args) -> KernelResult {
         if magnitude != 2.0 {
             cx.square(x, "cond.C3")?;
         }
-        cx.require_kind(x, Domain::LAPACK, "cond.C4")?;
+        cx.require_kind(x, Accepted::LINALG, "cond.C4")?;
     }
     one(each(cx, x, to_real(x.dtype)))
 }

@@ -15,9 +15,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     lerp => "aten.lerp.Tensor", "aten.lerp.Scalar";
     clamp => "aten.clamp.default", "aten.clip.default";
     clamp_tensor => "aten.clamp.Tensor", "aten.clip.Tensor";
-    |cx, args| cx.pointwise(&[args.operand(0)?, args.operand(1)?], Domain::REAL, Out::Common) =>
+    |cx, args| cx.pointwise(&[args.operand(0)?, args.operand(1)?], Domain::REAL.on_cpu(), Out::Common) =>
         "aten.clamp_min.default", "aten.clamp_max.default";
-    |cx, args| cx.pointwise(&[args.operand(0)?, args.operand(1)?], Domain::REAL_BOOL, Out::Common) =>
+    |cx, args| cx.pointwise(&[args.operand(0)?, args.operand(1)?], Domain::REAL_BOOL.on_cpu(), Out::Common) =>
         "aten.clamp_min.Tensor", "aten.clamp_max.Tensor";
     masked_fill => "aten.masked_fill.Scalar", "aten.masked_fill.Tensor";
     native_dropout_backward => "aten.native_dropout_backward.default";
@@ -44,7 +44,11 @@ fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
 ///
 /// (C1) Not for `bool`.
 fn addcmul(cx: &mut Cx, args: &Args) -> KernelResult {
-    cx.pointwise(&[args.operand(0)?, args.operand(1)?, args.operand(2)?], Domain::NUMBER, Out::Common)
+    cx.pointwise(
+        &[args.operand(0)?, args.operand(1)?, args.operand(2)?],
+        Domain::NUMBER.on_cpu(),
+        Out::Common,
+    )
 }
 
 /// `aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`.
@@ -54,7 +58,7 @@ fn addcdiv(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.operand(0)?, args.operand(1)?, args.operand(2)?];
     let exact = operands[1].category() <= Category::Int && operands[2].category() <= Category::Int;
     cx.check(!exact, "addcdiv.C1", |_| "integers are not divided".to_string())?;
-    cx.pointwise(&operands, Domain::FLOAT_COMPLEX, Out::Common)
+    cx.pointwise(&operands, Domain::FLOAT_COMPLEX.on_cpu(), Out::Common)
 }
 
 /// `aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor`.
@@ -76,9 +80,9 @@ fn lerp(cx: &mut Cx, args: &Args) -> KernelResult {
         cx.check(weight.category() <= Category::of(dtype).max(Category::Float), "lerp.C1", |_| {
             format!("a complex weight for a tensor of {dtype}")
         })?;
-        return cx.pointwise(&operands[..2], Domain::FLOAT_COMPLEX, Out::Common);
+        return cx.pointwise(&operands[..2], Domain::FLOAT_COMPLEX.on_cpu(), Out::Common);
     }
-    cx.pointwise(&operands, Domain::FLOAT_COMPLEX, Out::Common)
+    cx.pointwise(&operands, Domain::FLOAT_COMPLEX.on_cpu(), Out::Common)
 }
 
 /// `aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`.
@@ -90,7 +94,7 @@ fn clamp(cx: &mut Cx, args: &Args) -> KernelResult {
         operands.extend(args.opt_scalar(name)?.map(Operand::Scalar));
     }
     cx.check(operands.len() > 1, "clamp.C1", |_| "neither min nor max is given".to_string())?;
-    cx.pointwise(&operands, Domain::REAL, Out::Common)
+    cx.pointwise(&operands, Domain::REAL.on_cpu(), Out::Common)
 }
 
 /// `aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`.
@@ -103,7 +107,7 @@ fn clamp_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     cx.check(operands.len() > 1, "clamp.C1", |_| "neither min nor max is given".to_string())?;
     let domain = if operands.len() == 3 { Domain::REAL } else { Domain::REAL_BOOL };
-    cx.pointwise(&operands, domain, Out::Common)
+    cx.pointwise(&operands, domain.on_cpu(), Out::Common)
 }
 
 /// `aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`: contiguous, of the broadcast shape.
@@ -129,7 +133,7 @@ fn masked_fill(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `grad_output * mask * scale`.
 fn native_dropout_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let scale = Operand::Scalar(Scalar::Float(args.float("scale")?));
-    cx.pointwise(&[args.operand(0)?, args.operand(1)?, scale], Domain::ORDINARY, Out::Common)
+    cx.pointwise(&[args.operand(0)?, args.operand(1)?, scale], Domain::ORDINARY.on_cpu(), Out::Common)
 }
 
 /// `aten::_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor`: like `self`; only accelerators have it.

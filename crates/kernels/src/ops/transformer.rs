@@ -59,7 +59,7 @@ impl<'a> Heads<'a> {
         cx.require_eq(self.weight.size(1), self.width, "multi_head_attention.C2", "the weight's columns")?;
         cx.require_eq(self.bias.size(0), three, "multi_head_attention.C2", "the bias")?;
         cx.same_dtype(&[x, self.weight, self.bias], "multi_head_attention.C2")?;
-        cx.require_kind(x, Domain::FLOAT, "multi_head_attention.C2")?;
+        cx.require_kind(x, Domain::FLOAT.on_cpu(), "multi_head_attention.C2")?;
         linear(cx, x, self.projection, Some(self.projection_bias))
     }
 }
@@ -142,7 +142,7 @@ fn encoder_layer(cx: &mut Cx, args: &Args) -> KernelResult {
 fn transform_bias_rescale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, heads) = (args.tensor("qkv")?, args.int("num_heads")?);
     cx.rank(x, 3, "transform_bias_rescale.C1", "the operand")?;
-    cx.require_kind(x, Domain::FLOAT, "transform_bias_rescale.C1")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "transform_bias_rescale.C1")?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
     cx.require(filled, "transform_bias_rescale.C1", |_| "the operand is empty".into())?;

@@ -165,7 +165,7 @@ fn sampled(cx: &mut Cx, x: &Tensor, grid: &Tensor, rank: usize) -> Result<Sizes,
     cx.require_eq(grid.size(-1), spatial, "grid_sampler.C3", "the grid's last size is wrong")?;
     require_filled(cx, &x.sizes[2..], "grid_sampler.C4")?;
     cx.same_dtype(&[x, grid], "grid_sampler.C5")?;
-    cx.require_kind(x, Domain::FLOAT, "grid_sampler.C5")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), "grid_sampler.C5")?;
     let mut sizes = Sizes::from_slice(&x.sizes[..2]);
     sizes.extend_from_slice(&grid.sizes[1..=rank]);
     Ok(sizes)
@@ -228,7 +228,7 @@ fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
     for (given, wanted) in theta.sizes.iter().zip([size[0], rows, columns]) {
         cx.require_eq(*given, wanted, "affine_grid.C3", "a size of theta is wrong")?;
     }
-    cx.require_kind(theta, Domain::REAL.with(Domain::COMPLEX), "affine_grid.C4")?;
+    cx.require_kind(theta, Domain::REAL.with(Domain::COMPLEX).on_cpu(), "affine_grid.C4")?;
     let mut sizes = Sizes::from_slice(&[size[0]]);
     sizes.extend_from_slice(&size[2..]);
     sizes.push(rows);
@@ -253,7 +253,7 @@ fn affine_grid_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     for (&given, &size) in grad.sizes.iter().zip(&wanted) {
         cx.require_eq(given, size, "affine_grid_backward.C2", "the gradient does not fit the grid")?;
     }
-    cx.require_kind(grad, Domain::FLOAT, "affine_grid_backward.C3")?;
+    cx.require_kind(grad, Domain::FLOAT.on_cpu(), "affine_grid_backward.C3")?;
     let sizes = Sizes::from_slice(&[size[0], rows, columns]);
     let strides = cx.strides_in_order(&sizes, &[1, 2, 0]);
     one(cx.strided(sizes, strides, grad.dtype, &grad.device))

@@ -1,5 +1,5 @@
 //! Norms of vectors and matrices.
-use crate::domain::Domain;
+use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::promote;
 use crate::reduce::Reduction;
@@ -69,7 +69,7 @@ fn reduced_norm(
     reduction: &Reduction,
     dtype: Option<Dtype>,
 ) -> Result<Tensor, KernelError> {
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX, &x.device, "linalg_vector_norm.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "linalg_vector_norm.C2")?;
     check_computed_in(cx, x.dtype, dtype, "linalg_vector_norm.C2")?;
     if order < 0.0 || order == f64::INFINITY {
         cx.require_reducible(x, reduction, "linalg_vector_norm.C3")?;
@@ -151,7 +151,7 @@ fn matrix_norm_over(
         format!("there is no matrix norm of order {magnitude}")
     })?;
     let factors = order == Order::Nuclear || (magnitude == 2.0 && order != Order::Frobenius);
-    let accepted = if factors { Domain::LAPACK } else { Domain::FLOAT_COMPLEX };
+    let accepted = if factors { Accepted::LINALG } else { Domain::FLOAT_COMPLEX.on_cpu() };
     cx.require_dtype(x.dtype, accepted, &x.device, "linalg_matrix_norm.C4")?;
     check_computed_in(cx, x.dtype, dtype, "linalg_matrix_norm.C4")?;
     if let Order::Number(p) = order

@@ -1,8 +1,10 @@
-//! The dtypes that the CPU's kernels compute in, and those that they compute with on the way.
+//! The dtypes that operators accept, and those that the CPU's kernels compute with on the way.
 //!
-//! The source of each set is the `AT_DISPATCH_…` macro around the operator's CPU kernel in `aten/src/ATen/native`,
-//! seen by calling the operator with every dtype (`tests/kernels/*.txt`).
-use crate::domain::Domain;
+//! The source of what the CPU accepts is the `AT_DISPATCH_…` macro around the operator's CPU kernel in
+//! `aten/src/ATen/native`, seen by calling the operator with every dtype (`tests/kernels/*.txt`). The source of what
+//! the definition accepts is the same call on tensors of the device `meta`, for which no kernel is called
+//! (`DTYPES` in `tests/kernels.rs`).
+use crate::domain::{Accepted, Domain, Refusal};
 use crate::product::PRODUCTS;
 use crate::{Cx, KernelError, Tensor};
 use sizewise_expr::Expr;
@@ -12,59 +14,59 @@ impl Cx<'_> {
     /// As [`Cx::require_dtype`] for a tensor's own dtype and device.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when the set does not have the dtype.
+    /// [`KernelError::Invalid`] when the dtype is not accepted.
     pub fn require_kind(
         &mut self,
         tensor: &Tensor,
-        domain: Domain,
+        accepted: Accepted,
         clause: &'static str,
     ) -> Result<(), KernelError> {
-        self.require_dtype(tensor.dtype, domain, &tensor.device, clause)
+        self.require_dtype(tensor.dtype, accepted, &tensor.device, clause)
     }
 
     /// As [`Cx::require_kind`], but nothing is required of a result without elements, for which no kernel is called.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when the set does not have the dtype and the sizes have elements.
+    /// [`KernelError::Invalid`] when the dtype is not accepted and the sizes have elements.
     pub fn require_kind_where_filled(
         &mut self,
         tensor: &Tensor,
-        domain: Domain,
+        accepted: Accepted,
         sizes: &[Expr],
         clause: &'static str,
     ) -> Result<(), KernelError> {
-        if domain.contains(tensor.dtype) || !self.cpu_computes(&tensor.device) {
+        if accepted.refusal(tensor.dtype, self.cpu_computes(&tensor.device)).is_none() {
             return Ok(());
         }
         let numel = self.product(sizes.iter().copied());
         let empty = self.eq(numel, 0);
         if self.known(empty) == Some(false) {
-            return self.require_kind(tensor, domain, clause);
+            return self.require_kind(tensor, accepted, clause);
         }
         self.require(empty, clause, |_| format!("the operator does not compute in {}", tensor.dtype))
     }
 
-    /// Requires that a CPU kernel computes in `dtype`; of other devices and backends nothing is known and nothing
-    /// required.
+    /// Requires that an operator accepts `dtype`: its definition on every backend, and the CPU's kernel on tensors of
+    /// the CPU. Which dtypes other backends have kernels for is not known, and not required.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when it does not, [`KernelError::Unsupported`] for rare dtypes where that is not known.
     pub fn require_dtype(
         &mut self,
         dtype: Dtype,
-        domain: Domain,
+        accepted: Accepted,
         device: &Device,
         clause: &'static str,
     ) -> Result<(), KernelError> {
-        if domain.contains(dtype) || !self.cpu_computes(device) {
-            return Ok(());
-        }
-        if domain.is_doubtful(dtype) {
-            return Err(KernelError::Unsupported(format!(
+        match accepted.refusal(dtype, self.cpu_computes(device)) {
+            None => Ok(()),
+            Some(Refusal::Doubtful) => Err(KernelError::Unsupported(format!(
                 "{clause}: it is not known whether {dtype} is accepted"
-            )));
+            ))),
+            Some(Refusal::Known) => {
+                Err(KernelError::invalid(clause, format!("the operator does not compute in {dtype}")))
+            }
         }
-        Err(KernelError::invalid(clause, format!("the operator does not compute in {dtype}")))
     }
 
     /// Requires that a CPU kernel computes in `dtype`, as `served` says, whatever the device that the program records.
