@@ -138,3 +138,50 @@ fn the_ledger_says_what_keeps_each_assumption() {
     let of_guards = check("v_unflatten", &json!({"x": [{"dim": "n", "min": 0, "max": null}, null]}));
     assert!(of_guards.ledger.iter().any(|entry| entry.kept_by == Keeper::Guard), "{:?}", of_guards.ledger);
 }
+
+fn stored(options: &[&str]) -> (bool, String, String) {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/programs/beam_flatten.pt2");
+    let output = assert_cmd::Command::cargo_bin("sizewise")
+        .expect("the program")
+        .args(["explain", program, "--store"])
+        .args(options)
+        .output()
+        .expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_store_is_shown_as_the_manual_shows_it() {
+    let manual = include_str!("../docs/store.md");
+    let (done, shown, _) = stored(&[]);
+    assert!(done && shown.contains("Classes of equal sizes\n"), "{shown}");
+    let indented =
+        shown.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") });
+    assert!(manual.contains(&indented.collect::<String>()), "{shown}");
+}
+
+#[test]
+fn the_store_says_of_each_equality_and_condition_why_it_holds() {
+    let (done, text, _) = stored(&["--format", "json"]);
+    let store: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(done && store["contradictory"] == false, "{text}");
+    let classes = store["classes"].as_array().expect("classes");
+    let of = |member: &str| classes.iter().find(|c| c["members"][0] == member).expect(member);
+    assert_eq!(of("x.shape[1]")["values"], "at least 4");
+    let product = of("x.shape[0]*x.shape[1]");
+    assert_eq!(product["members"][1], "k.shape[0]*x.shape[0]*(x.shape[1] // k.shape[0])");
+    assert_eq!(product["joined"][0]["because"], "the equations make one of the other");
+    let holds = store["holds"].as_array().expect("conditions");
+    let nonzero = holds.iter().find(|h| h["shown"] == "k.shape[0] != 0").expect("a divisor");
+    assert_eq!(
+        nonzero["because"],
+        "k.shape[0]*x.shape[0]*(x.shape[1] // k.shape[0]) == x.shape[0]*x.shape[1]"
+    );
+}
+
+#[test]
+fn the_store_is_of_the_whole_program() {
+    let (done, _, error) = stored(&["--dim", "x.0"]);
+    assert!(!done && error.contains("'--store' cannot be used with '--dim <DIM>'"), "{error}");
+}

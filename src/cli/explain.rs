@@ -21,6 +21,10 @@ pub struct ExplainOptions {
     /// A dimension, x.shape[0] or x.0; may be repeated. All of them by default.
     #[arg(long, value_name = "DIM")]
     pub dim: Vec<String>,
+    /// Print what is known at the end of the program instead: classes of equal sizes with their values, conditions that
+    /// hold, and why.
+    #[arg(long, conflicts_with = "dim")]
+    pub store: bool,
     /// The operators.
     #[command(flatten)]
     pub operators: Kernels,
@@ -64,6 +68,14 @@ fn explain(options: &ExplainOptions) -> Result<String> {
     let operators = operators::load_on(&options.operators)?;
     let checker = programs::checker_of(&options.program, options.choice.model.as_deref())?;
     let unreadable = |error: CheckError| programs::unreadable(checker.name(), error);
+    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    if options.store {
+        let report = checker.store(&operators).map_err(unreadable)?;
+        return match options.format {
+            Format::Json => json(serde_json::to_string_pretty(&report)),
+            Format::Text => Ok(report.to_text(style)),
+        };
+    }
     let dimensions = match options.dim.as_slice() {
         [] => checker.dimensions().map_err(unreadable)?,
         named => {
@@ -78,10 +90,13 @@ fn explain(options: &ExplainOptions) -> Result<String> {
         explanations.push(checker.explain(dimension, &operators, &Budget::default()).map_err(unreadable)?);
     }
     if options.format == Format::Json {
-        let text = serde_json::to_string_pretty(&explanations).map_err(Failure::internal)?;
-        return Ok(escape::json_text(format!("{text}\n")));
+        return json(serde_json::to_string_pretty(&explanations));
     }
-    let colour = options.color.on_stdout(options.output.as_deref());
-    let texts: Vec<String> = explanations.iter().map(|e| e.to_text(Style { colour })).collect();
+    let texts: Vec<String> = explanations.iter().map(|e| e.to_text(style)).collect();
     Ok(texts.join("\n"))
+}
+
+fn json(text: serde_json::Result<String>) -> Result<String> {
+    let text = text.map_err(Failure::internal)?;
+    Ok(escape::json_text(format!("{text}\n")))
 }

@@ -5,7 +5,7 @@ use super::models::Models;
 use super::program::to_i128;
 use super::replay::Required;
 use super::search::conjuncts;
-use super::store::Store;
+use super::store::{Store, StoreView};
 use super::verdict::{FactId, Premise};
 use super::work::Work;
 use indexmap::IndexMap;
@@ -158,6 +158,11 @@ impl Facts {
     /// What the ranges and assumptions say about the values of `e`, by interval and congruence reasoning.
     pub fn domain(&mut self, pool: &mut Pool, e: Expr) -> Domain {
         self.store.table(pool).domain(pool, e)
+    }
+
+    /// What the store holds: classes of equal expressions with their values, what holds, and why.
+    pub fn view(&mut self, pool: &mut Pool) -> StoreView {
+        self.store.view(pool)
     }
 
     /// Reasons without the classes of the store and without earlier answers, to see what these are worth.

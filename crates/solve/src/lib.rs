@@ -56,6 +56,7 @@ pub use premises::narrow;
 pub use proof::{ProofStep, proof};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
+pub use store::{Class, StoreView};
 pub use unsat_core::{minimal_unsat_core, unsat_core};
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};
 pub use work::Work;

@@ -7,10 +7,10 @@
 //! The classes are filled when a second question is asked: one question alone is answered sooner without them.
 use super::verdict::FactId;
 use super::worklist::Worklist;
-use crate::egraph::Graph;
-use rustc_hash::FxHashMap;
+use crate::egraph::{Graph, Join, Why};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::{Domain, DomainTable, Subject};
-use sizewise_expr::{Expr, Func, Pool};
+use sizewise_expr::{Expr, Func, Pool, Sort};
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -20,6 +20,30 @@ const MAX_ANSWERS: usize = 1 << 16;
 
 /// Questions before which the classes are not filled.
 const FIRST_QUESTIONS: u32 = 1;
+
+/// Equal integers, with the values that they can have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Class {
+    /// The expressions.
+    pub members: Vec<Expr>,
+    /// Their range and congruence.
+    pub values: Domain,
+    /// What has joined them. Members that no entry names are built alike of equal parts.
+    pub joins: Vec<Join>,
+}
+
+/// What a store of facts holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreView {
+    /// The classes of integers that are no constants.
+    pub classes: Vec<Class>,
+    /// The conditions that hold ([`Join::a`]), with what they follow from.
+    pub holds: Vec<Join>,
+    /// Expressions that the equations replace, and by what.
+    pub equations: Vec<(Expr, Expr)>,
+    /// Whether the facts were found to contradict each other.
+    pub contradictory: bool,
+}
 
 /// Known conditions, as an e-graph with the ranges and congruences of its expressions.
 #[derive(Clone, Debug, Default)]
@@ -158,6 +182,32 @@ impl Store {
         self.ranges_only = true;
     }
 
+    /// What is in the store, to be looked at.
+    pub fn view(&mut self, pool: &mut Pool) -> StoreView {
+        self.enter(pool);
+        let mut classes: Vec<Class> = Vec::new();
+        let mut seen: FxHashSet<Expr> = FxHashSet::default();
+        for i in 0..self.graph.nodes() {
+            let Some(e) = self.graph.expression(i).filter(|e| pool.sort(*e) == Sort::Int) else { continue };
+            if pool.is_constant(e) || seen.contains(&e) {
+                continue;
+            }
+            let members = self.graph.members(e).to_vec();
+            seen.extend(members.iter().copied());
+            let values = members.iter().filter_map(|&m| Some(self.graph.table.domain(pool, m)));
+            let values = values.reduce(|a, b| a.meet(&b).unwrap_or(a)).unwrap_or_else(Domain::all);
+            let joins = self.graph.joins().iter().filter(|join| members.contains(&join.a)).copied();
+            classes.push(Class { joins: joins.collect(), members, values });
+        }
+        let holds = self.graph.joins().iter().filter(|join| pool.as_bool(join.b) == Some(true));
+        StoreView {
+            holds: holds.copied().collect(),
+            equations: self.graph.equations(pool),
+            contradictory: self.empty,
+            classes,
+        }
+    }
+
     /// Brings facts that are not there yet into the classes.
     fn enter(&mut self, pool: &mut Pool) {
         self.settle(pool);
@@ -165,9 +215,11 @@ impl Store {
             return;
         }
         let (parts, nonzero) = self.entered;
-        let new = self.parts[parts..].iter().map(|(part, _)| *part);
-        for condition in new.chain(self.nonzero[nonzero..].iter().copied()) {
-            self.graph.enter(pool, condition);
+        for (part, FactId(id)) in &self.parts[parts..] {
+            self.graph.enter(pool, *part, Why::Fact(*id));
+        }
+        for &condition in &self.nonzero[nonzero..] {
+            self.graph.enter(pool, condition, Why::Nonzero);
         }
         self.entered = (self.parts.len(), self.nonzero.len());
         self.empty |= self.graph.contradiction().is_some();

@@ -48,10 +48,10 @@ struct Needs<'p> {
 }
 
 /// A condition with the steps that need it.
-struct Needed {
-    condition: Expr,
-    obligation: Obligation,
-    nodes: usize,
+pub(super) struct Needed {
+    pub condition: Expr,
+    pub obligation: Obligation,
+    pub nodes: usize,
 }
 
 impl Checker {
@@ -323,7 +323,7 @@ fn taken_nearby(contract: &Contract, pool: &Pool, symbol: Symbol, needed: &[Need
     })
 }
 
-fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Needed) -> Condition {
+pub(super) fn describe(assumptions: &Assumptions, steps: &[Step], pool: &Pool, item: &Needed) -> Condition {
     let step = item.obligation.origin.and_then(|origin| steps.get(origin.0 as usize));
     Condition {
         shown: summary::shown_in(assumptions, pool, item.condition),

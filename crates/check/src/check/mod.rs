@@ -5,6 +5,7 @@ mod evaluate;
 mod examine;
 mod excluded;
 mod explain;
+mod explain_store;
 mod fix;
 mod guard_set;
 mod ledger;

@@ -28,6 +28,29 @@ enum Pending {
     InTable(Expr),
 }
 
+/// Why two expressions are in one class, apart from being built alike of equal parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Why {
+    /// A fact says so: the number under which it was entered.
+    Fact(u32),
+    /// A divisor is not zero.
+    Nonzero,
+    /// The equations make one of the other.
+    #[default]
+    Equations,
+}
+
+/// Two expressions that a fact or the equations have joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Join {
+    /// One expression.
+    pub a: Expr,
+    /// The other.
+    pub b: Expr,
+    /// Why they are equal.
+    pub why: Why,
+}
+
 /// The most facts that are followed up after one another.
 const MAX_PENDING: usize = 512;
 
@@ -69,6 +92,10 @@ pub struct Graph {
     contradiction: Option<Contradiction>,
     /// How many expressions have been looked at by `settle`, and at which version of the replacements.
     settled: (usize, usize),
+    /// What facts and equations have joined, in order.
+    joins: Vec<Join>,
+    /// Why what is joined now is.
+    why: Why,
     /// What the table has learned something of since [`Graph::take_learned`], if that is kept.
     learned: Vec<Subject>,
 }
@@ -263,14 +290,14 @@ impl Graph {
         for (e, value) in [(e, value), (complement, !value)] {
             self.add(pool, e);
             self.add(pool, pool.bool(value));
-            self.classes.union(e, pool.bool(value));
+            self.join(e, pool.bool(value));
             self.solved.set_truth(pool, e, value);
             match consequences(pool, e, value) {
                 Consequence::None => {}
                 Consequence::Zero(p) => {
                     self.add(pool, p);
                     self.add(pool, Expr::ZERO);
-                    self.classes.union(p, Expr::ZERO);
+                    self.join(p, Expr::ZERO);
                     self.pend(Pending::Zero(p));
                 }
                 Consequence::Each(parts, value) => {
@@ -282,7 +309,8 @@ impl Graph {
 
     /// Enters a condition that the table has been told of, and brings what is built of the expressions that it says something about in line:
     /// the work does not grow with what else is known. What is equal by an equation joins one class.
-    pub(crate) fn enter(&mut self, pool: &mut Pool, condition: Expr) {
+    pub(crate) fn enter(&mut self, pool: &mut Pool, condition: Expr, why: Why) {
+        self.why = why;
         self.pend(Pending::InTable(condition));
         self.follow_up(pool);
         let mut left = MAX_RENEWED;
@@ -292,6 +320,7 @@ impl Graph {
                 self.contradict(Contradiction::Distinct(a, b));
             }
             let new = self.solved.take_new();
+            self.why = Why::Equations;
             if new.is_empty() || self.contradiction.is_some() {
                 break;
             }
@@ -310,12 +339,28 @@ impl Graph {
         std::mem::take(&mut self.learned)
     }
 
+    /// What facts and equations have joined, in order.
+    pub(crate) fn joins(&self) -> &[Join] {
+        &self.joins
+    }
+
+    /// The equations: expressions that are replaced, and by what.
+    pub(crate) fn equations(&self, pool: &Pool) -> Vec<(Expr, Expr)> {
+        self.solved.equations(pool)
+    }
+
+    fn join(&mut self, a: Expr, b: Expr) {
+        if self.classes.union(a, b) {
+            self.joins.push(Join { a, b, why: self.why });
+        }
+    }
+
     /// Puts the normal form of an expression into its class.
     fn join_normal(&mut self, pool: &mut Pool, e: Expr) {
         let normal = self.solved.normal(pool, e);
         if normal != e {
             self.add(pool, normal);
-            self.classes.union(e, normal);
+            self.join(e, normal);
             if let (Some(value), Sort::Bool) = (pool.as_bool(normal), pool.sort(e)) {
                 self.pend(Pending::Truth(e, value));
             }

@@ -29,7 +29,7 @@ mod parts_tests;
 pub use condition::Condition;
 pub use explain::Explanation;
 pub use extract::Cost;
-pub use graph::{Contradiction, Graph, Use};
+pub use graph::{Contradiction, Graph, Join, Use, Why};
 pub use pattern::{Bindings, Operation, Pattern};
 pub use reading::Reading;
 pub use rule::{Rule, RuleSet};
