@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("solve", &[("egraph", 0), ("", 1)]),
     ("ir", &[("keys", 0), ("", 1)]),
     ("check", &[("records", 0), ("spec", 1), ("propagate", 2), ("report", 3), ("check", 4), ("query", 5)]),
-    ("tools", &[("verify", 0), ("recorded_values", 1), ("pass", 2)]),
+    ("tools", &[("replay", 0), ("verify", 0), ("recorded_values", 1), ("pass", 2)]),
 ];
 /// The longest source file, in lines.
 const MAX_LINES: usize = 500;

@@ -187,6 +187,20 @@ async fn shapes_are_evaluated() {
 }
 
 #[tokio::test]
+async fn a_backend_says_whose_conditions_are_required() {
+    let app = service();
+    let call =
+        r#"{"op":"aten.topk.default","args":[{"tensor":{"shape":[4],"dtype":"complex64"}},{"int":2}]}"#;
+    // Twice: an answer that is kept for one backend is none for another.
+    for (backend, accepted) in
+        ["cpu", "cuda", "any", "cpu", "cuda", "any"].into_iter().zip([false, true, true].repeat(2))
+    {
+        let answer = post(&app, &format!("/v1/infer?backend={backend}"), call).await.json();
+        assert_eq!(answer.get("returns").is_some(), accepted, "{backend}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn pages_ask_for_nothing_elsewhere() {
     let app = service();
     for path in ["/", "/docs"] {

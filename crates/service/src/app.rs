@@ -10,7 +10,6 @@ use super::problem::{Code, Problem};
 use super::work::Workers;
 use axum::http::{HeaderValue, header};
 use sizewise_check::query::Capacity;
-use sizewise_kernels::Operators;
 use sizewise_solve::Budget;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -48,8 +47,6 @@ pub struct App {
     tokens: Option<RwLock<Tokens>>,
     /// The hosts that requests may name, if they need no token.
     pub hosts: Option<Hosts>,
-    /// The operators.
-    pub operators: Operators,
     /// The budget of a question.
     pub budget: Budget,
     /// The KiB of request bodies that may still be read.
@@ -82,7 +79,6 @@ impl App {
             bodies: Arc::new(Semaphore::new(limits.bodies.div_ceil(1024))),
             batches: Arc::new(Semaphore::new(limits.batches)),
             cache,
-            operators: Operators::new(),
             draining: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sizewise_check::query::entail::{Question, Settled};
 use sizewise_check::query::{self, Ask, Environment, Fields, Refusal};
 use sizewise_expr::is_cancelled;
+use sizewise_kernels::{Backend, Operators};
 use sizewise_solve::{Trace, Verdict};
 
 /// A question to the engine.
@@ -26,7 +27,7 @@ pub enum Command {
     /// Exact bounds.
     Bounds,
     /// The result of an operator call.
-    Infer,
+    Infer(Backend),
 }
 
 impl Command {
@@ -37,7 +38,7 @@ impl Command {
             Command::Simplify => "simplify",
             Command::Minimize => "minimize",
             Command::Bounds => "bounds",
-            Command::Infer => "infer",
+            Command::Infer(_) => "infer",
         }
     }
 }
@@ -60,6 +61,7 @@ fn bug() -> Refusal {
 pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     let options: u8 = match asked.command {
         Command::Entail { proof, explain } => u8::from(proof) + 2 * u8::from(explain),
+        Command::Infer(backend) => backend as u8,
         _ => 0,
     };
     let text = serde_json::to_vec(request).unwrap_or_default();
@@ -139,15 +141,10 @@ fn compute(
             }
             reply
         }
-        other => {
-            let mut trace = Trace::off();
-            match other {
-                Command::Simplify => query::simplify::answer(request, &budget, &mut trace)?,
-                Command::Minimize => query::minimize::answer(request, &budget, &mut trace)?,
-                Command::Bounds => query::bounds::answer(request, &budget, &mut trace)?,
-                _ => query::infer::answer(&app.operators, request)?,
-            }
-        }
+        Command::Simplify => query::simplify::answer(request, &budget, &mut Trace::off())?,
+        Command::Minimize => query::minimize::answer(request, &budget, &mut Trace::off())?,
+        Command::Bounds => query::bounds::answer(request, &budget, &mut Trace::off())?,
+        Command::Infer(backend) => query::infer::answer(&Operators::new().on(backend), request)?,
     };
     Ok(Text::answer(fields))
 }

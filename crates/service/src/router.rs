@@ -42,7 +42,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/v1/simplify", questions::route(Command::Simplify))
         .route("/v1/minimize", questions::route(Command::Minimize))
         .route("/v1/bounds", questions::route(Command::Bounds))
-        .route("/v1/infer", questions::route(Command::Infer))
+        .route("/v1/infer", post(questions::infer))
         .route("/v1/envs", post(envs::make))
         .route("/v1/envs/{env}", get(envs::show).delete(envs::delete))
         .route("/v1/envs/{env}/facts", post(envs::add))

@@ -9,9 +9,10 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use sizewise_check::check::outline;
+use sizewise_check::check::{Checker, outline};
 use sizewise_check::report::{self, Report, Style};
 use sizewise_check::spec::{Spec, SpecError};
+use sizewise_kernels::Operators;
 use std::sync::Arc;
 
 /// Checks a program, under a spec or under its own contract.
@@ -33,9 +34,13 @@ pub async fn check(
         Some(part) => Some(Spec::parse(&part.bytes).map_err(spec_problem)?),
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
-    let form = params.format;
+    let (format, operators) = (params.format, Operators::new().on(params.backend));
     let job = Job { holder, bytes: program.len(), deadline };
-    let work = move || report(&state, &name, &program, spec.as_ref(), (share, form));
+    let work = move || -> Result<_, Problem> {
+        let checker = form::read(&state, &name, &program)?;
+        let report = checker.check(spec.as_ref(), &operators, &state.budget.percent(share))?;
+        Ok(rendered(&state, &checker, report, format))
+    };
     let (kind, text) = app.workers.run(job, work).await??;
     // Until here it counts among the bodies that are held.
     drop(upload);
@@ -46,20 +51,11 @@ fn spec_problem(error: SpecError) -> Problem {
     Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
 }
 
-/// The report in this format, with its media type. Blocks.
-fn report(
-    app: &App,
-    name: &str,
-    program: &[u8],
-    spec: Option<&Spec>,
-    (share, form): (u32, ReportForm),
-) -> Result<(&'static str, String), Problem> {
-    let checker = form::read(app, name, program)?;
-    let budget = app.budget.percent(share);
-    let mut report = checker.check(spec, &app.operators, &budget)?;
+/// The report in this format, with its media type.
+fn rendered(app: &App, checker: &Checker, mut report: Report, form: ReportForm) -> (&'static str, String) {
     report.timings.clear();
     count(app, &report);
-    Ok(match form {
+    match form {
         ReportForm::Json => ("application/json", report::to_json(&report)),
         ReportForm::Text => ("text/plain; charset=utf-8", report::to_text(&report, Style { colour: false })),
         ReportForm::Torch => ("text/plain; charset=utf-8", report::to_torch(&report)),
@@ -69,7 +65,7 @@ fn report(
         ReportForm::Html => {
             ("text/html; charset=utf-8", report::to_html(&report, &outline(checker.program())))
         }
-    })
+    }
 }
 
 fn count(app: &App, report: &Report) {

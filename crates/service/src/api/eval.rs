@@ -1,6 +1,6 @@
 //! `/v1/eval`: what happens to inputs of given shapes.
 use super::form;
-use super::params::{self, Effort};
+use super::params::{self, OperatorParams};
 use super::single::{object, settle};
 use crate::app::App;
 use crate::auth::Owner;
@@ -15,17 +15,20 @@ use axum::response::Response;
 use sizewise_check::check::Checker;
 use sizewise_check::query::{self, Fields, Refusal};
 use sizewise_expr::is_cancelled;
+use sizewise_kernels::Operators;
 use std::sync::Arc;
 
 /// Says what happens to inputs of given shapes.
 pub async fn eval(
     State(app): State<Arc<App>>,
     Extension(holder): Owner,
-    query: params::Read<Effort>,
+    query: params::Read<OperatorParams>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let (_, deadline) = params::read(query)?.limits()?;
+    let params = params::read(query)?;
+    let (_, deadline) = params.effort().limits()?;
+    let operators = Arc::new(Operators::new().on(params.backend));
     app.has_memory()?;
     let mut upload = form::take(&app, &headers, body, None, &["request", "requests"], false).await?;
     let (one, many) = (upload.parts.shift_remove("request"), upload.parts.shift_remove("requests"));
@@ -51,23 +54,29 @@ pub async fn eval(
         (Some(mut request), _) => {
             let id = request.remove("id").unwrap_or_default();
             let (state, requests) = (Arc::clone(&app), [request]);
-            let work = move || answers(&state, &checker, &requests);
+            let work = move || answers(&state, &checker, &operators, &requests);
             let mut answers = app.workers.run(job, work).await?;
             settle(&id, answers.pop())
         }
         (None, many) => {
             let lines = many.map(|part| part.bytes).unwrap_or_default();
-            let answer =
-                move |app: &App, _: &mut Option<_>, requests: &[Fields]| answers(app, &checker, requests);
+            let answer = move |app: &App, _: &mut Option<_>, requests: &[Fields]| {
+                answers(app, &checker, &operators, requests)
+            };
             let batch = Batch { answers: Arc::new(answer), env: None, holder, deadline };
             batch::respond(&app, batch, Body::from(lines))
         }
     }
 }
 
-fn answers(app: &App, checker: &Checker, requests: &[Fields]) -> Vec<Result<Text, Refusal>> {
+fn answers(
+    app: &App,
+    checker: &Checker,
+    operators: &Operators,
+    requests: &[Fields],
+) -> Vec<Result<Text, Refusal>> {
     app.metrics.queries.with_label_values(&["eval"]).inc_by(requests.len() as u64);
-    let evaluator = match checker.evaluator(&app.operators) {
+    let evaluator = match checker.evaluator(operators) {
         Ok(evaluator) => evaluator,
         Err(error) => return requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
     };

@@ -2,7 +2,8 @@
 use crate::problem::{Code, Problem};
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+use sizewise_kernels::Backend;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -39,6 +40,31 @@ impl EntailParams {
     }
 }
 
+/// Parameters of `eval` and `infer`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperatorParams {
+    /// The share of the service's work budget that a question may use, in percent.
+    pub budget: Option<u32>,
+    /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
+    pub timeout_ms: Option<u64>,
+    /// The backend whose kernels run the operators.
+    #[serde(default, deserialize_with = "backend")]
+    pub backend: Backend,
+}
+
+impl OperatorParams {
+    /// The effort among them.
+    pub fn effort(self) -> Effort {
+        Effort { budget: self.budget, timeout_ms: self.timeout_ms }
+    }
+}
+
+/// Reads a [`Backend`] by its name.
+fn backend<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Backend, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
 /// The formats of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -71,6 +97,9 @@ pub struct CheckParams {
     /// The format of the report.
     #[serde(default)]
     pub format: ReportForm,
+    /// The backend whose kernels run the program.
+    #[serde(default, deserialize_with = "backend")]
+    pub backend: Backend,
     /// The program's name in the report. No file of that name is looked for.
     pub name: Option<String>,
 }

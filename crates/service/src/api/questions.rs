@@ -1,5 +1,5 @@
 //! Questions on expressions and operators: `/v1/entail`, `/v1/simplify`, `/v1/minimize`, `/v1/bounds`, `/v1/infer`.
-use super::params::{self, Effort, EntailParams};
+use super::params::{self, Effort, EntailParams, OperatorParams};
 use super::single::{Single, respond, settle, single};
 use crate::app::App;
 use crate::ask::{self, Asked, Command};
@@ -27,6 +27,18 @@ pub async fn entail(
     let params = params::read(query)?;
     let command = Command::Entail { proof: params.proof, explain: params.explain };
     answer(state, owner, (command, params.effort()), headers, body).await
+}
+
+/// `/v1/infer`.
+pub async fn infer(
+    state: State<Arc<App>>,
+    owner: Owner,
+    query: params::Read<OperatorParams>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let params = params::read(query)?;
+    answer(state, owner, (Command::Infer(params.backend), params.effort()), headers, body).await
 }
 
 /// A route of questions whose only parameters are those of [`Effort`].
