@@ -34,7 +34,7 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
     let unusable =
         |error: std::io::Error| Failure::program(format!("{}: {error}", files::shown(&options.trace)));
     let budget = Settings::default().budget.times(options.budget);
-    let settings = Settings { budget: budget, ranges_only: options.ranges_only };
+    let settings = Settings { budget, ranges_only: options.ranges_only };
     let input: Box<dyn std::io::Read> = if options.trace.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else if options.trace.is_dir() {

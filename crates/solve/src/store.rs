@@ -194,7 +194,7 @@ impl Store {
             }
             let members = self.graph.members(e).to_vec();
             seen.extend(members.iter().copied());
-            let values = members.iter().filter_map(|&m| Some(self.graph.table.domain(pool, m)));
+            let values = members.iter().map(|&m| self.graph.table.domain(pool, m));
             let values = values.reduce(|a, b| a.meet(&b).unwrap_or(a)).unwrap_or_else(Domain::all);
             let joins = self.graph.joins().iter().filter(|join| members.contains(&join.a)).copied();
             classes.push(Class { joins: joins.collect(), members, values });
