@@ -18,6 +18,10 @@ const MAX_ROUNDS: usize = 4;
 /// Answers that are remembered; after so many the store begins anew.
 const MAX_ANSWERS: usize = 1 << 16;
 
+/// Terms and operands that entering a fact may write: what is built of the sizes that it determines is left as it is
+/// after that.
+const TERMS_PER_FACT: u64 = 4_000;
+
 /// Questions before which the classes are not filled.
 const FIRST_QUESTIONS: u32 = 1;
 
@@ -215,12 +219,15 @@ impl Store {
             return;
         }
         let (parts, nonzero) = self.entered;
+        let new = self.parts.len() - parts + self.nonzero.len() - nonzero;
+        let limit = pool.limit_work(TERMS_PER_FACT.saturating_mul(new as u64));
         for (part, FactId(id)) in &self.parts[parts..] {
             self.graph.enter(pool, *part, Why::Fact(*id));
         }
         for &condition in &self.nonzero[nonzero..] {
             self.graph.enter(pool, condition, Why::Nonzero);
         }
+        pool.restore_work(limit);
         self.entered = (self.parts.len(), self.nonzero.len());
         self.empty |= self.graph.contradiction().is_some();
         self.dirty.append(&mut self.graph.take_learned());
@@ -313,6 +320,20 @@ mod tests {
         let verdicts = goals.map(|goal| decide(&mut pool, &mut facts, goal, &Budget::small()).verdict);
         assert!(!verdicts[0].is_implied(), "{verdicts:?}");
         assert!(matches!(verdicts[1], Verdict::Implied { .. }), "{verdicts:?}");
+    }
+
+    #[test]
+    fn what_a_fact_writes_is_bounded() {
+        // Put into each other, these would have degrees of 2 to the power of 30.
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        let open = read(&mut pool, "s0 >= 5");
+        known(&mut pool, &mut facts, open);
+        for i in 0..30 {
+            let equation = read(&mut pool, &format!("Eq(s{i}, s{next}*s{next} + 1)", next = i + 1));
+            facts.assume(&mut pool, equation);
+            known(&mut pool, &mut facts, open);
+        }
+        assert!(pool.len() < 3_000, "{}", pool.len());
     }
 
     #[test]

@@ -321,12 +321,15 @@ impl Graph {
             }
             let new = self.solved.take_new();
             self.why = Why::Equations;
-            if new.is_empty() || self.contradiction.is_some() {
+            if new.is_empty() || self.contradiction.is_some() || pool.is_spent() {
                 break;
             }
             for replaced in new {
                 for e in self.classes.built_of(replaced, left) {
                     left = left.saturating_sub(1);
+                    if pool.is_spent() {
+                        break;
+                    }
                     self.join_normal(pool, e);
                 }
             }

@@ -12,6 +12,11 @@ use std::time::{Duration, Instant};
 /// The most conditions that an environment reasons with. Later ones are left out: what follows without them holds.
 const MAX_FACTS: usize = 10_000;
 
+/// With more conditions than this, or more expressions, an answer is looked up or follows from ranges: further reasoning
+/// looks at every condition that has to do with a question, and leaves expressions behind.
+const MAX_REASONED: usize = 400;
+const MAX_EXPRESSIONS: usize = 300_000;
+
 /// How a replay answers.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -160,6 +165,9 @@ impl Environment {
         let pool = &mut self.pool;
         if let Some(value) = solve::quickly_knowing(pool, &mut self.facts, goal, |_| at_hints) {
             return (Some(value), Means::Ranges);
+        }
+        if self.written.len() > MAX_REASONED || pool.len() > MAX_EXPRESSIONS {
+            return (None, Means::Open);
         }
         // What is false in the example does not follow.
         for value in [true, false].into_iter().filter(|&value| at_hints != Some(!value)) {
