@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 use sizewise::replay::{Means, Settings, Summary, replay};
 use std::collections::HashMap;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 const HEAD: &str = r#"{"e":"program","format":1,"program":"p","mode":"export","torch":"2.15.0"}"#;
@@ -12,7 +13,7 @@ fn run(bytes: &[u8], settings: &Settings) -> Result<(Vec<Json>, Summary), String
     let mut replies = Vec::new();
     let mut take = |reply: &Json| {
         replies.push(reply.clone());
-        Ok(())
+        ControlFlow::Continue(())
     };
     let summary = replay(bytes, settings, &mut take).map_err(|error| error.to_string())?;
     Ok((replies, summary))
@@ -105,8 +106,8 @@ fn data(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/traces/{name}.jsonl.gz"))
 }
 
-/// No answer is against the example or another than torch's, whatever the facts are looked at with. The numbers: questions
-/// that are answered, of how many; guards recorded and needless; errors and those that need not be.
+/// No answer is against the example or another than torch's, whatever the facts are looked at with. The numbers:
+/// questions that are answered, of how many; guards recorded and needless; errors and those that need not be.
 #[test]
 fn recorded_traces_are_answered_as_torch_answers_or_better() {
     for (name, answered, asked, guards, errors) in [
@@ -148,7 +149,7 @@ fn recorded_traces_are_answered_as_torch_answers_or_better() {
 #[test]
 fn the_summary_names_needless_guards_with_their_lines() {
     let bytes = std::fs::read(data("win_attn.export")).expect("a trace");
-    let (_, summary) = run(&bytes, &Settings::default()).expect("a trace");
+    let (_, summary) = run(&bytes, &Settings { explains: true, ..Settings::default() }).expect("a trace");
     let text = summary.to_string();
     for part in [
         "win_attn (export, torch 2.15.0)\n",
@@ -159,4 +160,16 @@ fn the_summary_names_needless_guards_with_their_lines() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_replay() {
+    let bytes = std::fs::read(data("win_attn.export")).expect("a trace");
+    let mut taken = 0;
+    let mut first = |_: &Json| {
+        taken += 1;
+        ControlFlow::Break(())
+    };
+    let summary = replay(bytes.as_slice(), &Settings::default(), &mut first).expect("a trace");
+    assert_eq!((summary.questions(), taken), (1, 1));
 }

@@ -6,6 +6,7 @@ use crate::escape;
 use crate::replay::{self, Settings};
 use clap::Args;
 use std::io::{BufReader, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -34,7 +35,8 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
     let unusable =
         |error: std::io::Error| Failure::program(format!("{}: {error}", files::shown(&options.trace)));
     let budget = Settings::default().budget.times(options.budget);
-    let settings = Settings { budget, ranges_only: options.ranges_only };
+    let as_lines = options.format == Format::Json;
+    let settings = Settings { budget, ranges_only: options.ranges_only, explains: !as_lines };
     let input: Box<dyn std::io::Read> = if options.trace.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else if options.trace.is_dir() {
@@ -43,16 +45,22 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
         Box::new(std::fs::File::open(&options.trace).map_err(unusable)?)
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let as_lines = options.format == Format::Json;
-    let mut answer = |reply: &serde_json::Value| match as_lines {
-        true => writeln!(out, "{}", escape::json_text(reply.to_string())),
-        false => Ok(()),
+    let mut written = Ok(());
+    let mut answer = |reply: &serde_json::Value| {
+        if as_lines {
+            written = writeln!(out, "{}", escape::json_text(reply.to_string()));
+        }
+        if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let summary = replay::replay(BufReader::new(input), &settings, &mut answer)
         .map_err(|error| Failure::program(format!("{}: {error}", files::shown(&options.trace))))?;
     if !as_lines {
-        write!(out, "{}", escape::lines(&summary.to_string())).map_err(unusable)?;
+        written = write!(out, "{}", escape::lines(&summary.to_string()));
     }
-    out.flush().map_err(unusable)?;
-    Ok(ExitCode::SUCCESS)
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads the output has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::usage(format!("standard output: {error}"))),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
 }

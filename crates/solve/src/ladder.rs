@@ -166,8 +166,8 @@ pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     Ladder { pool, facts, asked: goal, goal, budget, explains: true, trace: Vec::new() }.inconsistent();
 }
 
-/// What the store of facts knows of a goal: it is constant in normal form, was settled before, or the values of its class
-/// settle it. Nothing is supposed and tried, and it is not asked whether the facts are consistent.
+/// What the store of facts knows of a goal: it is constant in normal form, was settled before, or the values of its
+/// class settle it. Nothing is supposed and tried, and it is not asked whether the facts are consistent.
 pub fn known(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     let goal = pool.truth(goal);
     if let Some(value) = pool.as_bool(goal) {

@@ -8,7 +8,7 @@
 use super::verdict::FactId;
 use super::worklist::Worklist;
 use crate::egraph::{Graph, Join, Why};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sizewise_expr::range::{Domain, DomainTable, Subject};
 use sizewise_expr::{Expr, Func, Pool, Sort};
 
@@ -190,18 +190,22 @@ impl Store {
     pub fn view(&mut self, pool: &mut Pool) -> StoreView {
         self.enter(pool);
         let mut classes: Vec<Class> = Vec::new();
-        let mut seen: FxHashSet<Expr> = FxHashSet::default();
+        let mut class_of: FxHashMap<Expr, usize> = FxHashMap::default();
         for i in 0..self.graph.nodes() {
             let Some(e) = self.graph.expression(i).filter(|e| pool.sort(*e) == Sort::Int) else { continue };
-            if pool.is_constant(e) || seen.contains(&e) {
+            if pool.is_constant(e) || class_of.contains_key(&e) {
                 continue;
             }
             let members = self.graph.members(e).to_vec();
-            seen.extend(members.iter().copied());
+            class_of.extend(members.iter().map(|&member| (member, classes.len())));
             let values = members.iter().map(|&m| self.graph.table.domain(pool, m));
             let values = values.reduce(|a, b| a.meet(&b).unwrap_or(a)).unwrap_or_else(Domain::all);
-            let joins = self.graph.joins().iter().filter(|join| members.contains(&join.a)).copied();
-            classes.push(Class { joins: joins.collect(), members, values });
+            classes.push(Class { members, values, joins: Vec::new() });
+        }
+        for join in self.graph.joins() {
+            if let Some(&class) = class_of.get(&join.a) {
+                classes[class].joins.push(*join);
+            }
         }
         let holds = self.graph.joins().iter().filter(|join| pool.as_bool(join.b) == Some(true));
         StoreView {

@@ -307,8 +307,8 @@ impl Graph {
         }
     }
 
-    /// Enters a condition that the table has been told of, and brings what is built of the expressions that it says something about in line:
-    /// the work does not grow with what else is known. What is equal by an equation joins one class.
+    /// Enters a condition that the table knows. What is built of the expressions that it determines joins the class of
+    /// its normal form, so the work does not grow with what else is known. It stops when the pool's work is spent.
     pub(crate) fn enter(&mut self, pool: &mut Pool, condition: Expr, why: Why) {
         self.why = why;
         self.pend(Pending::InTable(condition));

@@ -1,9 +1,9 @@
 //! Layer 2: equality saturation.
 //!
-//! A [`Graph`] holds the expressions of a query and its facts. Equal expressions share a class, rules
-//! ([`RuleSet`]) add further equal expressions, equations are solved so that classes have normal forms, and a
-//! table of domains is updated with the classes. What does not follow stays open: [`Graph::truth`] has three
-//! answers.
+//! A [`Graph`] holds expressions and facts, those of an environment or, saturated by rules, of one query. Equal
+//! expressions share a class, rules ([`RuleSet`]) add further equal expressions, equations are solved so that classes
+//! have normal forms, and a table of domains is updated with the classes. What does not follow stays open:
+//! [`Graph::truth`] has three answers.
 mod classes;
 mod condition;
 mod explain;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// The most conditions that an environment reasons with. Later ones are left out: what follows without them holds.
 const MAX_FACTS: usize = 10_000;
 
-/// With more conditions than this, or more expressions, an answer is looked up or follows from ranges: further reasoning
-/// looks at every condition that has to do with a question, and leaves expressions behind.
+/// With more conditions than this, or more expressions, an answer is looked up or follows from ranges: further
+/// reasoning looks at every condition that has to do with a question, and leaves expressions behind.
 const MAX_REASONED: usize = 400;
 const MAX_EXPRESSIONS: usize = 300_000;
 
@@ -24,11 +24,13 @@ pub struct Settings {
     pub budget: Budget,
     /// Leaves the classes of the e-graph and earlier answers out, to see what they are worth.
     pub ranges_only: bool,
+    /// Whether the summary names the facts from which needless guards and avoidable errors follow.
+    pub explains: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { budget: Budget::small().percent(25), ranges_only: false }
+        Settings { budget: Budget::small().percent(25), ranges_only: false, explains: false }
     }
 }
 

@@ -124,8 +124,8 @@ impl<'r> Events<'r> {
         TraceError { line: self.line, message: message.to_owned() }
     }
 
-    /// A failure of reading or writing at the line read last.
-    pub fn unreadable(&self, error: &io::Error) -> TraceError {
+    /// A failure of reading at the line read last.
+    fn unreadable(&self, error: &io::Error) -> TraceError {
         self.wrong(&error.to_string())
     }
 

@@ -16,11 +16,13 @@ use event::{Event, Events, Question};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use std::io::BufRead;
+use std::ops::ControlFlow;
 
 /// The most environments of one trace.
 const MAX_ENVIRONMENTS: usize = 10_000;
 
-/// Replays a trace, plain or gzipped; `answer` takes the answer to each question as it is found.
+/// Replays a trace, plain or gzipped; `answer` takes the answer to each question as it is found, and may end the
+/// replay.
 ///
 /// A question is answered by `{"env", "i", "answer": true, false or null, "time_ns"}`: what follows from the facts, or
 /// `null` where neither does. The final guards of an environment are answered by `{"env", "i", "guards": […]}`: an
@@ -31,7 +33,7 @@ const MAX_ENVIRONMENTS: usize = 10_000;
 pub fn replay(
     input: impl BufRead,
     settings: &Settings,
-    answer: &mut dyn FnMut(&Json) -> std::io::Result<()>,
+    answer: &mut dyn FnMut(&Json) -> ControlFlow<()>,
 ) -> Result<Summary, TraceError> {
     let mut events = Events::open(input)?;
     let mut environments: IndexMap<u64, Environment> = IndexMap::new();
@@ -53,7 +55,10 @@ pub fn replay(
             }
             Event::Question(question) => {
                 let answered = environment.ask(&question);
-                summary.asked(&question, &answered, environment);
+                summary.asked(&question, &answered);
+                if settings.explains {
+                    summary.explain(&question, &answered, environment);
+                }
                 environment.record(&question);
                 json!({"env": number.env, "i": number.i, "answer": answered.answer,
                     "time_ns": u64::try_from(answered.time.as_nanos()).unwrap_or(u64::MAX)})
@@ -64,7 +69,9 @@ pub fn replay(
                 json!({"env": number.env, "i": number.i, "guards": kept})
             }
         };
-        answer(&reply).map_err(|error| events.unreadable(&error))?;
+        if answer(&reply).is_break() {
+            break;
+        }
     }
     Ok(summary)
 }

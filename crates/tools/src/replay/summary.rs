@@ -19,6 +19,12 @@ struct Entry {
     says: String,
 }
 
+impl Entry {
+    fn new(question: &Question, says: String) -> Entry {
+        Entry { expr: question.expr.clone(), at: question.at.clone(), says }
+    }
+}
+
 /// What a replay came to.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -63,29 +69,41 @@ impl Summary {
         self.errors
     }
 
-    pub(super) fn asked(&mut self, question: &Question, answered: &Answered, environment: &mut Environment) {
+    pub(super) fn asked(&mut self, question: &Question, answered: &Answered) {
         self.by_means[answered.means as usize] += 1;
         self.times.push(answered.time);
-        let entry = |says: String| Entry { expr: question.expr.clone(), at: question.at.clone(), says };
         if answered.time > SLOW {
-            self.slow.push((answered.time, entry(format!("{:.1} ms", answered.time.as_secs_f64() * 1e3))));
+            let says = format!("{:.1} ms", answered.time.as_secs_f64() * 1e3);
+            self.slow.push((answered.time, Entry::new(question, says)));
             self.slow.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
             self.slow.truncate(MAX_LISTED);
         }
-        let (count, list) = match question {
-            q if q.is_guard() => (&mut self.guards, &mut self.needless),
-            q if q.is_error() => (&mut self.errors, &mut self.avoided),
+        let count = match question {
+            q if q.is_guard() => &mut self.guards,
+            q if q.is_error() => &mut self.errors,
             _ => return,
         };
         count.0 += 1;
-        let Some(answer) = answered.answer else { return };
-        count.1 += 1;
-        if list.len() < MAX_LISTED {
-            let reasons = environment.reasons(question, answer);
-            let because =
-                if reasons.is_empty() { String::new() } else { format!(", from {}", reasons.join(", ")) };
-            list.push(entry(format!("always {answer}{because}")));
-        }
+        count.1 += usize::from(answered.answer.is_some());
+    }
+
+    /// Notes why torch need not have recorded a guard, or stopped.
+    pub(super) fn explain(
+        &mut self,
+        question: &Question,
+        answered: &Answered,
+        environment: &mut Environment,
+    ) {
+        let list = match question {
+            q if q.is_guard() => &mut self.needless,
+            q if q.is_error() => &mut self.avoided,
+            _ => return,
+        };
+        let Some(answer) = answered.answer.filter(|_| list.len() < MAX_LISTED) else { return };
+        let reasons = environment.reasons(question, answer);
+        let because =
+            if reasons.is_empty() { String::new() } else { format!(", from {}", reasons.join(", ")) };
+        list.push(Entry::new(question, format!("always {answer}{because}")));
     }
 
     pub(super) fn guards(&mut self, recorded: usize, kept: usize) {
