@@ -35,10 +35,7 @@ type Last<'t> = Option<(&'t str, Arc<str>)>;
 impl<'t> Shared<'t> {
     /// A text of which the document's own writing is looked up, so that its escapes are read once.
     fn written(&mut self, text: &json::Escaped<'t>, last: &mut Last<'t>) -> Arc<str> {
-        let written = match text {
-            json::Escaped::Written(written) => *written,
-            json::Escaped::Read(text) => return self.text(text),
-        };
+        let written = text.written();
         if let Some((known, shared)) = last
             && *known == written
         {

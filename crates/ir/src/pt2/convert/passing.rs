@@ -23,7 +23,7 @@ pub(in crate::pt2) fn read(
     dialect: impl FnOnce(&ExportedProgram<'_>) -> Option<Dialect>,
 ) -> Option<Program> {
     let mut shared = Shared::default();
-    let (document, made) = json::read_quickly(text, Part(Whole { shared: &mut shared }))?;
+    let (document, made) = json::read(text, Part(Whole { shared: &mut shared })).ok()?;
     let dialect = dialect(&document)?;
     let Made { mut builder, outputs, single_tensor_return, unrecorded } = made;
     let tokens = signature::token_names(&document.graph_module.signature);

@@ -6,23 +6,23 @@
 
 mod argument;
 mod escaped;
+mod fault;
 mod graph;
 mod program;
-mod quick;
+mod reader;
 mod scalar;
+mod tokens;
 
 pub(super) use argument::*;
 pub(super) use escaped::Escaped;
 pub(super) use graph::*;
 pub(super) use program::*;
-pub(super) use quick::read as read_quickly;
+pub(super) use reader::read;
 pub(super) use scalar::*;
 
 use std::marker::PhantomData;
 
-use serde::de::IgnoredAny;
-
-use crate::error::{Place, ReadError, ReadErrorKind, ReadResult};
+use crate::error::{ReadError, ReadErrorKind, ReadResult};
 
 /// What the message of an unknown tag begins with; serde's errors carry nothing but text.
 const UNKNOWN_TAG: &str = "unknown tag";
@@ -77,71 +77,22 @@ fn unknown_tag<E: serde::de::Error>(union: &str, tag: &str, known: &[&str]) -> E
     ))
 }
 
-/// Reads a document. On failure it is read again to learn what is at fault and where, so that a readable
-/// document does not pay for the bookkeeping.
+/// Reads a document.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResult<T> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("not UTF-8 at byte {}; expected JSON text", error.valid_up_to());
         ReadError::new(ReadErrorKind::Syntax, message)
     })?;
-    if let Some(value) = quick::read(text, PhantomData) {
-        return Ok(value);
-    }
-    let mut plain = serde_json::Deserializer::from_str(text);
-    let end = |value, plain: &mut serde_json::Deserializer<_>| plain.end().map(|()| value);
-    let first = match erased(&mut plain) {
-        Ok(value) => match end(value, &mut plain) {
-            Ok(value) => return Ok(value),
-            Err(error) => error.to_string(),
-        },
-        Err(error) => error.to_string(),
-    };
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let mut track = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
-    let path = match erased::<T>(tracked) {
-        Ok(_) => None,
-        Err(_) => Some(track.path().to_string()).filter(|path| path != "."),
-    };
-    Err(located(text, &first, path))
+    reader::read(text, PhantomData).map_err(|(fault, stopped)| fault.error(text, stopped))
 }
 
-/// Reads from any deserializer by one code: each type is compiled for one deserializer instead of for each that is
-/// used.
-pub(super) fn erased<'a, T: serde::Deserialize<'a>>(
-    deserializer: impl serde::Deserializer<'a>,
-) -> Result<T, erased_serde::Error> {
-    erased_serde::deserialize(&mut <dyn erased_serde::Deserializer>::erase(deserializer))
-}
-
-/// Turns serde's error, which ends with its place, into ours.
-fn located(document: &str, error: &str, json_path: Option<String>) -> ReadError {
-    let place = error.rsplit_once(" at line ").and_then(|(message, place)| {
-        let (line, column) = place.split_once(" column ")?;
-        Some((message, (line.parse().ok()?, column.parse().ok()?)))
-    });
-    let (message, line_column) = place.map_or((error, None), |(message, place)| (message, Some(place)));
-    // What passes over every value fails where the text is no JSON, and there only.
-    let until = line_column.unwrap_or((usize::MAX, usize::MAX));
-    let is_json = || {
-        let skipped = serde_json::from_str::<IgnoredAny>(document);
-        !skipped.is_err_and(|error| (error.line(), error.column()) <= until)
-    };
-    let kind = match message {
-        _ if message.starts_with("recursion limit") => ReadErrorKind::LimitExceeded,
-        _ if message.starts_with(UNKNOWN_TAG) => ReadErrorKind::UnknownTag,
-        _ if is_json() => ReadErrorKind::Schema,
-        _ => ReadErrorKind::Syntax,
-    };
-    let message = match kind {
-        ReadErrorKind::LimitExceeded => {
-            "nested too deeply; programs nest at most 127 objects and lists".to_owned()
-        }
-        ReadErrorKind::Syntax => format!("not JSON: {message}"),
-        _ => message.to_owned(),
-    };
-    let place = Place { json_path, line_column, ..Place::default() };
-    ReadError { kind, place: Box::new(place), message }
+/// The paths, without positions in lists, of the values of a document that a type skips.
+pub(super) fn skipped_paths<'a, T: serde::Deserialize<'a>>(text: &'a str) -> impl Iterator<Item = String> {
+    let mut walk = fault::Walk::new(text);
+    reader::skipped::<T>(text).into_iter().map(move |place| {
+        walk.go_to(place + 1);
+        walk.path(false)
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::dtype::{Dtype, Layout, MemoryFormat};
@@ -196,25 +195,22 @@ impl<'de> Deserialize<'de> for Double {
                 Ok(Double(value as f64))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Double, E> {
-                python_float(text).map(Double).ok_or_else(|| no_float(&text.into()))
+                python_float(text).map(Double).ok_or_else(|| {
+                    let text: String = text.chars().take(60).collect();
+                    no_float(&format!("{text:?}"))
+                })
             }
             fn visit_bool<E: Error>(self, value: bool) -> Result<Double, E> {
-                Err(no_float(&value.into()))
+                Err(no_float(&value.to_string()))
             }
             fn visit_unit<E: Error>(self) -> Result<Double, E> {
-                Err(no_float(&serde_json::Value::Null))
+                Err(no_float("null"))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Double, A::Error> {
-                Err(no_float(&Deserialize::deserialize(SeqAccessDeserializer::new(list))?))
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Double, A::Error> {
+                Err(no_float("a list"))
             }
-            /// An object, which is no number, or a number of any length, which serde_json disguises as one.
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Double, A::Error> {
-                let value = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
-                let number = match &value {
-                    serde_json::Value::Number(number) => number.to_string().parse().ok(),
-                    _ => None,
-                };
-                number.map(Double).ok_or_else(|| no_float(&value))
+            fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Double, A::Error> {
+                Err(no_float("an object"))
             }
         }
         deserializer.deserialize_any(DoubleVisitor)
@@ -222,9 +218,8 @@ impl<'de> Deserialize<'de> for Double {
 }
 
 /// The error for what is no floating point number.
-fn no_float<E: Error>(value: &serde_json::Value) -> E {
-    let text: String = value.to_string().chars().take(60).collect();
-    E::custom(format!("expected a floating point number, found {text}"))
+fn no_float<E: Error>(found: &str) -> E {
+    E::custom(format!("expected a floating point number, found {found}"))
 }
 
 /// What Python's `float(text)` gives: spaces around, underscores between digits, `inf` and `nan` in any case.
