@@ -10,6 +10,8 @@ use sizewise_solve::Facts;
 pub const MAX_ASSUMED: usize = 10_000;
 
 /// Symbols with their hints and ranges, the guards and runtime assertions recorded so far, and the pool of expressions.
+///
+/// A clone has facts of its own and the same pool, so that expressions of either mean the same in both.
 #[derive(Clone)]
 pub struct ShapeEnv {
     /// The expressions.
@@ -57,6 +59,11 @@ impl ShapeEnv {
             path: Path::default(),
             hints_hold: true,
         }
+    }
+
+    /// A clone that keeps the expressions that are added to it to itself; see [`Pool::branch`].
+    pub fn with_own_pool(&self) -> ShapeEnv {
+        ShapeEnv { pool: self.pool.branch(), ..self.clone() }
     }
 
     /// Declares a symbol with its range and, if it is backed, its hint.

@@ -15,14 +15,17 @@ mod cancel;
 mod divisor;
 pub mod escape;
 mod eval;
+mod handle;
 mod int;
 mod meter;
 mod node;
 mod poly;
 mod pool;
 pub mod range;
+mod storage;
 mod subst;
 pub mod text;
+mod work;
 
 #[cfg(test)]
 mod build_tests;
@@ -33,11 +36,11 @@ pub use cancel::{CancelToken, is_cancelled};
 pub use divisor::Divisor;
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;
-pub use meter::WorkLimit;
 pub use node::{Args, F64, Func, Node, Sort};
 pub use poly::{Monomial, Poly};
 pub use pool::{Expr, Pool, Symbol};
 pub use text::{print, read};
+pub use work::WorkLimit;
 
 /// The stack size, in bytes, of threads that read, propagate or decide: programs and expressions nest. Only
 /// the used part of it takes memory.

@@ -1,7 +1,6 @@
 //! The nodes of expressions.
+use super::handle::{Expr, Symbol};
 use super::int::Int;
-use super::pool::{Expr, Symbol};
-use indexmap::Equivalent;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
@@ -85,6 +84,11 @@ impl Node {
             Node::Call(func, args) => NodeRef::Call(*func, args),
         }
     }
+
+    /// Whether it is a bitwise operation, or asks whether strides are dense.
+    pub(super) fn has_bits(&self) -> bool {
+        matches!(self, Node::Call(Func::BitAnd | Func::BitOr | Func::BitXor | Func::DenseIndicator, _))
+    }
 }
 
 impl NodeRef<'_> {
@@ -98,19 +102,6 @@ impl NodeRef<'_> {
             NodeRef::Product(factors) => Node::Product(factors.into()),
             NodeRef::Call(func, args) => Node::Call(func, Args::from_slice(args)),
         }
-    }
-}
-
-/// A node hashes as its borrowed form does.
-impl Hash for Node {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.borrowed().hash(state);
-    }
-}
-
-impl Equivalent<Node> for NodeRef<'_> {
-    fn equivalent(&self, node: &Node) -> bool {
-        *self == node.borrowed()
     }
 }
 

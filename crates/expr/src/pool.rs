@@ -1,107 +1,22 @@
 //! The arena in which every distinct expression is stored once.
+pub use super::handle::{Expr, Symbol};
 use super::int::Int;
-use super::meter::Meter;
 use super::node::{F64, Func, Node, NodeRef, Sort};
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use super::storage::{Entry, Stored};
 use smallvec::SmallVec;
-use std::fmt;
 use std::sync::Arc;
 
 /// Sets of up to this many expressions are searched from end to end.
 const MAX_SCANNED: usize = 24;
 
-/// A handle to an expression of a [`Pool`]; equal handles of one pool are the same expression.
+/// Stores expressions, each once, and only ever adds to them.
 ///
-/// Integers of up to 63 bits are kept in the handle itself (lowest bit set), so arithmetic on concrete sizes never
-/// touches the pool. Any other handle is an index (lowest bit clear). The order of handles is the order of
-/// construction: a child is always smaller than its parent, and it has no meaning beyond that.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Expr(u64);
-
-impl Expr {
-    /// The integer 0.
-    pub const ZERO: Expr = Expr::small(0);
-    /// The integer 1.
-    pub const ONE: Expr = Expr::small(1);
-
-    const fn small(value: i64) -> Expr {
-        Expr(((value << 1) | 1) as u64)
-    }
-
-    /// The handle of an integer that fits in 63 bits.
-    pub const fn inline(value: i64) -> Option<Expr> {
-        if value >= -(1 << 62) && value < 1 << 62 { Some(Expr::small(value)) } else { None }
-    }
-
-    /// The integer of a handle that carries one (every integer of up to 63 bits does).
-    pub const fn as_inline(self) -> Option<i64> {
-        if self.0 & 1 == 1 { Some((self.0 as i64) >> 1) } else { None }
-    }
-
-    /// The truth value of a handle that is `True` or `False`: these two are the same handles in every pool.
-    pub const fn as_literal_bool(self) -> Option<bool> {
-        match self.0 {
-            0 => Some(false),
-            2 => Some(true),
-            _ => None,
-        }
-    }
-
-    /// The position in the pool of a handle that carries no integer.
-    pub(super) fn index(self) -> Option<usize> {
-        if self.0 & 1 == 0 { Some((self.0 >> 1) as usize) } else { None }
-    }
-
-    /// A number that identifies the expression within its pool, for use as a table index or in other data structures.
-    pub fn id(self) -> u64 {
-        self.0
-    }
-}
-
-impl From<i32> for Expr {
-    fn from(value: i32) -> Expr {
-        Expr::small(i64::from(value))
-    }
-}
-
-impl fmt::Debug for Expr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.as_inline() {
-            Some(v) => write!(f, "{v}"),
-            None => write!(f, "#{}", self.0 >> 1),
-        }
-    }
-}
-
-/// A free variable of a [`Pool`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Symbol(pub u32);
-
-/// Stores expressions, each once. Handles of different pools must not be mixed. A copy of a pool understands
-/// the handles of the original.
-///
-/// A copy costs nothing until one of the two is added to.
+/// A clone is another handle of the same expressions: what either adds, both have, so that handles ([`Expr`]) never
+/// have to be translated. A [branch](Pool::branch) begins with the same expressions and keeps to itself what is added
+/// to it. Handles of the pool mean the same in its branches; handles made by a branch must not leave it.
 #[derive(Clone)]
 pub struct Pool {
-    stored: Arc<Stored>,
-    pub(super) meter: Meter,
-}
-
-/// The part of a pool that it shares with its copies.
-#[derive(Clone, Default)]
-struct Stored {
-    nodes: IndexSet<Node, FxBuildHasher>,
-    /// The sort of each node.
-    sorts: Vec<Sort>,
-    /// Names with the sorts and expressions of what they name.
-    symbols: indexmap::IndexMap<Box<str>, (Sort, Expr), FxBuildHasher>,
-    /// Whether any node is a double.
-    floats: bool,
-    /// Whether any node is a bitwise operation, or asks whether strides are dense.
-    bits: bool,
-    /// The nodes of sort double whose value may be an integer; see [`Pool::may_be_integer`].
-    mixed: FxHashSet<usize>,
+    pub(super) stored: Arc<Stored>,
 }
 
 /// The operands of a call whose values its own value may be.
@@ -116,66 +31,56 @@ impl Default for Pool {
 }
 
 /// The fixed handles of the truth values, interned by [`Pool::new`].
-const FALSE: Expr = Expr(0);
-const TRUE: Expr = Expr(2);
+const FALSE: Expr = Expr::at(0);
+const TRUE: Expr = Expr::at(1);
 
 impl Pool {
     /// A pool that holds only the truth values.
     pub fn new() -> Pool {
-        let mut pool = Pool { stored: Arc::default(), meter: Meter::default() };
+        let mut pool = Pool { stored: Arc::default() };
         pool.intern(NodeRef::Bool(false));
         pool.intern(NodeRef::Bool(true));
         pool
     }
 
-    /// Reserves capacity for this many more expressions.
-    pub fn reserve(&mut self, more: usize) {
-        let stored = Arc::make_mut(&mut self.stored);
-        stored.nodes.reserve(more);
-        stored.sorts.reserve(more);
+    /// A pool that begins with the expressions of this one, at no cost. Neither sees what is added to the other: for
+    /// threads, whose order must not matter, and for work whose expressions are to be forgotten with it.
+    pub fn branch(&self) -> Pool {
+        Pool { stored: Arc::new(self.stored.branch()) }
+    }
+
+    /// Whether both are handles of the same expressions.
+    pub fn is_same(&self, other: &Pool) -> bool {
+        Arc::ptr_eq(&self.stored, &other.stored)
     }
 
     /// The number of stored nodes.
     pub fn len(&self) -> usize {
-        self.stored.nodes.len()
+        self.stored.len()
     }
 
     /// Whether the pool holds no expression but the truth values.
     pub fn is_empty(&self) -> bool {
-        self.stored.nodes.len() <= 2
+        self.len() <= 2
     }
 
     /// Whether any expression of the pool is a double.
     pub fn has_floats(&self) -> bool {
-        self.stored.floats
+        self.stored.has_floats()
     }
 
     /// Whether any expression of the pool is a bitwise operation or asks whether strides are dense.
     pub fn has_bits(&self) -> bool {
-        self.stored.bits
+        self.stored.has_bits()
     }
 
     pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Expr {
         self.charge(operands(node));
-        let index = match self.stored.nodes.get_index_of(&node) {
-            Some(index) => index,
-            None => {
-                let sort = self.sort_of_node(node);
-                let is_mixed = sort == Sort::Float && self.is_mixed(node);
-                let stored = Arc::make_mut(&mut self.stored);
-                if is_mixed {
-                    stored.mixed.insert(stored.nodes.len());
-                }
-                stored.sorts.push(sort);
-                stored.floats |= sort == Sort::Float;
-                stored.bits |= matches!(
-                    node,
-                    NodeRef::Call(Func::BitAnd | Func::BitOr | Func::BitXor | Func::DenseIndicator, _)
-                );
-                stored.nodes.insert_full(node.to_node()).0
-            }
+        let make = || {
+            let sort = self.sort_of_node(node);
+            Entry { node: node.to_node(), sort, is_mixed: sort == Sort::Float && self.is_mixed(node) }
         };
-        Expr((index as u64) << 1)
+        Expr::at(self.stored.intern(node, make))
     }
 
     pub(super) fn intern_call(&mut self, func: Func, args: &[Expr]) -> Expr {
@@ -190,7 +95,7 @@ impl Pool {
 
     /// The node behind a handle, or `None` when the handle itself carries the integer ([`Expr::as_inline`]).
     pub fn node(&self, e: Expr) -> Option<&Node> {
-        self.stored.nodes.get_index(e.index()?)
+        self.stored.entry(e.index()?).map(|entry| &entry.node)
     }
 
     /// The call behind a handle, if it is one.
@@ -234,21 +139,19 @@ impl Pool {
 
     /// The symbol of a name; one new to the pool gets `sort`, a known one keeps its own.
     pub fn symbol_of_sort(&mut self, name: &str, sort: Sort) -> Expr {
-        if let Some(&(_, e)) = self.stored.symbols.get(name) {
-            self.charge(1);
-            return e;
+        match self.find_symbol(name) {
+            Some(symbol) => self.symbol_expr(symbol),
+            None => {
+                self.charge(1);
+                self.stored.add_symbol(name, sort)
+            }
         }
-        let symbols = &mut Arc::make_mut(&mut self.stored).symbols;
-        let index = symbols.insert_full(name.into(), (sort, Expr::ZERO)).0;
-        let e = self.intern(NodeRef::Symbol(Symbol(index as u32)));
-        Arc::make_mut(&mut self.stored).symbols[index].1 = e;
-        e
     }
 
     /// The expression of a symbol.
     pub fn symbol_expr(&mut self, symbol: Symbol) -> Expr {
-        match self.stored.symbols.get_index(symbol.0 as usize) {
-            Some((_, &(_, e))) => {
+        match self.known_symbol_expr(symbol) {
+            Some(e) => {
                 self.charge(1);
                 e
             }
@@ -258,22 +161,22 @@ impl Pool {
 
     /// The expression of a symbol, if the pool has it.
     pub fn known_symbol_expr(&self, symbol: Symbol) -> Option<Expr> {
-        self.stored.symbols.get_index(symbol.0 as usize).map(|(_, &(_, e))| e)
+        self.stored.symbol(symbol).map(|known| known.expr)
     }
 
     /// The symbol of a name, if the pool has one.
     pub fn find_symbol(&self, name: &str) -> Option<Symbol> {
-        self.stored.symbols.get_index_of(name).map(|index| Symbol(index as u32))
+        self.stored.find_symbol(name)
     }
 
     /// The number of symbols.
     pub fn symbol_count(&self) -> usize {
-        self.stored.symbols.len()
+        self.stored.symbol_count()
     }
 
     /// The name of a symbol.
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
-        self.stored.symbols.get_index(symbol.0 as usize).map_or("?", |(name, _)| name)
+        self.stored.symbol(symbol).map_or("?", |known| &known.name)
     }
 
     /// The symbol that `e` is, if it is one.
@@ -319,12 +222,12 @@ impl Pool {
 
     /// The kind of value that `e` has.
     pub fn sort(&self, e: Expr) -> Sort {
-        e.index().map_or(Sort::Int, |index| self.stored.sorts[index])
+        e.index().and_then(|at| self.stored.entry(at)).map_or(Sort::Int, |entry| entry.sort)
     }
 
     /// The kind of value that a symbol has.
     pub fn symbol_sort(&self, symbol: Symbol) -> Sort {
-        self.stored.symbols.get_index(symbol.0 as usize).map_or(Sort::Int, |(_, (sort, _))| *sort)
+        self.stored.symbol(symbol).map_or(Sort::Int, |known| known.sort)
     }
 
     fn sort_of_node(&self, node: NodeRef<'_>) -> Sort {
@@ -345,7 +248,7 @@ impl Pool {
     /// Whether the value of `e`, which has the sort [`Sort::Float`], may be an integer: `min(s0, 2.5)` in
     /// Python returns one of its operands unchanged.
     pub fn may_be_integer(&self, e: Expr) -> bool {
-        e.index().is_some_and(|index| self.stored.mixed.contains(&index))
+        e.index().and_then(|at| self.stored.entry(at)).is_some_and(|entry| entry.is_mixed)
     }
 
     fn is_mixed(&self, node: NodeRef<'_>) -> bool {
@@ -390,7 +293,7 @@ impl Pool {
             // Operands come from the stack greatest first, and one that is less than all found so far is new.
             // Otherwise, most expressions are small, and a scan of a few handles costs less than hashing
             // them.
-            let new = if e.0 < least {
+            let new = if e.id() < least {
                 true
             } else if found.len() < MAX_SCANNED {
                 !found.contains(&e)
@@ -400,7 +303,7 @@ impl Pool {
                 !seen.contains(&e)
             };
             if new {
-                least = least.min(e.0);
+                least = least.min(e.id());
                 found.push(e);
                 for_each_part(e, &mut |part| stack.push(part));
             }
@@ -424,5 +327,63 @@ fn operands(node: NodeRef<'_>) -> usize {
         NodeRef::Product(factors) => factors.len(),
         NodeRef::Call(_, args) => args.len(),
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_is_a_handle_of_the_same_expressions() {
+        let mut pool = Pool::new();
+        let mut other = pool.clone();
+        let (a, b) = (pool.symbol("a"), other.symbol("b"));
+        let (here, there) = (pool.add(a, b), other.add(a, b));
+        assert_eq!((here, pool.symbol("b"), other.symbol("a")), (there, b, a));
+        assert!(pool.is_same(&other) && pool.len() == other.len());
+    }
+
+    #[test]
+    fn a_branch_reads_what_was_there_and_keeps_what_is_new() {
+        let mut pool = Pool::new();
+        let (a, b) = (pool.symbol("a"), pool.symbol("b"));
+        let sum = pool.add(a, b);
+        let mut branch = pool.branch();
+        assert_eq!((branch.symbol("a"), branch.add(a, b), branch.len()), (a, sum, pool.len()));
+        // Both go on, and then the same position has another expression in each.
+        let (here, there) = (pool.mul(a, b), branch.symbol("c"));
+        assert_eq!(here.id(), there.id());
+        assert!(pool.as_symbol(here).is_none() && branch.as_symbol(there).is_some());
+        assert_eq!((pool.find_symbol("c"), branch.find_symbol("c").is_some()), (None, true));
+        let product = branch.mul(a, b);
+        assert_ne!(product, here);
+        // A branch of the branch has both.
+        let mut inner = branch.branch();
+        assert_eq!((inner.mul(a, b), inner.add(a, b), inner.symbol("c")), (product, sum, there));
+        let d = inner.symbol("d");
+        assert_eq!((inner.symbol_count(), branch.symbol_count(), pool.symbol_count()), (4, 3, 2));
+        assert_eq!(inner.as_symbol(d).map(|d| inner.symbol_name(d)), Some("d"));
+    }
+
+    #[test]
+    fn threads_that_share_a_pool_have_one_handle_for_one_expression() {
+        let pool = Pool::new();
+        let work = |mut pool: Pool| {
+            let mut sum = Expr::ZERO;
+            for i in 0..200 {
+                let symbol = pool.symbol(&format!("s{}", i % 50));
+                let product = pool.mul(symbol, Expr::from(i));
+                sum = pool.add(sum, product);
+            }
+            sum
+        };
+        let sums: Vec<Expr> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| pool.clone()).map(|pool| scope.spawn(|| work(pool))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        assert!(sums.len() == 4 && sums.iter().all(|&sum| sum == sums[0]));
+        assert_eq!(pool.symbol_count(), 50);
     }
 }

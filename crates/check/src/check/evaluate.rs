@@ -96,7 +96,7 @@ impl<'p> Evaluator<'p> {
     /// When the exported module or one of its operators refuses them.
     pub fn evaluate(&self, given: &Shapes) -> Result<Evaluation, Refused> {
         let contract = &self.contract;
-        let (mut env, mut records) = (contract.env.clone(), contract.records.clone());
+        let (mut env, mut records) = (contract.env.with_own_pool(), contract.records.clone());
         self.known_inputs(given)?;
         let mut sizes: Vec<(String, Expr, Number)> = Vec::new();
         for input in &contract.inputs {

@@ -63,9 +63,7 @@ impl<'p> Examination<'_, 'p> {
         // Demands and guards are decided under the spec alone, conditions on data-dependent sizes under the
         // runtime assertions too.
         let mut base = self.assumptions.env.clone();
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
         if !self.is_satisfiable(&mut base) {
-            std::mem::swap(&mut base.pool, &mut run.env.pool);
             return;
         }
         let list = obligations(self.assumptions, run);
@@ -92,7 +90,6 @@ impl<'p> Examination<'_, 'p> {
             self.minimal(&mut base, &list);
         }
         self.consequences(&mut base);
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
     }
 
     /// Whether some input satisfies the assumptions: if none does, they imply everything. The report says so,
@@ -249,10 +246,8 @@ impl<'p> Examination<'_, 'p> {
         }
         let Some((first, _)) = open.first() else { return };
         let first = first.clone();
-        let mut root = self.assumptions.clone();
-        root.env.pool = base.pool.clone();
         let conditions: Vec<Expr> = open.iter().map(|(obligation, _)| obligation.condition).collect();
-        match Cases::new(self.evaluator, self.prover().budget).settle(&root, &conditions) {
+        match Cases::new(self.evaluator, self.prover().budget).settle(self.assumptions, &conditions) {
             Settled::Proved => {}
             Settled::Broken(proof) => self.write(run, base, &first, *proof),
             Settled::Open => {

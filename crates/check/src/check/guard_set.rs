@@ -169,7 +169,6 @@ fn layout_choices<'c>(
         return Vec::new();
     }
     let mut root = assumptions.clone();
-    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
     conditions.iter().for_each(|&condition| root.env.assume(condition));
     let mut cases = Cases::new(session.evaluator(), Budget::default());
     let mut proved = Vec::new();
@@ -186,6 +185,5 @@ fn layout_choices<'c>(
         let alternatives: Vec<Expr> = std::iter::once(choice).chain(proved.iter().copied()).collect();
         relaxed.push(root.env.pool.or(&alternatives));
     }
-    std::mem::swap(&mut root.env.pool, &mut run.env.pool);
     relaxed
 }

@@ -20,9 +20,9 @@ pub(super) struct Parallel<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: &'a Budget,
-    /// What the spec says, with the pool of all expressions.
+    /// What the spec says.
     pub base: &'a ShapeEnv,
-    /// What the run has recorded in addition, without the pool.
+    /// What the run has recorded in addition.
     pub derived: &'a ShapeEnv,
 }
 
@@ -46,7 +46,8 @@ impl Parallel<'_, '_> {
         let (sender, receiver) = mpsc::channel();
         let token = CancelToken::current().unwrap_or_default();
         let work = |sender: mpsc::Sender<(usize, Proof)>| {
-            let (mut base, mut derived) = (self.base.clone(), self.derived.clone());
+            let (mut base, mut derived) = (self.base.with_own_pool(), self.derived.clone());
+            derived.pool = base.pool.clone();
             let budget = self.budget.clone();
             let prover =
                 Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: None };

@@ -119,7 +119,6 @@ impl Checker {
         let violated = std::mem::take(&mut examination.violated);
         clock.lap("decide");
         report.timings = clock.laps;
-        std::mem::swap(&mut assumptions.env.pool, &mut run.env.pool);
         Ok(Examined { report, assumptions, violated })
     }
 

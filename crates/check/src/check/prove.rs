@@ -75,18 +75,16 @@ fn has_doubles(pool: &Pool, conditions: &[Expr]) -> bool {
 }
 
 impl Prover<'_, '_> {
-    /// Decides one condition under the facts of the spec in `base`, which holds the pool, or, if it has symbols
-    /// that the spec does not know, under those in `derived`.
+    /// Decides one condition under the facts of the spec in `base`, or, if it has symbols that the spec does not know,
+    /// under those in `derived`. Both have the same pool.
     pub fn decide(&self, base: &mut ShapeEnv, derived: &mut ShapeEnv, obligation: &Obligation) -> Proof {
         let symbols = base.pool.free_symbols(&[obligation.condition]);
         if symbols.iter().all(|&s| base.symbol(s).is_some()) {
             let (pool, facts) = base.facts();
             return self.prove(pool, facts, obligation);
         }
-        std::mem::swap(&mut base.pool, &mut derived.pool);
         let (pool, facts) = derived.facts();
         let proof = self.prove(pool, facts, obligation);
-        std::mem::swap(&mut base.pool, &mut derived.pool);
         proof
     }
 

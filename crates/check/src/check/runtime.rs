@@ -118,7 +118,6 @@ impl Examination<'_, '_> {
 /// Conditions on input sizes without which no data can satisfy the program, besides those already known.
 pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -> Vec<Expr> {
     let mut base = assumptions.env.clone();
-    std::mem::swap(&mut base.pool, &mut run.env.pool);
     known.iter().for_each(|&condition| base.assume(condition));
     let mut needed = Vec::new();
     for mut group in groups(run, &base) {
@@ -132,7 +131,6 @@ pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -
             base.assume(condition);
         }
     }
-    std::mem::swap(&mut base.pool, &mut run.env.pool);
     needed
 }
 

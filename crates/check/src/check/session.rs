@@ -29,9 +29,9 @@ impl<'c> Session<'c> {
         let mut evaluator = checker.evaluator(operators)?;
         let assumptions = evaluator.contract().unconstrained();
         checker.tell("propagating shapes", 0, 0);
-        let mut run = propagate(checker.program(), &assumptions, operators)?;
+        let run = propagate(checker.program(), &assumptions, operators)?;
         let trace = run.is_closed().then(|| {
-            std::mem::swap(&mut evaluator.contract_mut().env.pool, &mut run.env.pool);
+            evaluator.contract_mut().env.pool = run.env.pool.clone();
             run
         });
         Ok(Session { checker, evaluator, trace })

@@ -29,7 +29,7 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
     let places = places(contract, spec)?;
     let mut binder = Binder {
         contract,
-        env: contract.env.clone(),
+        env: contract.env.with_own_pool(),
         records: contract.records.clone(),
         dims: IndexMap::new(),
         bound: FxHashSet::default(),

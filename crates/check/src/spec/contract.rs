@@ -71,7 +71,6 @@ impl<'p> Contract<'p> {
     /// When the inputs' structure or sizes cannot be read. Guards and ranges that cannot be read are listed instead.
     pub fn load(program: &'p Program) -> Result<Contract<'p>, ContractError> {
         let mut env = ShapeEnv::new();
-        env.pool.reserve(2 * program.exprs.len());
         let mut records = Records::new(program);
         let inputs = inputs::load(program, &mut env, &mut records)?;
         let hints = hints(program, &mut env, &mut records)?;
@@ -222,7 +221,7 @@ impl<'p> Contract<'p> {
 
     /// The environment with the symbols of the inputs declared.
     fn declared(&self, range: impl Fn(Symbol) -> ValueRange) -> ShapeEnv {
-        let mut env = self.env.clone();
+        let mut env = self.env.with_own_pool();
         for symbol in self.input_symbols() {
             let name = env.pool.symbol_name(symbol).to_string();
             let info = SymbolInfo { hint: self.hints.get(&symbol).cloned(), source: self.source(symbol) };

@@ -58,7 +58,7 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
     if width == Width::Any {
         return left;
     }
-    let mut env = contract.env.clone();
+    let mut env = contract.env.with_own_pool();
     for symbol in contract.input_symbols() {
         if env.is_float(symbol) {
             continue;

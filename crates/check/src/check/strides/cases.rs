@@ -91,7 +91,6 @@ impl<'a, 'p> Cases<'a, 'p> {
             return self.example(case);
         }
         let mut base = case.env.clone();
-        std::mem::swap(&mut base.pool, &mut run.env.pool);
         let prover =
             Prover { assumptions: case, evaluator: self.evaluator, budget: self.budget.clone(), emit: None };
         let mut open: Vec<Expr> = Vec::new();
@@ -115,10 +114,7 @@ impl<'a, 'p> Cases<'a, 'p> {
         if open.is_empty() {
             return Settled::Proved;
         }
-        // The expressions of this case's propagation are known to the environment that further cases start from.
-        let mut within = case.clone();
-        within.env.pool = base.pool;
-        self.settle(&within, &open)
+        self.settle(case, &open)
     }
 
     /// A step of a case fails: if its smallest sizes are refused, they are a counterexample.
