@@ -1,0 +1,337 @@
+//! One call of an operator: its inputs, attributes and the outputs that are asked for.
+use super::dtype::Dtype;
+use super::schema::{Occurs, Schema};
+use super::value::{Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Attribute {
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Ints(Vec<i64>),
+    Floats(Vec<f64>),
+    Texts(Vec<String>),
+    Tensor(Tensor),
+    /// What no kernel reads: graphs, types, sparse tensors; the letter is that of the schema.
+    Other(char),
+}
+
+impl Attribute {
+    /// The letter of its kind in schemas.
+    fn letter(&self) -> char {
+        match self {
+            Attribute::Int(_) => 'i',
+            Attribute::Float(_) => 'f',
+            Attribute::Text(_) => 's',
+            Attribute::Ints(_) => 'I',
+            Attribute::Floats(_) => 'F',
+            Attribute::Texts(_) => 'S',
+            Attribute::Tensor(_) => 't',
+            Attribute::Other(letter) => *letter,
+        }
+    }
+}
+
+/// A call.
+pub struct Call<'a> {
+    /// The domain; empty for `ai.onnx`.
+    pub domain: &'a str,
+    /// The operator.
+    pub op: &'a str,
+    /// The version of its domain.
+    pub version: i64,
+    /// The attributes.
+    pub attributes: &'a [(String, Attribute)],
+    /// The inputs; `None` where an optional one is left out.
+    pub inputs: Vec<Option<Value>>,
+    /// For each output whether it is asked for.
+    pub outputs: Vec<bool>,
+}
+
+/// A call that its schema allows.
+pub struct Checked<'c, 'a> {
+    call: &'c Call<'a>,
+    pub(super) schema: &'static Schema,
+    /// The type of each type constraint that an input decides.
+    bound: Vec<(&'static str, String)>,
+}
+
+/// What a kernel returns: a value for each output, as far as it has them.
+pub type Outcome = Result<Vec<Value>, KernelError>;
+
+fn refused(clause: &'static str, message: String) -> KernelError {
+    KernelError::invalid(clause, message)
+}
+
+impl<'c, 'a> Checked<'c, 'a> {
+    /// Checks a call against the schema. (S1) It has as many inputs and outputs as the operator takes, and those that
+    /// are not optional. (S2) Types are allowed, and equal where the schema says so. (S3) Attributes are known, of the
+    /// right kind, and there where they are required.
+    pub(super) fn new(call: &'c Call<'a>, schema: &'static Schema) -> Result<Checked<'c, 'a>, KernelError> {
+        let mut checked = Checked { call, schema, bound: Vec::new() };
+        checked.counts()?;
+        checked.types()?;
+        checked.attributes()?;
+        Ok(checked)
+    }
+
+    fn counts(&self) -> Result<(), KernelError> {
+        let (schema, op) = (self.schema, self.call.op);
+        for (side, count, what) in
+            [(&schema.inputs, self.call.inputs.len(), "inputs"), (&schema.outputs, self.call.outputs.len(), "outputs")]
+        {
+            if !side.takes(count) {
+                let most = side.most.map_or("any number".to_owned(), |most| most.to_string());
+                return Err(refused("schema.S1", format!("{op} takes {} to {most} {what}, not {count}", side.least)));
+            }
+        }
+        let missing = schema.inputs.formals.iter().enumerate().find(|(at, formal)| {
+            formal.occurs == Occurs::Once && !matches!(self.call.inputs.get(*at), Some(Some(_)))
+        });
+        match missing {
+            Some((_, formal)) => Err(refused("schema.S1", format!("{op} needs its input `{}`", formal.name))),
+            None => Ok(()),
+        }
+    }
+
+    fn types(&mut self) -> Result<(), KernelError> {
+        for (at, value) in self.call.inputs.iter().enumerate() {
+            let (Some(value), Some(formal)) = (value, self.schema.inputs.formal(at)) else { continue };
+            let given = value.type_name();
+            if !self.schema.allowed(formal.kind).any(|allowed| allowed == given) {
+                let message = format!("{} does not take {given} as its input `{}`", self.call.op, formal.name);
+                return Err(refused("schema.S2", message));
+            }
+            if formal.occurs == Occurs::Mixed || !self.schema.is_variable(formal.kind) {
+                continue;
+            }
+            match self.bound.iter().find(|(kind, _)| *kind == formal.kind) {
+                Some((_, known)) if *known != given => {
+                    let message =
+                        format!("{}: input `{}` is {given}, where another is {known}", self.call.op, formal.name);
+                    return Err(refused("schema.S2", message));
+                }
+                Some(_) => {}
+                None => self.bound.push((formal.kind, given)),
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes(&self) -> Result<(), KernelError> {
+        let (schema, op) = (self.schema, self.call.op);
+        for (name, value) in self.call.attributes {
+            let Some((_, kind, _)) = schema.attributes.iter().find(|(known, ..)| known == name) else {
+                // Attributes with a leading underscore are notes of tools.
+                if name.starts_with('_') {
+                    continue;
+                }
+                return Err(refused("schema.S3", format!("{op} has no attribute `{name}`")));
+            };
+            // An empty list does not say of what it is one.
+            let is_empty = match value {
+                Attribute::Ints(list) => list.is_empty(),
+                Attribute::Floats(list) => list.is_empty(),
+                Attribute::Texts(list) => list.is_empty(),
+                _ => false,
+            };
+            if value.letter() != *kind && !(is_empty && "IFS".contains(*kind)) {
+                return Err(refused("schema.S3", format!("the attribute `{name}` of {op} is of another kind")));
+            }
+        }
+        for (name, _, required) in &schema.attributes {
+            if *required && self.attribute(name).is_none() {
+                return Err(refused("schema.S3", format!("{op} needs its attribute `{name}`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The operator's name.
+    pub fn op(&self) -> &'a str {
+        self.call.op
+    }
+
+    /// The first version of the domain that has this form of the operator.
+    pub fn since(&self) -> i64 {
+        self.schema.since
+    }
+
+    /// The number of inputs, those left out included.
+    pub fn count(&self) -> usize {
+        self.call.inputs.len()
+    }
+
+    /// Whether an output is asked for.
+    pub fn wants(&self, at: usize) -> bool {
+        self.call.outputs.get(at).copied().unwrap_or(false)
+    }
+
+    /// The number of outputs.
+    pub fn output_count(&self) -> usize {
+        self.call.outputs.len()
+    }
+
+    /// An attribute.
+    pub fn attribute(&self, name: &str) -> Option<&'a Attribute> {
+        self.call.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// An integer attribute.
+    pub fn int(&self, name: &str, default: i64) -> i64 {
+        match self.attribute(name) {
+            Some(Attribute::Int(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// An attribute that is a number.
+    pub fn float(&self, name: &str) -> Option<f64> {
+        match self.attribute(name)? {
+            Attribute::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A list of integers.
+    pub fn ints(&self, name: &str) -> Option<&'a [i64]> {
+        match self.attribute(name)? {
+            Attribute::Ints(list) => Some(list),
+            Attribute::Floats(list) if list.is_empty() => Some(&[]),
+            Attribute::Texts(list) if list.is_empty() => Some(&[]),
+            _ => None,
+        }
+    }
+
+    /// The length of a list that is an attribute; 0 if it is not given.
+    pub fn length(&self, name: &str) -> usize {
+        match self.attribute(name) {
+            Some(Attribute::Ints(list)) => list.len(),
+            Some(Attribute::Floats(list)) => list.len(),
+            Some(Attribute::Texts(list)) => list.len(),
+            _ => 0,
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str, default: &'a str) -> &'a str {
+        match self.attribute(name) {
+            Some(Attribute::Text(value)) => value,
+            _ => default,
+        }
+    }
+
+    /// An input, if it is given.
+    pub fn input(&self, at: usize) -> Option<&'c Value> {
+        self.call.inputs.get(at)?.as_ref()
+    }
+
+    /// A tensor input, if it is given.
+    pub fn tensor(&self, at: usize) -> Option<&'c Tensor> {
+        self.input(at)?.tensor()
+    }
+
+    /// Whether an input is given.
+    pub fn has(&self, at: usize) -> bool {
+        self.input(at).is_some()
+    }
+
+    /// The shape of a tensor that has to be given.
+    ///
+    /// # Errors
+    /// When it is not, or when its rank is not known.
+    pub fn shape(&self, at: usize) -> Result<&'c [Expr], KernelError> {
+        let tensor = self.given(at)?;
+        tensor.shape.as_deref().ok_or_else(|| open(self.op(), &format!("the rank of its input {at}")))
+    }
+
+    /// A tensor that has to be given.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn given(&self, at: usize) -> Result<&'c Tensor, KernelError> {
+        let missing = || refused("schema.S1", format!("{} needs a tensor as its input {at}", self.op()));
+        self.tensor(at).ok_or_else(missing)
+    }
+
+    /// The element type of an output by the schema, if that decides it.
+    pub fn output_type(&self, at: usize) -> Option<Dtype> {
+        let formal = self.schema.outputs.formal(at)?;
+        if let Some((_, known)) = self.bound.iter().find(|(kind, _)| *kind == formal.kind) {
+            return Dtype::from_name(known);
+        }
+        let mut allowed = self.schema.allowed(formal.kind);
+        let only = allowed.next()?;
+        if allowed.next().is_some() { None } else { Dtype::from_name(only) }
+    }
+
+    /// An output of a shape, with the type that the schema gives it.
+    ///
+    /// # Errors
+    /// When the schema does not decide the type.
+    pub fn output(&self, at: usize, shape: Vec<Expr>) -> Result<Tensor, KernelError> {
+        let unknown = || KernelError::Unsupported(format!("the type of output {at} of {} is not known", self.op()));
+        Ok(Tensor::new(self.output_type(at).ok_or_else(unknown)?, shape))
+    }
+
+    /// One result of a shape.
+    ///
+    /// # Errors
+    /// As [`Checked::output`].
+    pub fn one(&self, shape: Vec<Expr>) -> Outcome {
+        Ok(vec![self.output(0, shape)?.into()])
+    }
+
+    /// Requires what does not depend on sizes.
+    ///
+    /// # Errors
+    /// When it does not hold.
+    pub fn check(&self, holds: bool, clause: &'static str, message: impl FnOnce() -> String) -> Result<(), KernelError> {
+        if holds { Ok(()) } else { Err(refused(clause, format!("{}: {}", self.op(), message()))) }
+    }
+
+    /// An axis counted from the end when negative; it has to be one of `rank` axes.
+    ///
+    /// # Errors
+    /// When it is out of range.
+    pub fn axis(&self, axis: i64, rank: usize, clause: &'static str) -> Result<usize, KernelError> {
+        let most = rank as i64;
+        self.check((-most..most).contains(&axis), clause, || format!("axis {axis} is not within [-{most}, {most})"))?;
+        Ok(if axis < 0 { axis + most } else { axis } as usize)
+    }
+
+    /// The integers that an input holds: attributes of older versions became inputs.
+    pub fn input_ints(&self, cx: &mut Cx, at: usize, clause: &'static str) -> Result<Option<Vec<i64>>, KernelError> {
+        let Some(tensor) = self.tensor(at) else { return Ok(None) };
+        let Some(items) = tensor.ints() else { return Err(open(self.op(), &format!("the elements of its input {at}"))) };
+        items.into_iter().map(|e| cx.literal(e, clause)).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A list that is an attribute up to some version and an input afterwards.
+    ///
+    /// # Errors
+    /// When the elements of the input are not known.
+    pub fn list(
+        &self,
+        cx: &mut Cx,
+        name: &str,
+        at: usize,
+        clause: &'static str,
+    ) -> Result<Option<Vec<i64>>, KernelError> {
+        match self.ints(name) {
+            Some(list) => Ok(Some(list.to_vec())),
+            None if self.schema.attributes.iter().any(|(known, ..)| *known == name) => Ok(None),
+            None => self.input_ints(cx, at, clause),
+        }
+    }
+}
+
+/// The error for what only data decide.
+pub fn open(op: &str, what: &str) -> KernelError {
+    let message = format!("{op}: {what} decide the result and are not known");
+    KernelError::DataDependent { condition: Expr::ZERO, message }
+}

@@ -1,0 +1,235 @@
+//! Operators that take elements by their indices.
+use super::call::{Checked, Outcome};
+use super::value::{Element, Elements, Tensor};
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("Compress", compress),
+    ("Gather", gather),
+    ("GatherElements", gather_elements),
+    ("GatherND", gather_nd),
+    ("NonZero", non_zero),
+    ("OneHot", one_hot),
+    ("ReverseSequence", reverse_sequence),
+];
+
+/// Requires literal indices to lie in a dimension: `-size <= index < size`. Other indices are data.
+pub(super) fn inside(
+    cx: &mut Cx,
+    indices: &Tensor,
+    size: Expr,
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    let known: Vec<Element> = match &indices.elements {
+        Some(Elements::Fill(element)) if indices.count() != Some(0) => vec![element.clone()],
+        Some(Elements::List(list)) => list.to_vec(),
+        _ => return Ok(()),
+    };
+    // Of none there is no index that could be out of range.
+    let count = cx.product(indices.shape.clone().unwrap_or_default());
+    let none = cx.eq(count, 0);
+    let (mut least, mut most) = (None, None);
+    for index in known.iter().filter_map(|element| element.int()?.as_inline()) {
+        least = Some(least.map_or(index, |least: i64| least.min(index)));
+        most = Some(most.map_or(index, |most: i64| most.max(index)));
+    }
+    for bound in [least.filter(|&index| index < 0).map(|index| -index), most.map(|index| index.saturating_add(1))] {
+        let Some(bound) = bound else { continue };
+        let needed = cx.int(bound);
+        let fits = cx.ge(size, needed);
+        let fine = cx.any(&[none, fits]);
+        cx.require(fine, clause, |cx| format!("an index is out of range for the size {}", cx.show(size)))?;
+    }
+    Ok(())
+}
+
+/// The slices of the data at the indices. (C1) The axis is within the rank. (C2) Indices are within the dimension.
+fn gather(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    let at = call.axis(call.int("axis", 0), sizes.len(), "Gather.C1")?;
+    let (data, indices) = (call.given(0)?, call.given(1)?);
+    inside(cx, indices, sizes[at], "Gather.C2")?;
+    let shape = [&sizes[..at], &taken, &sizes[at + 1..]].concat();
+    let mut result = call.output(0, shape)?;
+    result.elements = match &data.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(list)) if sizes.len() == 1 => taken_from(list, indices),
+        _ => None,
+    };
+    Ok(vec![result.into()])
+}
+
+fn taken_from(list: &[Element], indices: &Tensor) -> Option<Elements> {
+    let taken = indices.list()?.into_iter().map(|index| {
+        let index = index.int()?.as_inline()?;
+        let index = if index < 0 { index + list.len() as i64 } else { index };
+        list.get(usize::try_from(index).ok()?).cloned()
+    });
+    taken.collect::<Option<Vec<_>>>().map(|taken| Elements::List(taken.into()))
+}
+
+/// An element for each index. (C1) The axis is within the rank, and ranks agree. (C2) Beside the axis no size of the
+/// indices exceeds that of the data. (C3) Indices are within the dimension.
+fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(!sizes.is_empty() && sizes.len() == taken.len(), "GatherElements.C1", || {
+        format!("ranks {} and {} are to agree and not to be 0", sizes.len(), taken.len())
+    })?;
+    let at = call.axis(call.int("axis", 0), sizes.len(), "GatherElements.C1")?;
+    for (dim, (&size, &index)) in sizes.iter().zip(&taken).enumerate() {
+        if dim != at && size != index {
+            let fits = cx.le(index, size);
+            cx.require(fits, "GatherElements.C2", |cx| {
+                format!("there are {} indices along a size of {}", cx.show(index), cx.show(size))
+            })?;
+        }
+    }
+    inside(cx, call.given(1)?, sizes[at], "GatherElements.C3")?;
+    call.one(taken)
+}
+
+/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of both. (C2) Tuples are not longer than
+/// what follows the batch dimensions. (C3) Batch sizes agree. (C4) Indices are within their dimensions.
+pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    let batch = call.int("batch_dims", 0);
+    let (rank, index_rank) = (sizes.len(), taken.len());
+    call.check(rank > 0 && index_rank > 0, "GatherND.C1", || "an operand is a scalar".to_owned())?;
+    let least = rank.min(index_rank) as i64;
+    call.check((0..least).contains(&batch), "GatherND.C1", || format!("batch_dims {batch} is not in [0, {least})"))?;
+    let batch = batch as usize;
+    let length = cx.literal(taken[index_rank - 1], "GatherND.C2")?;
+    let fits = usize::try_from(length).is_ok_and(|length| length >= 1 && length <= rank - batch);
+    call.check(fits, "GatherND.C2", || format!("tuples of {length} for {} dimensions", rank - batch))?;
+    for (&a, &b) in sizes.iter().zip(&taken).take(batch) {
+        cx.require_eq(a, b, "GatherND.C3", "batch sizes")?;
+    }
+    let length = length as usize;
+    if let (Some(Elements::Fill(Element::Int(_))), _) | (_, 1) = (&call.given(1)?.elements, length) {
+        for &size in &sizes[batch..batch + length] {
+            inside(cx, call.given(1)?, size, "GatherND.C4")?;
+        }
+    } else if let Some(list) = call.given(1)?.ints() {
+        for (dim, &size) in sizes[batch..batch + length].iter().enumerate() {
+            let column = list.iter().skip(dim).step_by(length).copied().collect();
+            inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C4")?;
+        }
+    }
+    call.one([&taken[..index_rank - 1], &sizes[batch + length..]].concat())
+}
+
+/// The number of true elements of a list, and its length, if both are known.
+fn true_count(cx: &mut Cx, tensor: &Tensor) -> Option<Expr> {
+    if let Some(Elements::Fill(element)) = &tensor.elements {
+        let condition = super::numbers::truth(cx, element)?.as_literal_bool()?;
+        let count = cx.product(tensor.shape.clone()?);
+        return Some(if condition { count } else { Expr::ZERO });
+    }
+    let mut count = Expr::ZERO;
+    for element in tensor.list()? {
+        let condition = super::numbers::truth(cx, &element)?;
+        let one = cx.pool().ite(condition, Expr::ONE, Expr::ZERO);
+        count = cx.add(count, one);
+    }
+    Some(count)
+}
+
+/// `[rank, number of elements that are not 0]`; of a scalar `[1, ..]`.
+fn non_zero(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let rank = cx.int(sizes.len().max(1) as i64);
+    let count = match true_count(cx, call.given(0)?) {
+        Some(count) => count,
+        None => {
+            let most = cx.product(sizes);
+            cx.unbacked_size(0, Some(most))
+        }
+    };
+    call.one(vec![rank, count])
+}
+
+/// The slices at which the condition is true, of the flattened input where no axis is given. (C1) The condition has one
+/// dimension; the axis is within the rank of an input that is no scalar.
+fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, condition) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(condition.len() == 1, "Compress.C1", || {
+        format!("the condition is to have 1 dimension, not {}", condition.len())
+    })?;
+    call.check(!sizes.is_empty(), "Compress.C1", || "the input is a scalar".to_owned())?;
+    let at = match call.attribute("axis") {
+        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), "Compress.C1")?),
+        None => None,
+    };
+    let along = at.map_or_else(|| cx.product(sizes.clone()), |at| sizes[at]);
+    let most = cx.min(along, condition[0]);
+    // A condition longer than the dimension is cut off.
+    let flags = call.given(1)?;
+    let cut = match (most.as_inline(), flags.list()) {
+        (Some(most), Some(list)) => {
+            let list: Vec<Element> = list.into_iter().take(usize::try_from(most).unwrap_or(0)).collect();
+            Some(Tensor::new(Dtype::Bool, vec![most_of(list.len())]).with(list))
+        }
+        _ => match &flags.elements {
+            Some(Elements::Fill(element)) => Some(Tensor::new(Dtype::Bool, vec![most]).filled(element.clone())),
+            _ => None,
+        },
+    };
+    let count = match cut.and_then(|cut| true_count(cx, &cut)) {
+        Some(count) => count,
+        None => cx.unbacked_size(0, Some(most)),
+    };
+    match at {
+        Some(at) => {
+            let mut shape = sizes;
+            shape[at] = count;
+            call.one(shape)
+        }
+        None => call.one(vec![count]),
+    }
+}
+
+fn most_of(length: usize) -> Expr {
+    Expr::from(i32::try_from(length).unwrap_or(i32::MAX))
+}
+
+/// The indices with a new dimension of `depth`. (C1) The depth is one number, (C2) not negative. (C3) There are two values, off
+/// and on. (C4) The axis is within the rank of the result.
+fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
+    let indices = call.shape(0)?.to_vec();
+    let depth_shape = call.shape(1)?.to_vec();
+    call.check(depth_shape.len() <= 1, "OneHot.C1", || format!("the depth is of rank {}", depth_shape.len()))?;
+    let count = cx.product(depth_shape);
+    cx.require_eq(count, Expr::ONE, "OneHot.C1", "the number of depths")?;
+    let values = call.shape(2)?.to_vec();
+    call.check(values.len() == 1, "OneHot.C3", || format!("values have 1 dimension, not {}", values.len()))?;
+    let two = cx.int(2);
+    cx.require_eq(values[0], two, "OneHot.C3", "the number of values")?;
+    let rank = indices.len() + 1;
+    let at = call.axis(call.int("axis", -1), rank, "OneHot.C4")?;
+    let depth = match call.given(1)?.single() {
+        Some(Element::Int(depth)) => depth,
+        Some(Element::Float(depth)) => cx.int(depth as i64),
+        _ => cx.unbacked_size(0, None),
+    };
+    let natural = cx.gt(depth, 0);
+    cx.require(natural, "OneHot.C2", |cx| format!("the depth is {}", cx.show(depth)))?;
+    let mut shape = indices;
+    shape.insert(at, depth);
+    call.one(shape)
+}
+
+/// Sequences turned round, each up to its length. (C1) The input has at least 2 dimensions; axes are 0 and 1, each once.
+/// (C2) There is a length for each sequence.
+fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, lengths) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(sizes.len() >= 2, "ReverseSequence.C1", || format!("the rank is {}, below 2", sizes.len()))?;
+    call.check(lengths.len() == 1, "ReverseSequence.C2", || format!("lengths are of rank {}", lengths.len()))?;
+    let (batch, time) = (call.int("batch_axis", 1), call.int("time_axis", 0));
+    call.check(matches!((batch, time), (0, 1) | (1, 0)), "ReverseSequence.C1", || {
+        format!("axes are to be 0 and 1, not {batch} and {time}")
+    })?;
+    cx.require_eq(sizes[batch as usize], lengths[0], "ReverseSequence.C2", "sequences and lengths")?;
+    call.one(sizes)
+}

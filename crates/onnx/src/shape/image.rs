@@ -1,0 +1,305 @@
+//! Images: resizing, sampling, regions.
+use super::call::{Checked, Outcome, open};
+use super::layout::sizes_of;
+use super::value::{Element, Tensor};
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError, windows};
+
+pub(super) const KERNELS: Family = &[
+    ("AffineGrid", affine_grid),
+    ("Col2Im", col2im),
+    ("GridSample", grid_sample),
+    ("ImageDecoder", decode),
+    ("NonMaxSuppression", non_max_suppression),
+    ("Resize", resize),
+    ("RoiAlign", roi_align),
+    ("Upsample", upsample),
+];
+
+/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision.
+fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Expr {
+    if scale.fract() == 0.0 && (1.0..1e9).contains(&scale) {
+        let scale = cx.int(scale as i64);
+        return cx.mul(size, scale);
+    }
+    match size.as_inline() {
+        Some(literal) => cx.int((literal as f32 * scale as f32).floor() as i64),
+        None => {
+            // Halves, quarters and the like are exact as long as sizes are.
+            let inverse = 1.0 / scale;
+            if inverse.fract() == 0.0 && (1.0..1e6).contains(&inverse) && (inverse as i64).count_ones() == 1 {
+                let inverse = cx.int(inverse as i64);
+                return cx.floor_div(size, inverse);
+            }
+            cx.unbacked_size(0, None)
+        }
+    }
+}
+
+/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
+fn scales(cx: &mut Cx, call: &Checked, at: usize) -> Result<Option<Vec<Element>>, KernelError> {
+    let Some(tensor) = call.tensor(at) else { return Ok(None) };
+    let shape = call.shape(at)?.to_vec();
+    call.check(shape.len() == 1, "Resize.C1", || format!("scales have 1 dimension, not {}", shape.len()))?;
+    let length = cx.literal(shape[0], "Resize.C1")?;
+    if length == 0 {
+        return Ok(None);
+    }
+    let unknown = || vec![Element::Open; usize::try_from(length).unwrap_or(0).min(64)];
+    Ok(Some(tensor.list().unwrap_or_else(unknown)))
+}
+
+/// (C2) Scales are positive.
+fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) -> Outcome {
+    call.check(scales.len() == sizes.len(), "Resize.C1", || format!("{} scales for {} sizes", scales.len(), sizes.len()))?;
+    let mut shape = Vec::with_capacity(sizes.len());
+    for (&size, scale) in sizes.iter().zip(scales) {
+        shape.push(match scale.number() {
+            Some(scale) => {
+                call.check(scale > 0.0 && scale.is_finite(), "Resize.C2", || format!("a scale is {scale}"))?;
+                scaled(cx, size, scale)
+            }
+            None => cx.unbacked_size(0, None),
+        });
+    }
+    call.one(shape)
+}
+
+/// (C3) In versions before 9 scales are an attribute.
+fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let mode = call.text("mode", "nearest");
+    call.check(matches!(mode, "nearest" | "linear"), "Resize.C4", || format!("no mode is named {mode}"))?;
+    let scales = match call.attribute("scales") {
+        Some(super::Attribute::Floats(list)) => list.iter().map(|&scale| Element::Float(scale)).collect(),
+        _ => scales(cx, call, 1)?.ok_or_else(|| open(call.op(), "the scales"))?,
+    };
+    let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
+    call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
+    by_scales(cx, call, &sizes, &scales)
+}
+
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are positive.
+/// (C4) The modes are known. (C5) Axes are within the rank, each once.
+fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let mode = call.text("mode", "nearest");
+    call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || format!("no mode is named {mode}"))?;
+    let places = call.text("coordinate_transformation_mode", "half_pixel");
+    let known = matches!(
+        places,
+        "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" | "align_corners" | "asymmetric"
+            | "tf_half_pixel_for_nn" | "tf_crop_and_resize"
+    );
+    call.check(known, "Resize.C4", || format!("no coordinates are named {places}"))?;
+    let nearest = call.text("nearest_mode", "round_prefer_floor");
+    let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil" | "simple");
+    call.check(known, "Resize.C4", || format!("no rounding is named {nearest}"))?;
+    let (scales_at, sizes_at) = if call.since() < 11 { (1, 3) } else { (2, 3) };
+    let axes: Vec<usize> = match call.ints("axes") {
+        None => (0..sizes.len()).collect(),
+        Some(axes) => {
+            let mut places = Vec::with_capacity(axes.len());
+            for &axis in axes {
+                let at = call.axis(axis, sizes.len(), "Resize.C5")?;
+                call.check(!places.contains(&at), "Resize.C5", || format!("axis {at} is named twice"))?;
+                places.push(at);
+            }
+            places
+        }
+    };
+    let scales = scales(cx, call, scales_at)?;
+    let stated = match call.tensor(sizes_at) {
+        Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
+        _ => None,
+    };
+    call.check(scales.is_some() != stated.is_some(), "Resize.C1", || "either scales or sizes are given".to_owned())?;
+    if let Some(scales) = scales {
+        call.check(scales.len() == axes.len(), "Resize.C1", || format!("{} scales for {} axes", scales.len(), axes.len()))?;
+        let mut all = vec![Element::Float(1.0); sizes.len()];
+        for (&at, scale) in axes.iter().zip(scales) {
+            all[at] = scale;
+        }
+        return by_scales(cx, call, &sizes, &all);
+    }
+    let stated = stated.unwrap_or_default();
+    call.check(stated.len() == axes.len(), "Resize.C1", || format!("{} sizes for {} axes", stated.len(), axes.len()))?;
+    for &size in &stated {
+        let positive = cx.ge(size, 1);
+        cx.require(positive, "Resize.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    let mut shape = sizes.clone();
+    match call.text("keep_aspect_ratio_policy", "stretch") {
+        "stretch" => axes.iter().zip(&stated).for_each(|(&at, &size)| shape[at] = size),
+        policy @ ("not_larger" | "not_smaller") => keep_ratio(cx, call, &axes, &stated, policy, &mut shape)?,
+        other => return Err(KernelError::invalid("Resize.C4", format!("no policy is named {other}"))),
+    }
+    call.one(shape)
+}
+
+/// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for.
+fn keep_ratio(
+    cx: &mut Cx,
+    call: &Checked,
+    axes: &[usize],
+    stated: &[Expr],
+    policy: &str,
+    shape: &mut [Expr],
+) -> Result<(), KernelError> {
+    let mut scale: Option<f32> = None;
+    for (&at, &size) in axes.iter().zip(stated) {
+        let (from, to) = (cx.literal(shape[at], "Resize.C6")?, cx.literal(size, "Resize.C6")?);
+        call.check(from > 0, "Resize.C6", || "a size is 0".to_owned())?;
+        let own = to as f32 / from as f32;
+        scale = Some(scale.map_or(own, |known| if policy == "not_larger" { known.min(own) } else { known.max(own) }));
+    }
+    let scale = scale.unwrap_or(1.0);
+    for &at in axes {
+        let from = cx.literal(shape[at], "Resize.C6")?;
+        shape[at] = cx.int((scale * from as f32).round() as i64);
+    }
+    Ok(())
+}
+
+/// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a coordinate for each
+/// spatial dimension. (C4) The modes are known.
+pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
+    call.check(matches!(mode, "bilinear" | "bicubic" | "nearest" | "linear" | "cubic"), "GridSample.C4", || {
+        format!("no mode is named {mode}")
+    })?;
+    let padding = call.text("padding_mode", "zeros");
+    call.check(matches!(padding, "zeros" | "border" | "reflection"), "GridSample.C4", || {
+        format!("no padding is named {padding}")
+    })?;
+    call.check(sizes.len() == grid.len() && sizes.len() >= 4, "GridSample.C1", || {
+        format!("ranks {} and {}", sizes.len(), grid.len())
+    })?;
+    cx.require_eq(sizes[0], grid[0], "GridSample.C2", "batches")?;
+    let spatial = cx.int(sizes.len() as i64 - 2);
+    let (places, coordinates) = grid.split_at(grid.len() - 1);
+    cx.require_eq(coordinates[0], spatial, "GridSample.C3", "coordinates")?;
+    call.one([&sizes[..2], &places[1..]].concat())
+}
+
+/// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h, w]`. (C2) Matrices fit.
+fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
+    let theta = call.shape(0)?.to_vec();
+    let size = sizes_of(cx, call, 1, "AffineGrid.C1")?;
+    call.check(matches!(size.len(), 4 | 5), "AffineGrid.C1", || format!("the size has {} entries", size.len()))?;
+    let (rows, columns) = (cx.int(size.len() as i64 - 2), cx.int(size.len() as i64 - 1));
+    cx.require_same_shape(&theta, &[size[0], rows, columns], "AffineGrid.C2")?;
+    for &size in &size {
+        let positive = cx.ge(size, 1);
+        cx.require(positive, "AffineGrid.C1", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    call.one([&size[..1], &size[2..], &[rows]].concat())
+}
+
+/// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each dimension of the image.
+/// (C2) Channels divide. (C3) There is a column for each place of a block.
+fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
+    let columns = call.shape(0)?.to_vec();
+    call.check(columns.len() == 3, "Col2Im.C1", || format!("columns have 3 dimensions, not {}", columns.len()))?;
+    let image = sizes_of(cx, call, 1, "Col2Im.C1")?;
+    let block = sizes_of(cx, call, 2, "Col2Im.C1")?;
+    let count = image.len();
+    call.check(block.len() == count, "Col2Im.C1", || format!("a block has {} sizes", block.len()))?;
+    let list = |name: &str, default: i64, length: usize| -> Result<Vec<i64>, KernelError> {
+        let list = call.ints(name).map_or_else(|| vec![default; length], <[i64]>::to_vec);
+        call.check(list.len() == length, "Col2Im.C1", || format!("{name} has {} entries", list.len()))?;
+        Ok(list)
+    };
+    let (dilations, strides, pads) = (list("dilations", 1, count)?, list("strides", 1, count)?, list("pads", 0, 2 * count)?);
+    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), "Col2Im.C1", || "strides are positive".to_owned())?;
+    let area = cx.product(block.clone());
+    let positive = cx.ge(area, 1);
+    cx.require(positive, "Col2Im.C2", |_| "a block is empty".to_owned())?;
+    let remainder = cx.modulo(columns[1], area);
+    cx.require_eq(remainder, Expr::ZERO, "Col2Im.C2", "channels that are left over")?;
+    let mut places = Expr::ONE;
+    for i in 0..count {
+        let both = cx.int(pads[i].saturating_add(pads[count + i]));
+        let padded = cx.add(image[i], both);
+        let (stride, dilation) = (cx.int(strides[i]), cx.int(dilations[i]));
+        let along = windows(cx, padded, block[i], stride, dilation);
+        places = cx.mul(places, along);
+    }
+    cx.require_eq(columns[2], places, "Col2Im.C3", "columns and places")?;
+    let channels = cx.floor_div(columns[1], area);
+    call.one([&[columns[0], channels], image.as_slice()].concat())
+}
+
+/// `[height, width, channels]`, which the image decides.
+fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
+    let rank = call.shape(0)?.len();
+    call.check(rank == 1, "ImageDecoder.C1", || format!("the data has 1 dimension, not {rank}"))?;
+    let channels = match call.text("pixel_format", "RGB") {
+        "Grayscale" => Expr::ONE,
+        "RGB" | "BGR" => cx.int(3),
+        other => return Err(KernelError::invalid("ImageDecoder.C2", format!("no format is named {other}"))),
+    };
+    let (height, width) = (cx.unbacked_size(0, None), cx.unbacked_size(0, None));
+    call.one(vec![height, width, channels])
+}
+
+/// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`. (C2) The limits are scalars.
+fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (boxes, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(boxes.len() == 3 && scores.len() == 3, "NonMaxSuppression.C1", || {
+        format!("ranks {} and {} are to be 3", boxes.len(), scores.len())
+    })?;
+    let four = cx.int(4);
+    cx.require_eq(boxes[2], four, "NonMaxSuppression.C1", "the numbers of a box")?;
+    cx.require_eq(boxes[0], scores[0], "NonMaxSuppression.C1", "batches")?;
+    cx.require_eq(boxes[1], scores[2], "NonMaxSuppression.C1", "boxes and scores")?;
+    let center = call.int("center_point_box", 0);
+    call.check(matches!(center, 0 | 1), "NonMaxSuppression.C1", || format!("center_point_box is {center}"))?;
+    for at in 2..call.count() {
+        if call.has(at) {
+            let shape = call.shape(at)?.to_vec();
+            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || format!("a limit is of rank {}", shape.len()))?;
+            let count = cx.product(shape);
+            cx.require_eq(count, Expr::ONE, "NonMaxSuppression.C2", "the number of a limit")?;
+        }
+    }
+    let three = cx.int(3);
+    let most = match call.tensor(2).map(Tensor::single) {
+        // Without a limit nothing is kept.
+        None => Expr::ZERO,
+        Some(Some(Element::Int(limit))) => {
+            let limit = cx.max(limit, 0);
+            let each = cx.min(limit, boxes[1]);
+            let classes = cx.mul(scores[0], scores[1]);
+            cx.mul(each, classes)
+        }
+        Some(_) => cx.product([scores[0], scores[1], boxes[1]]),
+    };
+    let kept = if most == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(most)) };
+    Ok(vec![Tensor::new(Dtype::I64, vec![kept, three]).into()])
+}
+
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]`. (C2) There is a batch for each region. (C3) The modes
+/// are known, sizes positive.
+fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, regions, batches) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, "RoiAlign.C1", || {
+        format!("ranks {}, {} and {}", sizes.len(), regions.len(), batches.len())
+    })?;
+    let four = cx.int(4);
+    cx.require_eq(regions[1], four, "RoiAlign.C1", "the numbers of a region")?;
+    cx.require_eq(regions[0], batches[0], "RoiAlign.C2", "regions and batch indices")?;
+    let mode = call.text("mode", "avg");
+    call.check(matches!(mode, "avg" | "max"), "RoiAlign.C3", || format!("no mode is named {mode}"))?;
+    let (height, width) = (call.int("output_height", 1), call.int("output_width", 1));
+    call.check(height > 0 && width > 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
+    call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || "sampling_ratio is negative".to_owned())?;
+    let places = call.text("coordinate_transformation_mode", "half_pixel");
+    call.check(matches!(places, "half_pixel" | "output_half_pixel"), "RoiAlign.C3", || {
+        format!("no coordinates are named {places}")
+    })?;
+    let shape = vec![regions[0], sizes[1], cx.int(height), cx.int(width)];
+    call.one(shape)
+}

@@ -1,0 +1,351 @@
+//! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
+use super::call::{Checked, Outcome, open};
+use super::elementwise::followed;
+use super::value::{Element, Elements, Tensor, Value};
+use super::Family;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("Concat", concat),
+    ("DepthToSpace", depth_to_space),
+    ("Expand", expand),
+    ("Flatten", flatten),
+    ("Reshape", reshape),
+    ("Shape", shape),
+    ("Size", size),
+    ("SpaceToDepth", space_to_depth),
+    ("Squeeze", squeeze),
+    ("Tile", tile),
+    ("Transpose", transpose),
+    ("Trilu", trilu),
+    ("Unsqueeze", unsqueeze),
+];
+
+/// The sizes of the input from `start` to `end`, both clamped.
+fn shape(_: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let rank = sizes.len() as i64;
+    let clamped = |at: i64| (if at < 0 { at + rank } else { at }).clamp(0, rank) as usize;
+    let (start, end) = (clamped(call.int("start", 0)), clamped(call.int("end", rank)));
+    let kept = sizes.get(start..end.max(start)).unwrap_or_default().to_vec();
+    let dtype = call.output_type(0).unwrap_or(super::Dtype::I64);
+    Ok(vec![Tensor::of_ints(dtype, kept).into()])
+}
+
+/// The number of elements.
+fn size(cx: &mut Cx, call: &Checked) -> Outcome {
+    let count = cx.product(call.shape(0)?.to_vec());
+    Ok(vec![call.output(0, Vec::new())?.with(vec![Element::Int(count)]).into()])
+}
+
+/// The elements of the input, which stay in their order.
+fn kept(x: &Tensor, mut result: Tensor) -> Value {
+    result.elements = x.elements.clone();
+    result.into()
+}
+
+/// `[product of the sizes before axis, product of the others]`. (C1) The axis is in [-rank, rank], and not negative before
+/// version 11.
+fn flatten(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let (rank, axis) = (sizes.len() as i64, call.int("axis", 1));
+    let least = if call.since() < 11 { 0 } else { -rank };
+    call.check((least..=rank).contains(&axis), "Flatten.C1", || format!("axis {axis} is not in [{least}, {rank}]"))?;
+    let at = if axis < 0 { axis + rank } else { axis } as usize;
+    let (rows, columns) = (cx.product(sizes[..at].to_vec()), cx.product(sizes[at..].to_vec()));
+    Ok(vec![kept(call.given(0)?, call.output(0, vec![rows, columns])?)])
+}
+
+/// The sizes that an input gives; each is a new unbacked size if nothing is known of it.
+pub(super) fn sizes_of(cx: &mut Cx, call: &Checked, at: usize, clause: &'static str) -> Result<Vec<Expr>, KernelError> {
+    let tensor = call.given(at)?;
+    let shape = call.shape(at)?;
+    call.check(shape.len() == 1, clause, || format!("its shape is to have 1 dimension, not {}", shape.len()))?;
+    let length = cx.literal(shape[0], clause)?;
+    let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
+    let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
+    let known = tensor.list().unwrap_or_else(|| vec![Element::Open; length]);
+    Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
+}
+
+/// The input in another shape: 0 keeps a size (unless `allowzero`), -1 is what is left.
+///
+/// (C1) A shape has one dimension. (C2) There is at most one -1 and no lesser number; with `allowzero` no 0 beside it.
+/// (C3) 0 keeps a size that there is. (C4) Both have the same number of elements.
+fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let allow_zero = call.int("allowzero", 0) != 0;
+    let target = sizes_of(cx, call, 1, "Reshape.C1")?;
+    let mut shape = Vec::with_capacity(target.len());
+    let mut rest = None;
+    for (at, &wanted) in target.iter().enumerate() {
+        match wanted.as_inline() {
+            Some(-1) => {
+                call.check(rest.replace(at).is_none(), "Reshape.C2", || "two sizes are -1".to_owned())?;
+                shape.push(Expr::ONE);
+            }
+            Some(0) if !allow_zero => {
+                let kept = sizes.get(at).copied();
+                call.check(kept.is_some(), "Reshape.C3", || format!("size {at} is kept, but there is none"))?;
+                shape.push(kept.unwrap_or(Expr::ZERO));
+            }
+            Some(literal) => {
+                call.check(literal >= 0, "Reshape.C2", || format!("a size is {literal}"))?;
+                shape.push(wanted);
+            }
+            None => {
+                // A computed size: that it is one, and neither 0 nor -1 stand for another, is a condition.
+                let least = cx.ge(wanted, i32::from(!allow_zero));
+                let holds = cx.known(least);
+                if holds != Some(true) {
+                    let keeps = !allow_zero && sizes.get(at) == Some(&wanted);
+                    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
+                    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+                }
+                shape.push(wanted);
+            }
+        }
+    }
+    let total = cx.product(sizes);
+    let known = cx.product(shape.clone());
+    match rest {
+        Some(at) => {
+            let nothing = cx.is_nothing(known, "Reshape.C4");
+            if nothing {
+                call.check(!allow_zero, "Reshape.C2", || "with allowzero, 0 and -1 are ambiguous".to_owned())?;
+                let empty = cx.eq(total, 0);
+                cx.require(empty, "Reshape.C4", |cx| format!("{} elements do not divide by 0", cx.show(total)))?;
+                shape[at] = Expr::ZERO;
+            } else {
+                let remainder = cx.modulo(total, known);
+                let divides = cx.eq(remainder, 0);
+                cx.require(divides, "Reshape.C4", |cx| {
+                    format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
+                })?;
+                shape[at] = cx.floor_div(total, known);
+            }
+        }
+        None => cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?,
+    }
+    Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// The input broadcast with a shape. (C1) A shape has one dimension. (C2) Its sizes are not negative. (C3) Both meet.
+fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let target = sizes_of(cx, call, 1, "Expand.C1")?;
+    for &size in &target {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "Expand.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    let shape = cx.broadcast([sizes.as_slice(), target.as_slice()], "Expand.C3")?.to_vec();
+    let mut result = call.output(0, shape)?;
+    let x = call.given(0)?;
+    if x.count() == Some(1) {
+        result.elements = x.single().map(Elements::Fill);
+    } else if x.shape == result.shape {
+        result.elements = x.elements.clone();
+    }
+    Ok(vec![result.into()])
+}
+
+/// (C1) Axes are distinct and within the rank of the result.
+fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let axes = axes(cx, call)?.unwrap_or_default();
+    let rank = sizes.len() + axes.len();
+    let mut added = vec![false; rank];
+    for axis in axes {
+        call.check(axis >= 0 || call.since() >= 11, "Unsqueeze.C1", || format!("axis {axis} is negative"))?;
+        let at = call.axis(axis, rank, "Unsqueeze.C1")?;
+        call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || format!("axis {at} is named twice"))?;
+    }
+    let mut rest = sizes.into_iter();
+    let shape = added.iter().map(|&new| if new { Some(Expr::ONE) } else { rest.next() }).collect::<Option<_>>();
+    Ok(vec![kept(call.given(0)?, call.output(0, shape.unwrap_or_default())?)])
+}
+
+fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
+    if let Some(tensor) = call.tensor(1)
+        && let Some(shape) = &tensor.shape
+    {
+        call.check(shape.len() <= 1, "Axes.C1", || format!("axes are to have 1 dimension, not {}", shape.len()))?;
+    }
+    call.list(cx, "axes", 1, "Axes.C1")
+}
+
+/// The input without dimensions of size 1. (C1) Axes are within the rank. (C2) Sizes at the axes are 1.
+fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let axes = axes(cx, call)?;
+    let mut dropped = vec![false; sizes.len()];
+    match axes.filter(|axes| !axes.is_empty()) {
+        Some(axes) => {
+            for axis in axes {
+                call.check(axis >= 0 || call.since() >= 11, "Squeeze.C1", || format!("axis {axis} is negative"))?;
+                let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
+                cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
+                dropped[at] = true;
+            }
+        }
+        None => {
+            for (at, &size) in sizes.iter().enumerate() {
+                let one = cx.eq(size, 1);
+                dropped[at] = cx.branch(one, "Squeeze.C2")?;
+            }
+        }
+    }
+    let shape = sizes.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(&size, _)| size).collect();
+    Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// Each size times its number of repeats. (C1) There is a repeat for each dimension. (C2) None is negative.
+fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let repeats = sizes_of(cx, call, 1, "Tile.C1")?;
+    call.check(repeats.len() == sizes.len(), "Tile.C1", || {
+        format!("there are {} repeats for {} dimensions", repeats.len(), sizes.len())
+    })?;
+    let mut shape = Vec::with_capacity(sizes.len());
+    for (&size, &times) in sizes.iter().zip(&repeats) {
+        let natural = cx.ge(times, 0);
+        cx.require(natural, "Tile.C2", |cx| format!("a repeat is {}", cx.show(times)))?;
+        shape.push(cx.mul(size, times));
+    }
+    let x = call.given(0)?;
+    let mut result = call.output(0, shape)?;
+    result.elements = match (&x.elements, sizes.len(), repeats.first().and_then(|times| times.as_inline())) {
+        (Some(Elements::Fill(element)), ..) => Some(Elements::Fill(element.clone())),
+        (Some(Elements::List(list)), 1, Some(times)) if (list.len() as i64).saturating_mul(times) <= 4_096 => {
+            let repeated = std::iter::repeat_n(list.iter().cloned(), times.max(0) as usize);
+            Some(Elements::List(repeated.flatten().collect()))
+        }
+        _ => None,
+    };
+    Ok(vec![result.into()])
+}
+
+/// (C1) `perm` names each dimension once.
+fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let rank = sizes.len();
+    let order: Vec<usize> = match call.ints("perm") {
+        None => (0..rank).rev().collect(),
+        Some(perm) => {
+            let mut seen = vec![false; rank];
+            for &axis in perm {
+                let at = usize::try_from(axis).ok().filter(|&at| at < rank);
+                let fresh = at.is_some_and(|at| !std::mem::replace(&mut seen[at], true));
+                call.check(fresh, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
+            }
+            call.check(perm.len() == rank, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
+            perm.iter().map(|&axis| axis as usize).collect()
+        }
+    };
+    let x = call.given(0)?;
+    let mut result = call.output(0, order.iter().map(|&at| sizes[at]).collect())?;
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(_)) if order.iter().copied().eq(0..rank) => x.elements.clone(),
+        Some(Elements::List(list)) => transposed(list, sizes, &order),
+        None => None,
+    };
+    Ok(vec![result.into()])
+}
+
+fn transposed(list: &[Element], sizes: &[Expr], order: &[usize]) -> Option<Elements> {
+    let sizes = followed(sizes)?;
+    let mut strides = vec![1; sizes.len()];
+    for at in (1..sizes.len()).rev() {
+        strides[at - 1] = strides[at] * sizes[at];
+    }
+    let moved = (0..list.len()).map(|position| {
+        let (mut rest, mut from) = (position, 0);
+        for &at in order.iter().rev() {
+            from += rest % sizes[at] * strides[at];
+            rest /= sizes[at];
+        }
+        list.get(from).cloned()
+    });
+    moved.collect::<Option<Vec<_>>>().map(|moved| Elements::List(moved.into()))
+}
+
+/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree.
+fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let at = call.axis(call.int("axis", 1), shape.len(), "Concat.C1")?;
+    for input in 1..call.count() {
+        let next = call.shape(input)?.to_vec();
+        call.check(next.len() == shape.len(), "Concat.C1", || {
+            format!("ranks {} and {} differ", shape.len(), next.len())
+        })?;
+        for (dim, (&a, &b)) in shape.clone().iter().zip(&next).enumerate() {
+            if dim == at {
+                shape[at] = cx.add(a, b);
+            } else {
+                cx.require_eq(a, b, "Concat.C2", "sizes beside the axis")?;
+                // A number says more than what is equal to it.
+                if b.as_inline().is_some() {
+                    shape[dim] = b;
+                }
+            }
+        }
+    }
+    let mut result = call.output(0, shape)?;
+    if at == 0 {
+        let lists = (0..call.count()).map(|input| call.tensor(input)?.list());
+        let lists: Option<Vec<Vec<Element>>> = lists.collect();
+        result.elements = lists.map(|lists| Elements::List(lists.concat().into()));
+    }
+    Ok(vec![result.into()])
+}
+
+/// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block
+/// size is positive.
+fn blocks(cx: &mut Cx, call: &Checked) -> Result<(Vec<Expr>, Expr), KernelError> {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() == 4, "Blocks.C1", || format!("an image has 4 dimensions, not {}", sizes.len()))?;
+    let block = call.int("blocksize", 0);
+    call.check(block > 0, "Blocks.C2", || format!("the block size is to be positive, not {block}"))?;
+    Ok((sizes, cx.int(block)))
+}
+
+fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    let remainder = cx.modulo(a, b);
+    let divides = cx.eq(remainder, 0);
+    cx.require(divides, clause, |cx| format!("{} is no multiple of {}", cx.show(a), cx.show(b)))?;
+    Ok(cx.floor_div(a, b))
+}
+
+/// `[n, c / b², h b, w b]`. (C3) The channels divide. (C4) The mode is DCR or CRD.
+fn depth_to_space(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, block) = blocks(cx, call)?;
+    let mode = call.text("mode", "DCR");
+    call.check(matches!(mode, "DCR" | "CRD"), "DepthToSpace.C4", || format!("no mode is named {mode}"))?;
+    let square = cx.mul(block, block);
+    let channels = exactly(cx, sizes[1], square, "DepthToSpace.C3")?;
+    let (height, width) = (cx.mul(sizes[2], block), cx.mul(sizes[3], block));
+    call.one(vec![sizes[0], channels, height, width])
+}
+
+/// `[n, c b², h / b, w / b]`. (C3) Height and width divide.
+fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, block) = blocks(cx, call)?;
+    let square = cx.mul(block, block);
+    let channels = cx.mul(sizes[1], square);
+    let height = exactly(cx, sizes[2], block, "SpaceToDepth.C3")?;
+    let width = exactly(cx, sizes[3], block, "SpaceToDepth.C3")?;
+    call.one(vec![sizes[0], channels, height, width])
+}
+
+/// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number.
+pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() >= 2, "Trilu.C1", || format!("it needs at least 2 dimensions, not {}", sizes.len()))?;
+    if call.has(1) {
+        let count = cx.product(call.shape(1)?.to_vec());
+        cx.require_eq(count, Expr::ONE, "Trilu.C2", "the number of elements of k")?;
+    }
+    call.one(sizes)
+}

@@ -1,0 +1,275 @@
+//! `ai.onnx.ml`: classical machine learning.
+use super::call::{Checked, Outcome};
+use super::value::{Tensor, Value};
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("ArrayFeatureExtractor", extract),
+    ("Binarizer", same),
+    ("CastMap", cast_map),
+    ("CategoryMapper", categories),
+    ("DictVectorizer", dictionary),
+    ("FeatureVectorizer", features),
+    ("Imputer", imputer),
+    ("LabelEncoder", labels),
+    ("LinearClassifier", linear_classifier),
+    ("LinearRegressor", linear_regressor),
+    ("Normalizer", normalizer),
+    ("OneHotEncoder", one_hot),
+    ("SVMClassifier", svm_classifier),
+    ("SVMRegressor", svm_regressor),
+    ("Scaler", scaler),
+    ("TreeEnsemble", tree_ensemble),
+    ("TreeEnsembleClassifier", tree_classifier),
+    ("TreeEnsembleRegressor", tree_regressor),
+    ("ZipMap", zip_map),
+];
+
+fn same(_: &mut Cx, call: &Checked) -> Outcome {
+    call.one(call.shape(0)?.to_vec())
+}
+
+/// The number of rows of `[features]` or `[rows, features]`. (C1) It has 1 or 2 dimensions.
+fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
+    match call.shape(0)? {
+        [features] => Ok((Expr::ONE, *features)),
+        [rows, features] => Ok((*rows, *features)),
+        sizes => Err(KernelError::invalid("Learning.C1", format!("the input has 1 or 2 dimensions, not {}", sizes.len()))),
+    }
+}
+
+/// `[.., indices]`. (C1) The input is no scalar. (C2) There is an index, within the last dimension.
+fn extract(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(!sizes.is_empty(), "ArrayFeatureExtractor.C1", || "the input is a scalar".to_owned())?;
+    let count = cx.product(call.shape(1)?.to_vec());
+    let some = cx.ge(count, 1);
+    cx.require(some, "ArrayFeatureExtractor.C2", |_| "there is no index".to_owned())?;
+    let last = sizes[sizes.len() - 1];
+    let indices = call.given(1)?;
+    super::gather::inside(cx, indices, last, "ArrayFeatureExtractor.C2")?;
+    if let Some(list) = indices.ints() {
+        let natural = list.iter().all(|index| index.as_inline().is_none_or(|index| index >= 0));
+        call.check(natural, "ArrayFeatureExtractor.C2", || "an index is negative".to_owned())?;
+    }
+    let mut shape = if sizes.len() == 1 { vec![Expr::ONE] } else { sizes[..sizes.len() - 1].to_vec() };
+    shape.push(count);
+    call.one(shape)
+}
+
+fn cast_map(cx: &mut Cx, call: &Checked) -> Outcome {
+    let dtype = match call.text("cast_to", "TO_FLOAT") {
+        "TO_FLOAT" => Dtype::F32,
+        "TO_INT64" => Dtype::I64,
+        "TO_STRING" => Dtype::Str,
+        other => return Err(KernelError::invalid("CastMap.C1", format!("no type is named {other}"))),
+    };
+    let count = if call.text("map_form", "DENSE") == "SPARSE" { cx.int(call.int("max_map", 1)) } else { cx.unbacked_size(0, None) };
+    Ok(vec![Tensor::new(dtype, vec![Expr::ONE, count]).into()])
+}
+
+/// Strings become integers and the other way round. (C1) Both lists have one length.
+fn categories(_: &mut Cx, call: &Checked) -> Outcome {
+    let (strings, ints) = (call.length("cats_strings"), call.length("cats_int64s"));
+    call.check(strings == ints && strings > 0, "CategoryMapper.C1", || format!("{strings} strings, {ints} integers"))?;
+    let dtype = if call.given(0)?.dtype == Dtype::Str { Dtype::I64 } else { Dtype::Str };
+    Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
+}
+
+fn dictionary(cx: &mut Cx, call: &Checked) -> Outcome {
+    let count = call.length("string_vocabulary").max(call.length("int64_vocabulary"));
+    let shape = vec![Expr::ONE, cx.int(count as i64)];
+    call.one(shape)
+}
+
+/// `[rows, sum of inputdimensions]`.
+fn features(cx: &mut Cx, call: &Checked) -> Outcome {
+    let widths = call.ints("inputdimensions").unwrap_or_default();
+    call.check(widths.len() == call.count(), "FeatureVectorizer.C1", || {
+        format!("there are {} widths for {} inputs", widths.len(), call.count())
+    })?;
+    let (rows, _) = rows(call)?;
+    let width = widths.iter().fold(0i64, |sum, &width| sum.saturating_add(width));
+    let shape = vec![rows, cx.int(width)];
+    Ok(vec![Tensor::new(Dtype::F32, shape).into()])
+}
+
+/// (C1) There is a value for each feature, or one, of the input's type.
+fn imputer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let integers = call.given(0)?.dtype == Dtype::I64;
+    let count = call.length(if integers { "imputed_value_int64s" } else { "imputed_value_floats" });
+    call.check(count > 0, "Imputer.C1", || "there is no value for the input's type".to_owned())?;
+    call.check(!sizes.is_empty(), "Imputer.C1", || "the input is a scalar".to_owned())?;
+    if count > 1 {
+        let features = if sizes.len() == 1 { sizes[0] } else { sizes[1] };
+        let count = cx.int(count as i64);
+        cx.require_eq(features, count, "Imputer.C1", "features and values")?;
+    }
+    call.one(sizes)
+}
+
+/// Keys become values. (C1) There is one list of keys, of the input's type, and one of values, of one length.
+fn labels(_: &mut Cx, call: &Checked) -> Outcome {
+    let shape = call.shape(0)?.to_vec();
+    let input = call.given(0)?.dtype;
+    if call.since() < 2 {
+        let dtype = if input == Dtype::Str { Dtype::I64 } else { Dtype::Str };
+        return Ok(vec![Tensor::new(dtype, shape).into()]);
+    }
+    let list = |side: &str| -> Vec<(Dtype, usize)> {
+        let of = |dtype: Dtype, suffix: &str| {
+            let name = format!("{side}_{suffix}");
+            match call.attribute(&name) {
+                Some(super::Attribute::Tensor(tensor)) => Some((tensor.dtype, tensor.count().unwrap_or(0) as usize)),
+                Some(_) => Some((dtype, call.length(&name))),
+                None => None,
+            }
+        };
+        let kinds = [(Dtype::Str, "strings"), (Dtype::I64, "int64s"), (Dtype::F32, "floats"), (Dtype::F64, "tensor")];
+        kinds.into_iter().filter_map(|(dtype, suffix)| of(dtype, suffix)).collect()
+    };
+    let (keys, values) = (list("keys"), list("values"));
+    let key = keys.iter().find(|(dtype, _)| *dtype == input);
+    let ([value], Some(key)) = (values.as_slice(), key) else {
+        return Err(KernelError::invalid("LabelEncoder.C1", "keys of the input's type and values are to be given"));
+    };
+    call.check(key.1 == value.1, "LabelEncoder.C1", || format!("{} keys and {} values", key.1, value.1))?;
+    Ok(vec![Tensor::new(value.0, shape).into()])
+}
+
+/// The type of classes and their number.
+fn classes(call: &Checked, ints: &str, strings: &str) -> (Dtype, usize) {
+    match call.length(strings) {
+        0 => (Dtype::I64, call.length(ints)),
+        count => (Dtype::Str, count),
+    }
+}
+
+fn classified(cx: &mut Cx, call: &Checked, dtype: Dtype, count: usize, rows: Expr) -> Outcome {
+    call.check(count > 0, "Classifier.C2", || "there is no class".to_owned())?;
+    let scores = vec![rows, cx.int(count as i64)];
+    Ok(vec![Tensor::new(dtype, vec![rows]).into(), Tensor::new(Dtype::F32, scores).into()])
+}
+
+/// (C2) There is a class; coefficients are one for each class and feature.
+fn linear_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, features) = rows(call)?;
+    let (dtype, mut count) = classes(call, "classlabels_ints", "classlabels_strings");
+    let (coefficients, intercepts) = (call.length("coefficients"), call.length("intercepts"));
+    if intercepts > 0 {
+        let product = cx.int(intercepts as i64);
+        let product = cx.mul(features, product);
+        let length = cx.int(coefficients as i64);
+        cx.require_eq(product, length, "Classifier.C2", "coefficients and features")?;
+    }
+    if intercepts == 1 && count <= 2 {
+        count = 2;
+    } else if count == 0 {
+        count = intercepts;
+    }
+    classified(cx, call, dtype, count, rows)
+}
+
+fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, _) = rows(call)?;
+    let (dtype, count) = classes(call, "classlabels_ints", "classlabels_strings");
+    let vectors = call.length("vectors_per_class");
+    let columns = if call.length("prob_a") > 0 || vectors == 0 || count <= 2 { count } else { count * (count - 1) / 2 };
+    classified(cx, call, dtype, columns, rows)
+}
+
+/// `[rows, targets]`. (C2) There is a coefficient for each target and feature, and an intercept for each target if any.
+fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, features) = rows(call)?;
+    let targets = call.int("targets", 1);
+    call.check(targets > 0, "LinearRegressor.C2", || format!("there are {targets} targets"))?;
+    let intercepts = call.length("intercepts") as i64;
+    call.check(intercepts == 0 || intercepts == targets, "LinearRegressor.C2", || format!("{intercepts} intercepts"))?;
+    let targets = cx.int(targets);
+    let product = cx.mul(features, targets);
+    let length = cx.int(call.length("coefficients") as i64);
+    cx.require_eq(product, length, "LinearRegressor.C2", "coefficients and features")?;
+    Ok(vec![Tensor::new(Dtype::F32, vec![rows, targets]).into()])
+}
+
+fn svm_regressor(_: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, _) = rows(call)?;
+    Ok(vec![Tensor::new(Dtype::F32, vec![rows, Expr::ONE]).into()])
+}
+
+/// (C1) It has 1 or 2 dimensions. (C2) The norm is known.
+fn normalizer(_: &mut Cx, call: &Checked) -> Outcome {
+    let norm = call.text("norm", "MAX");
+    call.check(matches!(norm, "MAX" | "L1" | "L2"), "Normalizer.C2", || format!("no norm is named {norm}"))?;
+    rows(call)?;
+    Ok(vec![Tensor::new(Dtype::F32, call.shape(0)?.to_vec()).into()])
+}
+
+/// `[.., categories]`. (C1) There is one list of categories, for the input's type.
+fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (ints, strings) = (call.length("cats_int64s"), call.length("cats_strings"));
+    call.check((ints > 0) != (strings > 0), "OneHotEncoder.C1", || "one list of categories is to be given".to_owned())?;
+    let text = call.given(0)?.dtype == Dtype::Str;
+    call.check(text == (strings > 0), "OneHotEncoder.C1", || "the categories are of another type".to_owned())?;
+    let count = cx.int(ints.max(strings) as i64);
+    let shape = [call.shape(0)?, &[count]].concat();
+    Ok(vec![Tensor::new(Dtype::F32, shape).into()])
+}
+
+/// (C1) Offset and scale have one length: 1, or a number for each feature.
+fn scaler(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (offset, scale) = (call.length("offset"), call.length("scale"));
+    call.check(offset == scale && scale > 0, "Scaler.C1", || format!("{offset} offsets and {scale} scales"))?;
+    call.check(!sizes.is_empty(), "Scaler.C1", || "the input is a scalar".to_owned())?;
+    if scale > 1 {
+        let features = if sizes.len() == 1 { sizes[0] } else { sizes[1] };
+        let scale = cx.int(scale as i64);
+        cx.require_eq(features, scale, "Scaler.C1", "features and scales")?;
+    }
+    Ok(vec![Tensor::new(Dtype::F32, sizes).into()])
+}
+
+fn tree_ensemble(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, _) = rows(call)?;
+    let shape = vec![rows, cx.int(call.int("n_targets", 1))];
+    call.one(shape)
+}
+
+fn tree_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, features) = rows(call)?;
+    let (dtype, count) = classes(call, "classlabels_int64s", "classlabels_strings");
+    tested_features(cx, call, features)?;
+    classified(cx, call, dtype, count, rows)
+}
+
+/// (C2) Targets are positive.
+fn tree_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, features) = rows(call)?;
+    let targets = call.int("n_targets", 1);
+    call.check(targets > 0, "TreeEnsembleRegressor.C2", || format!("there are {targets} targets"))?;
+    tested_features(cx, call, features)?;
+    let shape = vec![rows, cx.int(targets)];
+    Ok(vec![Tensor::new(Dtype::F32, shape).into()])
+}
+
+/// (C3) The features that nodes test exist.
+fn tested_features(cx: &mut Cx, call: &Checked, features: Expr) -> Result<(), KernelError> {
+    let Some(super::Attribute::Texts(modes)) = call.attribute("nodes_modes") else { return Ok(()) };
+    let tested = call.ints("nodes_featureids").unwrap_or_default();
+    let most = tested.iter().zip(modes).filter(|(_, mode)| *mode != "LEAF").map(|(&feature, _)| feature).max();
+    if let Some(most) = most {
+        let most = cx.int(most);
+        let there = cx.gt(features, most);
+        cx.require(there, "TreeEnsemble.C3", |cx| format!("a node tests feature {} of {}", cx.show(most), cx.show(features)))?;
+    }
+    Ok(())
+}
+
+fn zip_map(_: &mut Cx, call: &Checked) -> Outcome {
+    let key = if call.length("classlabels_strings") > 0 { "str" } else { "i64" };
+    Ok(vec![Value::Other(format!("seq(map({key},f32))").into())])
+}

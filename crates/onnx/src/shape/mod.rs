@@ -1,0 +1,125 @@
+//! Shape functions of the ONNX operators: `ai.onnx` from version 7 on, `ai.onnx.ml` and `com.microsoft`.
+//!
+//! A kernel says the shapes of the outputs, and what the inputs have to satisfy, as the operator's specification does
+//! (<https://onnx.ai/onnx/operators/>, and onnxruntime's `docs/ContribOperators.md`). Conditions are numbered where they
+//! are required. Beside shapes, kernels follow the elements of small tensors, since models compute shapes with tensors.
+mod call;
+mod dtype;
+mod schema;
+mod value;
+
+mod attention;
+mod contrib;
+mod convolution;
+mod creation;
+mod einsum;
+mod elementwise;
+mod gather;
+mod image;
+mod layout;
+mod learning;
+mod linear;
+mod loss;
+mod normalization;
+mod numbers;
+mod pooling;
+mod quantization;
+mod recurrent;
+mod reduction;
+mod scatter;
+mod sequence;
+mod signal;
+mod slicing;
+mod sorting;
+mod strings;
+#[cfg(test)]
+mod tests;
+
+pub use call::{Attribute, Call, Checked};
+pub use dtype::Dtype;
+pub use schema::{is_known, operators};
+pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
+
+use call::Outcome;
+use rustc_hash::FxHashMap;
+use sizewise_kernels::{Cx, KernelError};
+use std::sync::OnceLock;
+
+/// A shape function.
+type Kernel = fn(&mut Cx, &Checked) -> Outcome;
+/// Operators of one domain with their shape functions.
+type Family = &'static [(&'static str, Kernel)];
+
+const MICROSOFT: &str = "com.microsoft";
+const LEARNING: &str = "ai.onnx.ml";
+
+/// The families of each domain.
+const FAMILIES: &[(&str, &[Family])] = &[
+    (
+        "",
+        &[
+            attention::KERNELS,
+            convolution::KERNELS,
+            creation::KERNELS,
+            einsum::KERNELS,
+            elementwise::KERNELS,
+            gather::KERNELS,
+            image::KERNELS,
+            layout::KERNELS,
+            linear::KERNELS,
+            loss::KERNELS,
+            normalization::KERNELS,
+            pooling::KERNELS,
+            quantization::KERNELS,
+            recurrent::KERNELS,
+            reduction::KERNELS,
+            scatter::KERNELS,
+            sequence::KERNELS,
+            signal::KERNELS,
+            slicing::KERNELS,
+            sorting::KERNELS,
+            strings::KERNELS,
+        ],
+    ),
+    (LEARNING, &[learning::KERNELS]),
+    (MICROSOFT, &[contrib::KERNELS, attention::CONTRIB, quantization::CONTRIB]),
+];
+
+fn kernel(domain: &str, op: &str) -> Option<Kernel> {
+    type Table = FxHashMap<(&'static str, &'static str), Kernel>;
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let of = |(domain, families): &(&'static str, &'static [Family])| {
+            let domain = *domain;
+            families.iter().flat_map(move |family| family.iter().map(move |(op, kernel)| ((domain, *op), *kernel)))
+        };
+        FAMILIES.iter().flat_map(of).collect()
+    });
+    table.get(&(domain, op)).copied()
+}
+
+/// The values of the outputs of a call; `None` for an output that is not asked for.
+///
+/// # Errors
+/// [`KernelError::Invalid`] where the operator refuses the call, [`KernelError::DataDependent`] where its shapes depend
+/// on what is not known, [`KernelError::Unsupported`] where there is no shape function.
+pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError> {
+    let name = if call.domain.is_empty() { call.op.to_owned() } else { format!("{}::{}", call.domain, call.op) };
+    let Some(schema) = schema::find(call.domain, call.op, call.version) else {
+        if is_known(call.domain, call.op) {
+            let message = format!("version {} of its domain has no {name}", call.version);
+            return Err(KernelError::invalid("schema.S0", message));
+        }
+        return Err(KernelError::Unsupported(format!("the operator {name} is not known")));
+    };
+    if schema.deprecated {
+        return Err(KernelError::invalid("schema.S0", format!("{name} is gone since version {}", schema.since)));
+    }
+    let checked = Checked::new(call, schema)?;
+    let Some(kernel) = kernel(call.domain, call.op) else {
+        return Err(KernelError::Unsupported(format!("there is no shape function for {name}")));
+    };
+    let outputs = kernel(cx, &checked)?;
+    let mut outputs = outputs.into_iter();
+    Ok(call.outputs.iter().map(|asked| outputs.next().filter(|_| *asked)).collect())
+}

@@ -1,0 +1,223 @@
+//! Arithmetic on the elements of small tensors.
+use super::dtype::Dtype;
+use super::value::{Element, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::Cx;
+
+/// A float as its type stores it; `None` for types that are not followed.
+pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
+    match dtype {
+        Dtype::F64 => Some(value),
+        Dtype::F32 => Some(f64::from(value as f32)),
+        _ => None,
+    }
+}
+
+/// An integer element, if its type can hold the value. Sizes that are no literals are taken to fit into 64 bits.
+fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+    let Some((least, most)) = dtype.integer_range() else { return Element::Open };
+    let fits = match cx.pool().as_int(e) {
+        Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
+        None => matches!(dtype, Dtype::I64 | Dtype::I32),
+    };
+    if fits { Element::Int(e) } else { Element::Open }
+}
+
+fn float(value: f64, dtype: Dtype) -> Element {
+    rounded(value, dtype).map_or(Element::Open, Element::Float)
+}
+
+/// The condition that an element is true, if it is known.
+pub fn truth(cx: &mut Cx, element: &Element) -> Option<Expr> {
+    match element {
+        Element::Bool(condition) => Some(*condition),
+        Element::Int(e) => Some(cx.ne(*e, 0)),
+        Element::Float(value) => Some(cx.pool().bool(*value != 0.0)),
+        _ => None,
+    }
+}
+
+/// An integer quotient rounded towards zero, as C has it, where the signs are known.
+fn quotient(cx: &mut Cx, a: Expr, b: Expr) -> Option<Expr> {
+    if let (Some(x), Some(y)) = (a.as_inline(), b.as_inline()) {
+        return x.checked_div(y).and_then(Expr::inline);
+    }
+    let (zero, one) = (cx.ge(a, 0), cx.ge(b, 1));
+    if !cx.surely(one) {
+        return None;
+    }
+    if cx.surely(zero) {
+        return Some(cx.floor_div(a, b));
+    }
+    let negative = cx.le(a, 0);
+    cx.surely(negative).then(|| {
+        let positive = cx.sub(0, a);
+        let quotient = cx.floor_div(positive, b);
+        cx.sub(0, quotient)
+    })
+}
+
+/// The result of a binary operator on two elements of a type.
+pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmod: bool) -> Element {
+    if let (Element::Bool(x), Element::Bool(y)) = (a, b) {
+        return logical(cx, op, *x, *y);
+    }
+    if let (Element::Int(x), Element::Int(y)) = (a, b) {
+        let (x, y) = (*x, *y);
+        let result = match op {
+            "Add" | "Sum" => Some(cx.add(x, y)),
+            "Sub" => Some(cx.sub(x, y)),
+            "Mul" => Some(cx.mul(x, y)),
+            "Div" => quotient(cx, x, y),
+            "Mod" => remainder(cx, x, y, fmod),
+            "Min" => Some(cx.min(x, y)),
+            "Max" => Some(cx.max(x, y)),
+            "Pow" => power(x, y),
+            _ => return comparison(cx, op, x, y),
+        };
+        return result.map_or(Element::Open, |e| integer(cx, e, dtype));
+    }
+    let (Some(x), Some(y)) = (a.number(), b.number()) else { return Element::Open };
+    let result = match op {
+        "Add" | "Sum" => x + y,
+        "Sub" => x - y,
+        "Mul" => x * y,
+        "Div" => x / y,
+        "Min" if x == x && y == y => x.min(y),
+        "Max" if x == x && y == y => x.max(y),
+        "Mod" if fmod && y != 0.0 => x % y,
+        "Equal" => return truth_value(cx, x == y),
+        "Less" => return truth_value(cx, x < y),
+        "LessOrEqual" => return truth_value(cx, x <= y),
+        "Greater" => return truth_value(cx, x > y),
+        "GreaterOrEqual" => return truth_value(cx, x >= y),
+        _ => return Element::Open,
+    };
+    float(result, dtype)
+}
+
+fn truth_value(cx: &mut Cx, value: bool) -> Element {
+    Element::Bool(cx.pool().bool(value))
+}
+
+fn remainder(cx: &mut Cx, x: Expr, y: Expr, fmod: bool) -> Option<Expr> {
+    if y == Expr::ZERO {
+        return None;
+    }
+    if !fmod {
+        let defined = cx.ne(y, 0);
+        return cx.surely(defined).then(|| cx.modulo(x, y));
+    }
+    let quotient = quotient(cx, x, y)?;
+    let product = cx.mul(quotient, y);
+    Some(cx.sub(x, product))
+}
+
+fn power(x: Expr, y: Expr) -> Option<Expr> {
+    let (x, y) = (x.as_inline()?, u32::try_from(y.as_inline()?).ok()?);
+    x.checked_pow(y).and_then(Expr::inline)
+}
+
+fn logical(cx: &mut Cx, op: &str, x: Expr, y: Expr) -> Element {
+    let both = |cx: &mut Cx| cx.all(&[x, y]);
+    let either = |cx: &mut Cx| cx.any(&[x, y]);
+    Element::Bool(match op {
+        "And" => both(cx),
+        "Or" => either(cx),
+        "Xor" | "Equal" => {
+            let (neither, all) = (either(cx), both(cx));
+            let neither = cx.not(neither);
+            let same = cx.any(&[neither, all]);
+            if op == "Equal" { same } else { cx.not(same) }
+        }
+        _ => return Element::Open,
+    })
+}
+
+fn comparison(cx: &mut Cx, op: &str, x: Expr, y: Expr) -> Element {
+    Element::Bool(match op {
+        "Equal" => cx.eq(x, y),
+        "Less" => cx.lt(x, y),
+        "LessOrEqual" => cx.le(x, y),
+        "Greater" => cx.gt(x, y),
+        "GreaterOrEqual" => cx.ge(x, y),
+        _ => return Element::Open,
+    })
+}
+
+/// The result of a unary operator on an element of a type.
+pub fn unary(cx: &mut Cx, op: &str, a: &Element, dtype: Dtype) -> Element {
+    match (op, a) {
+        ("Identity", _) => a.clone(),
+        ("Not", Element::Bool(condition)) => Element::Bool(cx.not(*condition)),
+        ("Neg", Element::Int(e)) => {
+            let negative = cx.sub(0, *e);
+            integer(cx, negative, dtype)
+        }
+        ("Abs" | "Relu", Element::Int(e)) => {
+            let negative = if op == "Abs" { cx.sub(0, *e) } else { Expr::ZERO };
+            let result = cx.max(*e, negative);
+            integer(cx, result, dtype)
+        }
+        ("Sign", Element::Int(e)) => match e.as_inline() {
+            Some(value) => Element::Int(Expr::from(value.signum() as i32)),
+            None => Element::Open,
+        },
+        (_, Element::Float(value)) => {
+            let result = match op {
+                "Neg" => -value,
+                "Abs" => value.abs(),
+                "Relu" if !value.is_nan() => value.max(0.0),
+                "Floor" => value.floor(),
+                "Ceil" => value.ceil(),
+                "Round" => value.round_ties_even(),
+                "Sqrt" => value.sqrt(),
+                "Reciprocal" => 1.0 / value,
+                _ => return Element::Open,
+            };
+            float(result, dtype)
+        }
+        _ => Element::Open,
+    }
+}
+
+/// An element cast to another type.
+pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
+    match element {
+        Element::Int(e) if to.is_integer() => integer(cx, *e, to),
+        Element::Int(e) if to == Dtype::Bool => Element::Bool(cx.ne(*e, 0)),
+        Element::Int(_) | Element::Bool(_) if to.is_float() => {
+            element.number().map_or(Element::Open, |value| float(value, to))
+        }
+        Element::Bool(condition) if to == Dtype::Bool => Element::Bool(*condition),
+        Element::Bool(condition) if to.is_integer() => match condition.as_literal_bool() {
+            Some(value) => Element::Int(Expr::from(i32::from(value))),
+            None => Element::Open,
+        },
+        Element::Float(value) if to.is_float() => float(*value, to),
+        Element::Float(value) if to == Dtype::Bool => truth_value(cx, *value != 0.0),
+        Element::Float(value) if to.is_integer() && value.abs() < 2f64.powi(62) => {
+            Expr::inline(value.trunc() as i64).map_or(Element::Open, |e| integer(cx, e, to))
+        }
+        Element::Text(_) if to == Dtype::Str => element.clone(),
+        _ => Element::Open,
+    }
+}
+
+/// The elements of a tensor as they broadcast to a shape of literal sizes, by the position in the result.
+pub fn at_broadcast(tensor: &Tensor, shape: &[usize], position: usize) -> Option<usize> {
+    let sizes: Vec<usize> = tensor.shape.as_ref()?.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+    let mut rest = position;
+    let (mut index, mut stride) = (0, 1);
+    for (back, &size) in shape.iter().rev().enumerate() {
+        let at = rest % size.max(1);
+        rest /= size.max(1);
+        if let Some(&own) = sizes.iter().rev().nth(back) {
+            if own > 1 {
+                index += at * stride;
+            }
+            stride *= own;
+        }
+    }
+    Some(index)
+}

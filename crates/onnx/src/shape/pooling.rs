@@ -1,0 +1,124 @@
+//! Pooling.
+use super::call::{Checked, Outcome};
+use super::convolution::{AutoPad, Spatial};
+use super::value::Tensor;
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError, windows};
+
+pub(super) const KERNELS: Family = &[
+    ("AveragePool", pool),
+    ("GlobalAveragePool", global),
+    ("GlobalLpPool", global),
+    ("GlobalMaxPool", global),
+    ("LpPool", pool),
+    ("MaxPool", pool),
+    ("MaxRoiPool", max_roi_pool),
+    ("MaxUnpool", max_unpool),
+];
+
+/// The windows of the attribute `kernel_shape`.
+fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError> {
+    let kernel = call.ints("kernel_shape").unwrap_or_default();
+    call.check(rank >= 3, "Pool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
+    call.check(kernel.len() == rank - 2, "Pool.C1", || {
+        format!("kernel_shape has {} entries for {} dimensions", kernel.len(), rank - 2)
+    })?;
+    call.check(kernel.iter().all(|&size| size > 0), "Pool.C2", || "a window is empty".to_owned())?;
+    let kernel: Vec<Expr> = kernel.iter().map(|&size| cx.int(size)).collect();
+    Spatial::read(call, kernel)
+}
+
+/// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
+///
+/// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and dilations
+/// are positive. (C3) Padding is less than the window. (C4) A window fits.
+pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = pooled(cx, call)?;
+    let indices = Tensor::new(Dtype::I64, shape.clone());
+    Ok(vec![call.output(0, shape)?.into(), indices.into()])
+}
+
+/// The shape of [`pool`].
+pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
+    let sizes = call.shape(0)?.to_vec();
+    let spatial = read(cx, call, sizes.len())?;
+    let ceil = call.int("ceil_mode", 0) != 0;
+    for (i, &(before, after)) in spatial.pads.iter().enumerate() {
+        let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
+        call.check(before < window && after < window, "Pool.C3", || {
+            format!("padding of {before} and {after} for a window of {window}")
+        })?;
+    }
+    let mut shape = sizes[..2].to_vec();
+    if !ceil || spatial.auto_pad != AutoPad::Given {
+        shape.extend(spatial.counts(cx, &sizes[2..], "Pool.C4")?);
+        return Ok(shape);
+    }
+    for (i, &size) in sizes[2..].iter().enumerate() {
+        let (before, after) = spatial.pads[i];
+        let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
+        let more = cx.int(before + after + spatial.strides[i] - 1);
+        let padded = cx.add(size, more);
+        let upwards = windows(cx, padded, spatial.kernel[i], stride, dilation);
+        // A window that begins in the padding behind is none.
+        let before = cx.int(before);
+        let inside = cx.add(size, before);
+        let inside = cx.sub(inside, 1);
+        let inside = cx.floor_div(inside, stride);
+        let inside = cx.add(inside, 1);
+        let count = cx.min(upwards, inside);
+        let some = cx.ge(count, 1);
+        cx.require(some, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
+        shape.push(count);
+    }
+    Ok(shape)
+}
+
+/// `[n, c, 1..]`. (C1) The input has a batch, channels and more.
+pub(super) fn global(_: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    call.check(shape.len() >= 2, "GlobalPool.C1", || format!("an image has at least 2 dimensions, not {}", shape.len()))?;
+    shape[2..].fill(Expr::ONE);
+    call.one(shape)
+}
+
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two positive
+/// numbers.
+fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || "images have 4 dimensions, regions 2".to_owned())?;
+    let five = cx.int(5);
+    cx.require_eq(regions[1], five, "MaxRoiPool.C1", "the numbers of a region")?;
+    let pooled = call.ints("pooled_shape").unwrap_or_default();
+    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || format!("pooled_shape is {pooled:?}"))?;
+    let shape = vec![regions[0], sizes[1], cx.int(pooled[0]), cx.int(pooled[1])];
+    call.one(shape)
+}
+
+/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices have the
+/// shape of the input. (C3) A given shape has a size for each dimension and is at least as large.
+fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let spatial = read(cx, call, sizes.len())?;
+    cx.require_same_shape(&sizes, call.shape(1)?, "MaxUnpool.C2")?;
+    let mut shape = sizes[..2].to_vec();
+    for (i, &size) in sizes[2..].iter().enumerate() {
+        let stride = cx.int(spatial.strides[i]);
+        let steps = cx.sub(size, 1);
+        let steps = cx.mul(stride, steps);
+        let (before, after) = spatial.pads[i];
+        let pads = cx.int(-before - after);
+        shape.push(cx.sum([steps, spatial.kernel[i], pads]));
+    }
+    if call.has(2) {
+        let stated = super::layout::sizes_of(cx, call, 2, "MaxUnpool.C3")?;
+        call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || format!("the shape has {} sizes", stated.len()))?;
+        for (&stated, &least) in stated.iter().zip(&shape) {
+            let fits = cx.ge(stated, least);
+            cx.require(fits, "MaxUnpool.C3", |cx| format!("{} is less than {}", cx.show(stated), cx.show(least)))?;
+        }
+        shape = stated;
+    }
+    call.one(shape)
+}

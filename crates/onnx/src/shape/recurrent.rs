@@ -1,0 +1,74 @@
+//! Recurrent layers.
+use super::call::{Checked, Outcome};
+use super::Family;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("RNN", recurrent)];
+
+/// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1
+/// `[batch, seq, directions, hidden]` and `[batch, directions, hidden]`.
+///
+/// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is
+/// `[directions, gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`.
+/// (C4) There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6) There
+/// is an activation for each gate.
+fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (gates, activations) = match call.op() {
+        "LSTM" => (4, 3),
+        "GRU" => (3, 2),
+        _ => (1, 1),
+    };
+    let directions = match call.text("direction", "forward") {
+        "forward" | "reverse" => 1,
+        "bidirectional" => 2,
+        other => return Err(KernelError::invalid("Recurrent.C1", format!("no direction is named {other}"))),
+    };
+    let given = call.length("activations");
+    call.check(given == 0 || given == activations * directions, "Recurrent.C6", || {
+        format!("there are {given} activations, not {}", activations * directions)
+    })?;
+    let layout = call.int("layout", 0);
+    call.check(matches!(layout, 0 | 1), "Recurrent.C1", || format!("layout is {layout}"))?;
+    let x = call.shape(0)?.to_vec();
+    call.check(x.len() == 3, "Recurrent.C2", || format!("the input has 3 dimensions, not {}", x.len()))?;
+    let recurrence = call.shape(2)?.to_vec();
+    call.check(recurrence.len() == 3, "Recurrent.C3", || format!("R has 3 dimensions, not {}", recurrence.len()))?;
+    let hidden = match call.int("hidden_size", 0) {
+        0 => recurrence[2],
+        size => {
+            call.check(size > 0, "Recurrent.C1", || format!("the hidden size is {size}"))?;
+            cx.int(size)
+        }
+    };
+    let (seq, batch) = if layout == 0 { (x[0], x[1]) } else { (x[1], x[0]) };
+    let directions = cx.int(directions as i64);
+    let rows = cx.mul(hidden, gates);
+    cx.require_same_shape(call.shape(1)?, &[directions, rows, x[2]], "Recurrent.C3")?;
+    cx.require_same_shape(&recurrence, &[directions, rows, hidden], "Recurrent.C3")?;
+    if call.has(3) {
+        let both = cx.mul(rows, 2);
+        cx.require_same_shape(call.shape(3)?, &[directions, both], "Recurrent.C3")?;
+    }
+    if call.has(4) {
+        cx.require_same_shape(call.shape(4)?, &[batch], "Recurrent.C4")?;
+    }
+    let state = if layout == 0 { vec![directions, batch, hidden] } else { vec![batch, directions, hidden] };
+    let states = if call.op() == "LSTM" { 2 } else { 1 };
+    for at in 5..5 + states {
+        if call.has(at) {
+            cx.require_same_shape(call.shape(at)?, &state, "Recurrent.C5")?;
+        }
+    }
+    if call.has(7) {
+        let peepholes = cx.mul(hidden, 3);
+        cx.require_same_shape(call.shape(7)?, &[directions, peepholes], "Recurrent.C5")?;
+    }
+    let all: Vec<Expr> =
+        if layout == 0 { vec![seq, directions, batch, hidden] } else { vec![batch, seq, directions, hidden] };
+    let mut outputs = vec![call.output(0, all)?.into()];
+    for at in 1..=states {
+        outputs.push(call.output(at, state.clone())?.into());
+    }
+    Ok(outputs)
+}

@@ -1,0 +1,160 @@
+//! The schemas of operators: what a call has to look like before its shapes matter.
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+/// The schemas as text; its first line says where they come from.
+const TEXT: &str = include_str!("../../data/schemas.txt");
+
+/// How often a formal parameter stands in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occurs {
+    /// Once.
+    Once,
+    /// Once or not at all.
+    Optional,
+    /// Any number of times, with one type.
+    Variadic,
+    /// Any number of times, with types that may differ.
+    Mixed,
+}
+
+/// An input or an output.
+#[derive(Clone, Debug)]
+pub struct Formal {
+    /// Its name.
+    pub name: &'static str,
+    /// The name of its type constraint, or its type.
+    pub kind: &'static str,
+    /// How often it stands in a call.
+    pub occurs: Occurs,
+}
+
+/// Inputs or outputs.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The least number of them.
+    pub least: usize,
+    /// The greatest number of them, if there is one.
+    pub most: Option<usize>,
+    /// The formal parameters.
+    pub formals: Vec<Formal>,
+}
+
+/// A version of an operator.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// The first version of its domain that has it.
+    pub since: i64,
+    /// Its inputs.
+    pub inputs: Side,
+    /// Its outputs.
+    pub outputs: Side,
+    /// The types that each type constraint allows.
+    pub types: Vec<(&'static str, &'static str)>,
+    /// Its attributes: name, kind (a letter), whether it has to be given.
+    pub attributes: Vec<(&'static str, char, bool)>,
+    /// Whether the version only says that the operator is gone.
+    pub deprecated: bool,
+}
+
+impl Side {
+    /// The formal parameter at a position.
+    pub fn formal(&self, at: usize) -> Option<&Formal> {
+        let last = self.formals.last().filter(|f| matches!(f.occurs, Occurs::Variadic | Occurs::Mixed));
+        self.formals.get(at).or(last)
+    }
+
+    /// Whether there may be so many.
+    pub fn takes(&self, count: usize) -> bool {
+        count >= self.least && self.most.is_none_or(|most| count <= most)
+    }
+}
+
+impl Schema {
+    /// The types that a type constraint allows, or the type itself.
+    pub fn allowed(&self, kind: &'static str) -> impl Iterator<Item = &'static str> + use<> {
+        let set = self.types.iter().find(|(name, _)| *name == kind).map_or(kind, |(_, set)| set);
+        set.split(',')
+    }
+
+    /// Whether a type constraint of this name exists.
+    pub fn is_variable(&self, kind: &str) -> bool {
+        self.types.iter().any(|(name, _)| *name == kind)
+    }
+}
+
+/// The lines of each operator, oldest version first.
+fn index() -> &'static FxHashMap<(&'static str, &'static str), Vec<&'static str>> {
+    static INDEX: OnceLock<FxHashMap<(&str, &str), Vec<&str>>> = OnceLock::new();
+    INDEX.get_or_init(|| {
+        let mut index: FxHashMap<(&str, &str), Vec<&str>> = FxHashMap::default();
+        for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
+            let mut parts = line.splitn(3, '|');
+            if let (Some(domain), Some(op), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+                index.entry((domain, op)).or_default().push(rest);
+            }
+        }
+        index
+    })
+}
+
+fn type_sets() -> &'static FxHashMap<&'static str, &'static str> {
+    static SETS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
+    SETS.get_or_init(|| {
+        TEXT.lines().skip(1).take_while(|line| line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect()
+    })
+}
+
+/// Whether any version of the operator exists.
+pub fn is_known(domain: &str, op: &str) -> bool {
+    index().contains_key(&(domain, op))
+}
+
+/// The operators, as domain and name.
+pub fn operators() -> impl Iterator<Item = (&'static str, &'static str)> {
+    index().keys().copied()
+}
+
+/// The schema of an operator in a version of its domain.
+pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
+    type Found = FxHashMap<(&'static str, &'static str), Vec<Schema>>;
+    static READ: OnceLock<Found> = OnceLock::new();
+    let read = READ.get_or_init(|| {
+        index().iter().map(|(name, lines)| (*name, lines.iter().filter_map(|line| schema(line)).collect())).collect()
+    });
+    let versions = read.get(&(domain, op))?;
+    versions.iter().rev().find(|schema| schema.since <= version)
+}
+
+fn schema(line: &'static str) -> Option<Schema> {
+    let mut parts = line.split('|');
+    let since = parts.next()?.parse().ok()?;
+    let (inputs, outputs) = (side(parts.next()?)?, side(parts.next()?)?);
+    let types = parts.next()?.split_whitespace().filter_map(|bound| {
+        let (name, set) = bound.split_once('=')?;
+        Some((name, *type_sets().get(set)?))
+    });
+    let types = types.collect();
+    let attributes = parts.next()?.split_whitespace().filter_map(|attribute| {
+        let (name, kind) = attribute.rsplit_once(':')?;
+        Some((name, kind.chars().next()?, kind.ends_with('!')))
+    });
+    let attributes = attributes.collect();
+    Some(Schema { since, inputs, outputs, types, attributes, deprecated: parts.next() == Some("deprecated") })
+}
+
+fn side(text: &'static str) -> Option<Side> {
+    let mut words = text.split_whitespace();
+    let (least, most) = words.next()?.split_once("..")?;
+    let formals = words.filter_map(|word| {
+        let (name, kind) = word.split_once(':')?;
+        let (kind, occurs) = match kind.as_bytes().last()? {
+            b'?' => (&kind[..kind.len() - 1], Occurs::Optional),
+            b'*' => (&kind[..kind.len() - 1], Occurs::Variadic),
+            b'+' => (&kind[..kind.len() - 1], Occurs::Mixed),
+            _ => (kind, Occurs::Once),
+        };
+        Some(Formal { name, kind, occurs })
+    });
+    Some(Side { least: least.parse().ok()?, most: most.parse().ok(), formals: formals.collect() })
+}

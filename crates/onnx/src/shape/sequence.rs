@@ -1,0 +1,221 @@
+//! Lists of tensors, and values that may be missing.
+use super::call::{Checked, Outcome, open};
+use super::value::{Element, Sequence, Tensor, Value};
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("ConcatFromSequence", concat),
+    ("Optional", optional),
+    ("OptionalGetElement", optional_get),
+    ("OptionalHasElement", optional_has),
+    ("SequenceAt", at),
+    ("SequenceConstruct", construct),
+    ("SequenceEmpty", empty),
+    ("SequenceErase", erase),
+    ("SequenceInsert", insert),
+    ("SequenceLength", length),
+    ("SplitToSequence", split),
+];
+
+fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
+    match call.input(0) {
+        Some(Value::Sequence(sequence)) => Ok(sequence),
+        _ => Err(open(call.op(), "the items of a sequence")),
+    }
+}
+
+/// A position in a sequence: counted from the end when negative. (C1) It is one number, (C2) within the sequence, or at its end
+/// where that is allowed. `None` where it is not known.
+fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
+    let tensor = call.given(input)?;
+    let Some(Element::Int(position)) = tensor.single() else { return Ok(None) };
+    let position = cx.literal(position, "Sequence.C1")?;
+    let span = end as i64;
+    let items = match call.op() {
+        "SequenceInsert" => span - 1,
+        _ => span,
+    };
+    let fine = (-items..span).contains(&position);
+    call.check(fine, "Sequence.C2", || format!("position {position} of a sequence of {items}"))?;
+    Ok(Some(if position < 0 { position + items } else { position } as usize))
+}
+
+/// A tensor of unknown rank where nothing more is known of an item.
+fn item(dtype: Dtype) -> Value {
+    Tensor::unranked(dtype).into()
+}
+
+fn at(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sequence = sequence(call)?;
+    let Some(items) = &sequence.items else { return Ok(vec![item(sequence.dtype)]) };
+    match place(cx, call, 1, items.len())? {
+        Some(place) => Ok(items.get(place).cloned().map(Value::from).into_iter().collect()),
+        None => Ok(vec![item(sequence.dtype)]),
+    }
+}
+
+fn construct(_: &mut Cx, call: &Checked) -> Outcome {
+    let items: Vec<Tensor> = (0..call.count()).map(|at| call.given(at).cloned()).collect::<Result<_, _>>()?;
+    let dtype = items[0].dtype;
+    Ok(vec![Value::Sequence(Sequence { dtype, items: Some(items) })])
+}
+
+/// (C1) The type is one that a sequence may have.
+fn empty(_: &mut Cx, call: &Checked) -> Outcome {
+    let dtype = Dtype::from_number(call.int("dtype", 1));
+    let dtype = dtype.filter(|dtype| {
+        let name = format!("seq({})", dtype.name());
+        call.schema.allowed(call.schema.outputs.formals[0].kind).any(|allowed| allowed == name)
+    });
+    let refused = || KernelError::invalid("SequenceEmpty.C1", "no sequence has items of this type");
+    Ok(vec![Value::Sequence(Sequence { dtype: dtype.ok_or_else(refused)?, items: Some(Vec::new()) })])
+}
+
+fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut sequence = sequence(call)?.clone();
+    if let Some(items) = &mut sequence.items {
+        let place = match call.has(1) {
+            true => place(cx, call, 1, items.len())?,
+            false => {
+                call.check(!items.is_empty(), "Sequence.C2", || "the sequence is empty".to_owned())?;
+                Some(items.len() - 1)
+            }
+        };
+        match place {
+            Some(place) => drop(items.remove(place)),
+            None => sequence.items = None,
+        }
+    }
+    Ok(vec![Value::Sequence(sequence)])
+}
+
+/// (C3) The tensor has the type of the items.
+fn insert(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut sequence = sequence(call)?.clone();
+    let tensor = call.given(1)?;
+    call.check(tensor.dtype == sequence.dtype, "Sequence.C3", || "the item is of another type".to_owned())?;
+    if let Some(items) = &mut sequence.items {
+        let place = match call.has(2) {
+            true => place(cx, call, 2, items.len() + 1)?,
+            false => Some(items.len()),
+        };
+        match place {
+            Some(place) => items.insert(place, tensor.clone()),
+            None => sequence.items = None,
+        }
+    }
+    Ok(vec![Value::Sequence(sequence)])
+}
+
+fn length(cx: &mut Cx, call: &Checked) -> Outcome {
+    let result = call.output(0, Vec::new())?;
+    Ok(vec![match &sequence(call)?.items {
+        Some(items) => result.with(vec![Element::Int(cx.int(items.len() as i64))]).into(),
+        None => result.into(),
+    }])
+}
+
+/// The items one behind the other, along a new axis with `new_axis`. (C1) There is an item. (C2) The axis is within the rank;
+/// ranks agree. (C3) Sizes beside the axis agree.
+fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sequence = sequence(call)?;
+    let axis = call.int("axis", 0);
+    let new = call.int("new_axis", 0) != 0;
+    let Some(items) = &sequence.items else { return Ok(vec![item(sequence.dtype)]) };
+    call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
+    let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
+    let Some(shapes) = shapes else { return Ok(vec![item(sequence.dtype)]) };
+    let mut shape = shapes[0].clone();
+    let at = call.axis(axis, shape.len() + usize::from(new), "ConcatFromSequence.C2")?;
+    let mut along = if new { cx.int(shapes.len() as i64) } else { shape[at] };
+    for other in &shapes[1..] {
+        call.check(other.len() == shape.len(), "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
+        for (dim, (&a, &b)) in shape.iter().zip(other.iter()).enumerate() {
+            if new || dim != at {
+                cx.require_eq(a, b, "ConcatFromSequence.C3", "sizes beside the axis")?;
+            } else {
+                along = cx.add(along, b);
+            }
+        }
+    }
+    if new {
+        shape.insert(at, along);
+    } else {
+        shape[at] = along;
+    }
+    Ok(vec![Tensor::new(sequence.dtype, shape).into()])
+}
+
+/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension is
+/// dropped without `keepdims`.
+///
+/// (C1) The axis is within the rank. (C2) Sizes are a scalar or a list; positive, and in a list they add up.
+fn split(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let dtype = call.given(0)?.dtype;
+    let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
+    let unknown = || Ok(vec![Value::Sequence(Sequence { dtype, items: None })]);
+    let keep = call.has(1) || call.int("keepdims", 1) != 0;
+    let lengths: Vec<Expr> = match call.tensor(1) {
+        None => match sizes[at].as_inline().filter(|&size| (0..=1_024).contains(&size)) {
+            Some(size) => vec![Expr::ONE; size as usize],
+            None => return unknown(),
+        },
+        Some(tensor) => {
+            let rank = call.shape(1)?.len();
+            call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+            let Some(list) = tensor.ints() else { return unknown() };
+            if rank == 0 {
+                let step = cx.literal(list[0], "SplitToSequence.C2")?;
+                call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
+                let Some(size) = sizes[at].as_inline() else { return unknown() };
+                if size / step > 1_024 {
+                    return unknown();
+                }
+                let starts = (0..size).step_by(step as usize);
+                starts.map(|start| cx.int(step.min(size - start))).collect()
+            } else {
+                let sum = cx.sum(list.clone());
+                cx.require_eq(sum, sizes[at], "SplitToSequence.C2", "the sum of the sizes and the dimension")?;
+                for &size in &list {
+                    let natural = cx.ge(size, 0);
+                    cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;
+                }
+                list
+            }
+        }
+    };
+    let items = lengths.into_iter().map(|length| {
+        let mut shape = sizes.clone();
+        if keep {
+            shape[at] = length;
+        } else {
+            shape.remove(at);
+        }
+        Tensor::new(dtype, shape)
+    });
+    Ok(vec![Value::Sequence(Sequence { dtype, items: Some(items.collect()) })])
+}
+
+fn optional(_: &mut Cx, call: &Checked) -> Outcome {
+    let Some(value) = call.input(0) else { return Err(open(call.op(), "a type")) };
+    Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().into())])
+}
+
+fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {
+    match call.input(0) {
+        Some(Value::Optional(Some(value), _)) => Ok(vec![(**value).clone()]),
+        Some(Value::Optional(None, _)) | None => {
+            Err(KernelError::invalid("OptionalGetElement.C1", "the optional value is not there"))
+        }
+        Some(value) => Ok(vec![value.clone()]),
+    }
+}
+
+fn optional_has(cx: &mut Cx, call: &Checked) -> Outcome {
+    let has = !matches!(call.input(0), None | Some(Value::Optional(None, _)));
+    let truth = cx.pool().bool(has);
+    Ok(vec![call.output(0, Vec::new())?.with(vec![Element::Bool(truth)]).into()])
+}

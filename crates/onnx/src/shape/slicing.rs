@@ -1,0 +1,279 @@
+//! Operators that cut tensors into parts, or put something around them.
+use super::call::{Checked, Outcome, open};
+use super::value::{Element, Elements, Value};
+use super::Family;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family =
+    &[("CenterCropPad", center_crop_pad), ("Pad", pad), ("Slice", slice), ("Split", split)];
+
+/// One bound of a slice along a dimension.
+#[derive(Clone, Copy)]
+enum Bound {
+    Known(Expr),
+    Open,
+}
+
+/// What a slice takes along each axis.
+struct Parts {
+    axes: Vec<usize>,
+    starts: Vec<Bound>,
+    ends: Vec<Bound>,
+    steps: Vec<i64>,
+}
+
+/// Elements from `start` to `end` by `step` along the axes, as Python slices.
+///
+/// (C1) Starts, ends, axes and steps have one dimension and one length. (C2) Axes are within the rank, each once. (C3) No
+/// step is 0.
+fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let parts = parts(cx, call, sizes.len())?;
+    let mut shape = sizes.clone();
+    let mut spans = Vec::new();
+    for (i, &at) in parts.axes.iter().enumerate() {
+        let (length, start) = taken(cx, sizes[at], parts.starts[i], parts.ends[i], parts.steps[i]);
+        shape[at] = length;
+        spans.push(start);
+    }
+    let x = call.given(0)?;
+    let mut result = call.output(0, shape)?;
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(list)) if sizes.len() == 1 && parts.axes.len() == 1 => {
+            cut(list, spans[0], parts.steps[0], result.count())
+        }
+        Some(Elements::List(_)) if parts.axes.is_empty() => x.elements.clone(),
+        _ => None,
+    };
+    Ok(vec![result.into()])
+}
+
+fn cut(list: &[Element], start: Option<i64>, step: i64, count: Option<u64>) -> Option<Elements> {
+    let (start, count) = (start?, count?);
+    let taken = (0..count).map(|i| list.get(usize::try_from(start + i as i64 * step).ok()?).cloned());
+    taken.collect::<Option<Vec<_>>>().map(|taken| Elements::List(taken.into()))
+}
+
+fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError> {
+    let from_attributes = call.since() < 10;
+    let bounds = |cx: &mut Cx, name: &str, at: usize| -> Result<Vec<Bound>, KernelError> {
+        if from_attributes {
+            return Ok(call.ints(name).unwrap_or_default().iter().map(|&v| Bound::Known(cx.int(v))).collect());
+        }
+        let tensor = call.given(at)?;
+        let shape = call.shape(at)?;
+        call.check(shape.len() == 1, "Slice.C1", || format!("{name} is to have 1 dimension, not {}", shape.len()))?;
+        let length = cx.literal(shape[0], "Slice.C1")?;
+        match tensor.list() {
+            Some(list) => Ok(list.iter().map(|e| e.int().map_or(Bound::Open, Bound::Known)).collect()),
+            None if length <= 64 => Ok(vec![Bound::Open; usize::try_from(length).unwrap_or(0)]),
+            None => Err(open(call.op(), name)),
+        }
+    };
+    let (starts, ends) = (bounds(cx, "starts", 1)?, bounds(cx, "ends", 2)?);
+    call.check(starts.len() == ends.len(), "Slice.C1", || format!("{} starts, {} ends", starts.len(), ends.len()))?;
+    let axes = if from_attributes { call.ints("axes").map(<[i64]>::to_vec) } else { call.input_ints(cx, 3, "Slice.C1")? };
+    let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    call.check(axes.len() == starts.len(), "Slice.C1", || format!("{} axes for {} starts", axes.len(), starts.len()))?;
+    let mut seen = vec![false; rank];
+    let mut places = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let at = call.axis(axis, rank, "Slice.C2")?;
+        call.check(!std::mem::replace(&mut seen[at], true), "Slice.C2", || format!("axis {at} is named twice"))?;
+        places.push(at);
+    }
+    let steps = if from_attributes { None } else { call.input_ints(cx, 4, "Slice.C1")? };
+    let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
+    call.check(steps.len() == starts.len(), "Slice.C1", || format!("{} steps for {} starts", steps.len(), starts.len()))?;
+    call.check(!steps.contains(&0), "Slice.C3", || "a step is 0".to_owned())?;
+    Ok(Parts { axes: places, starts, ends, steps })
+}
+
+/// A bound of a slice as a position: counted from the end when negative, and clamped to the dimension.
+fn position(cx: &mut Cx, size: Expr, bound: Expr, least: i64, most: Expr) -> Expr {
+    let negative = cx.lt(bound, 0);
+    let from_end = cx.add(bound, size);
+    let at = match cx.known(negative) {
+        Some(true) => from_end,
+        Some(false) => bound,
+        None => cx.pool().ite(negative, from_end, bound),
+    };
+    let least = cx.int(least);
+    let (low, high) = (cx.ge(at, least), cx.le(at, most));
+    let at = if cx.surely(low) { at } else { cx.max(at, least) };
+    if cx.surely(high) { at } else { cx.min(at, most) }
+}
+
+/// How many elements a slice takes, and where it begins if that is a number.
+fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr, Option<i64>) {
+    let (Bound::Known(start), Bound::Known(end)) = (start, end) else {
+        return (cx.unbacked_size(0, Some(size)), None);
+    };
+    let last = cx.sub(size, 1);
+    let (start, end, span) = if step > 0 {
+        let (start, end) = (position(cx, size, start, 0, size), position(cx, size, end, 0, size));
+        (start, end, cx.sub(end, start))
+    } else {
+        let (start, end) = (position(cx, size, start, 0, last), position(cx, size, end, -1, last));
+        (start, end, cx.sub(start, end))
+    };
+    let _ = end;
+    let step = cx.int(step.saturating_abs());
+    let count = cx.ceil_div(span, step);
+    let natural = cx.ge(count, 0);
+    let count = if cx.surely(natural) { count } else { cx.max(count, 0) };
+    (count, start.as_inline())
+}
+
+/// Parts along an axis: as given, or as many equal ones as there are outputs (the last one smaller from version 18 on).
+///
+/// (C1) The axis is within the rank. (C2) There is a size for each output, none negative, and they add up. (C3) Without
+/// sizes the dimension divides.
+fn split(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let at = call.axis(call.int("axis", 0), sizes.len(), "Split.C1")?;
+    let outputs = call.output_count();
+    let lengths = match part_sizes(cx, call)? {
+        Some(lengths) => {
+            call.check(lengths.len() == outputs, "Split.C2", || {
+                format!("there are {} sizes for {outputs} outputs", lengths.len())
+            })?;
+            for &length in &lengths {
+                let natural = cx.ge(length, 0);
+                cx.require(natural, "Split.C2", |cx| format!("a size is {}", cx.show(length)))?;
+            }
+            let sum = cx.sum(lengths.clone());
+            cx.require_eq(sum, sizes[at], "Split.C2", "the sum of the sizes and the dimension")?;
+            lengths
+        }
+        None => equal_parts(cx, call, sizes[at], outputs)?,
+    };
+    let x = call.given(0)?.list().filter(|_| sizes.len() == 1);
+    let mut from = Some(0usize);
+    let mut parts = Vec::with_capacity(lengths.len());
+    for (i, length) in lengths.into_iter().enumerate() {
+        let mut shape = sizes.clone();
+        shape[at] = length;
+        let mut part = call.output(i, shape)?;
+        let end = from.and_then(|from| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
+        part.elements = x.as_ref().and_then(|list| Some(Elements::List(list.get(from?..end?)?.into())));
+        from = end;
+        parts.push(Value::from(part));
+    }
+    Ok(parts)
+}
+
+fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelError> {
+    if let Some(list) = call.ints("split") {
+        return Ok(Some(list.iter().map(|&size| cx.int(size)).collect()));
+    }
+    let Some(tensor) = call.tensor(1) else { return Ok(None) };
+    call.check(call.attribute("num_outputs").is_none(), "Split.C2", || "sizes and num_outputs are given".to_owned())?;
+    match tensor.ints() {
+        Some(list) => Ok(Some(list)),
+        None => Ok(Some((0..call.output_count()).map(|_| cx.unbacked_size(0, None)).collect())),
+    }
+}
+
+fn equal_parts(cx: &mut Cx, call: &Checked, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelError> {
+    let count = cx.int(outputs as i64);
+    if call.since() < 18 {
+        let remainder = cx.modulo(size, count);
+        let divides = cx.eq(remainder, 0);
+        cx.require(divides, "Split.C3", |cx| format!("{} does not divide by {outputs}", cx.show(size)))?;
+        let part = cx.floor_div(size, count);
+        return Ok(vec![part; outputs]);
+    }
+    let stated = call.int("num_outputs", 0);
+    call.check(stated == outputs as i64, "Split.C3", || format!("num_outputs is {stated} for {outputs} outputs"))?;
+    let part = cx.ceil_div(size, count);
+    let others = cx.mul(part, outputs as i32 - 1);
+    let last = cx.sub(size, others);
+    let natural = cx.ge(last, 0);
+    cx.require(natural, "Split.C3", |cx| format!("{} is too small for {outputs} parts", cx.show(size)))?;
+    let mut parts = vec![part; outputs];
+    parts[outputs - 1] = last;
+    Ok(parts)
+}
+
+/// The input with elements added or cut off on both sides of its dimensions.
+///
+/// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar. (C3)
+/// No size becomes negative. (C4) `reflect` adds fewer than there are, `edge` needs an element.
+pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let mode = call.text("mode", "constant");
+    let known = matches!(mode, "constant" | "reflect" | "edge") || mode == "wrap" && call.since() >= 19;
+    call.check(known, "Pad.C2", || format!("no mode is named {mode}"))?;
+    if call.has(2) {
+        let count = cx.product(call.shape(2)?.to_vec());
+        cx.require_eq(count, Expr::ONE, "Pad.C2", "the number of padding values")?;
+    }
+    let Some(pads) = pad_list(cx, call)? else {
+        let shape = sizes.iter().map(|_| cx.unbacked_size(0, None)).collect();
+        return call.one(shape);
+    };
+    let axes = match call.tensor(3) {
+        Some(_) => call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default(),
+        None => (0..sizes.len() as i64).collect(),
+    };
+    call.check(pads.len() == 2 * axes.len(), "Pad.C1", || format!("{} numbers for {} axes", pads.len(), axes.len()))?;
+    let mut shape = sizes.clone();
+    for (i, &axis) in axes.iter().enumerate() {
+        let at = call.axis(axis, sizes.len(), "Pad.C1")?;
+        let (before, after) = (pads[i], pads[axes.len() + i]);
+        let added = cx.add(before, after);
+        shape[at] = cx.add(shape[at], added);
+        around(cx, mode, sizes[at], before, after)?;
+    }
+    for &size in &shape {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "Pad.C3", |cx| format!("a size becomes {}", cx.show(size)))?;
+    }
+    call.one(shape)
+}
+
+fn pad_list(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelError> {
+    if let Some(list) = call.ints("pads").or_else(|| call.ints("paddings")) {
+        return Ok(Some(list.iter().map(|&pad| cx.int(pad)).collect()));
+    }
+    let tensor = call.given(1)?;
+    let shape = call.shape(1)?.to_vec();
+    let rows = shape.len() == 2 && shape[0] == Expr::ONE && call.schema.since == 1;
+    call.check(shape.len() == 1 || rows, "Pad.C1", || format!("pads are to have 1 dimension, not {}", shape.len()))?;
+    Ok(tensor.ints())
+}
+
+/// (C4) of [`pad`].
+fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Result<(), KernelError> {
+    if mode == "constant" {
+        return Ok(());
+    }
+    for pad in [before, after] {
+        let none = cx.le(pad, 0);
+        let enough = match mode {
+            "reflect" => cx.lt(pad, size),
+            _ => cx.gt(size, 0),
+        };
+        let fine = cx.any(&[none, enough]);
+        cx.require(fine, "Pad.C4", |cx| format!("{} elements cannot be padded by {}", cx.show(size), cx.show(pad)))?;
+    }
+    Ok(())
+}
+
+/// The input cut or padded around its centre to a shape. (C1) There is a size for each axis, within the rank.
+fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let target = super::layout::sizes_of(cx, call, 1, "CenterCropPad.C1")?;
+    let axes = call.ints("axes").map_or_else(|| (0..shape.len() as i64).collect(), <[i64]>::to_vec);
+    call.check(axes.len() == target.len(), "CenterCropPad.C1", || {
+        format!("there are {} sizes for {} axes", target.len(), axes.len())
+    })?;
+    let rank = shape.len();
+    for (axis, size) in axes.into_iter().zip(target) {
+        shape[call.axis(axis, rank, "CenterCropPad.C1")?] = size;
+    }
+    call.one(shape)
+}

@@ -1,0 +1,97 @@
+//! Strings.
+use super::call::{Checked, Outcome};
+use super::value::{Element, Tensor};
+use super::{Dtype, Family};
+use sizewise_expr::Expr;
+use sizewise_kernels::Cx;
+
+pub(super) const KERNELS: Family = &[
+    ("RegexFullMatch", matches_all),
+    ("StringNormalizer", normalizer),
+    ("StringSplit", split),
+    ("TfIdfVectorizer", tf_idf),
+];
+
+fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
+    call.one(call.shape(0)?.to_vec())
+}
+
+/// The parts of each string, in a new dimension as long as the longest, and their numbers.
+fn split(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (delimiter, most) = (call.text("delimiter", ""), call.int("maxsplit", i64::MAX));
+    let parts = |text: &str| -> usize {
+        let count = if delimiter.is_empty() {
+            text.split_whitespace().count()
+        } else if text.is_empty() {
+            0
+        } else {
+            text.split(delimiter).count()
+        };
+        count.min(usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX))
+    };
+    let x = call.given(0)?;
+    let count = |element: &Element| match element {
+        Element::Text(text) => Some(parts(text)),
+        _ => None,
+    };
+    let longest = match (&x.elements, x.list()) {
+        (Some(super::Elements::Fill(element)), _) if x.count().is_none_or(|count| count > 0) => count(element),
+        (_, Some(list)) => list.iter().map(count).collect::<Option<Vec<_>>>().map(|l| l.into_iter().max().unwrap_or(0)),
+        _ => None,
+    };
+    let longest = match longest {
+        Some(longest) => cx.int(longest as i64),
+        None => cx.unbacked_size(0, None),
+    };
+    let shape = [sizes.as_slice(), &[longest]].concat();
+    Ok(vec![Tensor::new(Dtype::Str, shape).into(), Tensor::new(Dtype::I64, sizes).into()])
+}
+
+/// (C1) Strings stand in `[c]` or `[1, c]`. (C2) The case is named rightly. What stop words leave depends on data.
+fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let change = call.text("case_change_action", "NONE");
+    call.check(matches!(change, "NONE" | "LOWER" | "UPPER"), "StringNormalizer.C2", || {
+        format!("no change of case is named {change}")
+    })?;
+    match shape.len() {
+        1 => {}
+        2 => cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?,
+        rank => call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?,
+    }
+    if call.length("stopwords") > 0 {
+        let last = shape.len() - 1;
+        // An empty result has one empty string.
+        let most = cx.at_least_one(shape[last]);
+        shape[last] = cx.unbacked_size(1, Some(most));
+    } else {
+        let last = shape.len() - 1;
+        shape[last] = cx.at_least_one(shape[last]);
+    }
+    call.one(shape)
+}
+
+/// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other.
+fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let indexes = call.ints("ngram_indexes").unwrap_or_default();
+    let mode = call.text("mode", "");
+    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || format!("no mode is named {mode}"))?;
+    let (least, most, skip) = (call.int("min_gram_length", 0), call.int("max_gram_length", 0), call.int("max_skip_count", 0));
+    call.check(least > 0 && most >= least && skip >= 0, "TfIdfVectorizer.C2", || {
+        format!("n-grams from {least} to {most} with {skip} skips")
+    })?;
+    let counts = call.ints("ngram_counts").unwrap_or_default();
+    call.check(counts.len() as i64 >= most && !indexes.is_empty(), "TfIdfVectorizer.C2", || {
+        "there are too few counts or indexes".to_owned()
+    })?;
+    call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || "an index is negative".to_owned())?;
+    call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
+        format!("it takes 1 or 2 dimensions, not {}", sizes.len())
+    })?;
+    let width = indexes.iter().max().map_or(0, |most| most.saturating_add(1));
+    let width = cx.int(width);
+    let shape = if sizes.len() == 2 { vec![sizes[0], width] } else { vec![width] };
+    call.one(shape)
+}

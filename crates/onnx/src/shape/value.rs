@@ -1,0 +1,179 @@
+//! Values of ONNX graphs: element types, shapes, and what is known of the elements.
+use super::dtype::Dtype;
+use sizewise_expr::Expr;
+use std::sync::Arc;
+
+/// The most elements of a tensor that are followed one by one.
+pub const MAX_ELEMENTS: usize = 4_096;
+
+/// One element of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// An integer.
+    Int(Expr),
+    /// A truth value, as a condition.
+    Bool(Expr),
+    /// A floating-point number.
+    Float(f64),
+    /// A string.
+    Text(Arc<str>),
+    /// Not known.
+    Open,
+}
+
+/// What is known of a tensor's elements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Elements {
+    /// Each of them, row by row.
+    List(Arc<[Element]>),
+    /// All are this one.
+    Fill(Element),
+}
+
+/// A tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// The sizes of its dimensions; `None` if their number is not known.
+    pub shape: Option<Vec<Expr>>,
+    /// Its elements, if something is known of them.
+    pub elements: Option<Elements>,
+    /// Whether it is the same in every run: an initializer that no input replaces.
+    pub constant: bool,
+}
+
+/// A list of values of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sequence {
+    /// The element type of its tensors.
+    pub dtype: Dtype,
+    /// Its values, if their number is known.
+    pub items: Option<Vec<Tensor>>,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A list of tensors.
+    Sequence(Sequence),
+    /// An optional value: what it holds, or `None` if it holds nothing; the text is its type.
+    Optional(Option<Box<Value>>, Arc<str>),
+    /// A value of another type, by its name: `map(i64,f32)`.
+    Other(Arc<str>),
+}
+
+impl Element {
+    /// The element as an integer expression.
+    pub fn int(&self) -> Option<Expr> {
+        match self {
+            Element::Int(e) => Some(*e),
+            _ => None,
+        }
+    }
+
+    /// The element as a number, if it is a literal one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Element::Int(e) => e.as_inline().map(|value| value as f64),
+            Element::Bool(e) => e.as_literal_bool().map(|value| f64::from(u8::from(value))),
+            Element::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+impl Tensor {
+    /// A tensor of which nothing but its shape is known.
+    pub fn new(dtype: Dtype, shape: Vec<Expr>) -> Tensor {
+        Tensor { dtype, shape: Some(shape), elements: None, constant: false }
+    }
+
+    /// A tensor of unknown rank.
+    pub fn unranked(dtype: Dtype) -> Tensor {
+        Tensor { dtype, shape: None, elements: None, constant: false }
+    }
+
+    /// A tensor of these integers, with one dimension.
+    pub fn of_ints(dtype: Dtype, items: Vec<Expr>) -> Tensor {
+        let shape = vec![Expr::from(i32::try_from(items.len()).unwrap_or(i32::MAX))];
+        Tensor::new(dtype, shape).with(items.into_iter().map(Element::Int).collect())
+    }
+
+    /// The tensor with these elements.
+    pub fn with(mut self, elements: Vec<Element>) -> Tensor {
+        self.elements = Some(Elements::List(elements.into()));
+        self
+    }
+
+    /// The tensor with all elements being this one.
+    pub fn filled(mut self, element: Element) -> Tensor {
+        self.elements = Some(Elements::Fill(element));
+        self
+    }
+
+    /// The number of elements, if it is a number.
+    pub fn count(&self) -> Option<u64> {
+        let sizes = self.shape.as_ref()?.iter().map(|size| u64::try_from(size.as_inline()?).ok());
+        let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
+        if sizes.contains(&0) {
+            return Some(0);
+        }
+        sizes.into_iter().try_fold(1u64, u64::checked_mul)
+    }
+
+    /// The elements one by one, if they are followed and not too many.
+    pub fn list(&self) -> Option<Vec<Element>> {
+        let count = usize::try_from(self.count()?).ok().filter(|&count| count <= MAX_ELEMENTS)?;
+        match self.elements.as_ref()? {
+            Elements::List(list) => (list.len() == count).then(|| list.to_vec()),
+            Elements::Fill(element) => Some(vec![element.clone(); count]),
+        }
+    }
+
+    /// The elements as integers, if all are known.
+    pub fn ints(&self) -> Option<Vec<Expr>> {
+        self.list()?.iter().map(Element::int).collect()
+    }
+
+    /// The elements as literal numbers, if all are.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        self.list()?.iter().map(Element::number).collect()
+    }
+
+    /// The only element, or what all elements are.
+    pub fn single(&self) -> Option<Element> {
+        match self.elements.as_ref()? {
+            Elements::Fill(element) => Some(element.clone()),
+            Elements::List(list) => list.first().cloned(),
+        }
+    }
+}
+
+impl Value {
+    /// The tensor that it is, if it is one.
+    pub fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// Its type as the schemas write it: `f32`, `seq(i64)`.
+    pub fn type_name(&self) -> String {
+        match self {
+            Value::Tensor(tensor) => tensor.dtype.name().to_owned(),
+            Value::Sequence(sequence) => format!("seq({})", sequence.dtype.name()),
+            Value::Optional(_, kind) => format!("opt({kind})"),
+            Value::Other(name) => name.to_string(),
+        }
+    }
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Value {
+        Value::Tensor(tensor)
+    }
+}
