@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod guards;
 mod infer;
+mod infer_onnx;
 mod jsonl;
 mod onnx;
 mod operators;
@@ -73,6 +74,8 @@ enum Command {
     Eval(eval::EvalOptions),
     /// Infer the results of operator calls: JSON lines on standard input and output.
     Infer(infer::InferOptions),
+    /// Infer the results of ONNX operator calls: JSON lines on standard input and output.
+    InferOnnx(infer_onnx::InferOnnxOptions),
     /// List the operators and whether they have a fake kernel.
     Ops(ops::OpsOptions),
     /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
@@ -142,6 +145,7 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
             let operators = crate::fake::Operators::new();
             jsonl::answer_line(&|request| query::infer::answer(&operators, request), line)
         }
+        Command::InferOnnx(_) => jsonl::answer_line(&infer_onnx::answer, line),
         Command::Entail(options) => jsonl::answer_line(&|request| entail::answer(&options, request), line),
         Command::Simplify(options) => answered(&options, query::simplify::answer, line),
         Command::Minimize(options) => answered(&options, query::minimize::answer, line),
@@ -164,6 +168,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Lower(options) => pass::lower(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Infer(options) => infer::run(&options),
+        Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
         Command::Simplify(options) => Ok(reason(&options, query::simplify::answer)),

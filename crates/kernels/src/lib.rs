@@ -41,6 +41,7 @@ mod view;
 pub use args::Args;
 pub use bind::{BindError, bind};
 pub use context::Cx;
+pub use conv::windows;
 pub use coverage::{Coverage, Served, coverage};
 pub use custom::{DeclarationError, Library, libraries};
 pub use error::{KernelError, KernelResult};

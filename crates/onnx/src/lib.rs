@@ -1,6 +1,7 @@
 //! ONNX models: written from exported programs, and the shapes of their operators.
 
 pub mod proto;
+pub mod shape;
 mod write;
 
 pub use write::{INLINE_BYTES, Options, Written, model, write};

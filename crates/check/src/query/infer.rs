@@ -115,7 +115,10 @@ fn explanation(env: &mut ShapeEnv) -> Json {
 }
 
 /// Declares the symbols of a request with their ranges and hints.
-fn declare_symbols(env: &mut ShapeEnv, symbols: Option<&Json>) -> Result<(), Refusal> {
+///
+/// # Errors
+/// When they are not understood.
+pub fn declare_symbols(env: &mut ShapeEnv, symbols: Option<&Json>) -> Result<(), Refusal> {
     let symbols = match symbols {
         None | Some(Json::Null) => return Ok(()),
         Some(Json::Object(symbols)) => symbols,

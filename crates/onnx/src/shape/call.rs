@@ -81,12 +81,16 @@ impl<'c, 'a> Checked<'c, 'a> {
 
     fn counts(&self) -> Result<(), KernelError> {
         let (schema, op) = (self.schema, self.call.op);
-        for (side, count, what) in
-            [(&schema.inputs, self.call.inputs.len(), "inputs"), (&schema.outputs, self.call.outputs.len(), "outputs")]
-        {
+        for (side, count, what) in [
+            (&schema.inputs, self.call.inputs.len(), "inputs"),
+            (&schema.outputs, self.call.outputs.len(), "outputs"),
+        ] {
             if !side.takes(count) {
                 let most = side.most.map_or("any number".to_owned(), |most| most.to_string());
-                return Err(refused("schema.S1", format!("{op} takes {} to {most} {what}, not {count}", side.least)));
+                return Err(refused(
+                    "schema.S1",
+                    format!("{op} takes {} to {most} {what}, not {count}", side.least),
+                ));
             }
         }
         let missing = schema.inputs.formals.iter().enumerate().find(|(at, formal)| {
@@ -103,7 +107,8 @@ impl<'c, 'a> Checked<'c, 'a> {
             let (Some(value), Some(formal)) = (value, self.schema.inputs.formal(at)) else { continue };
             let given = value.type_name();
             if !self.schema.allowed(formal.kind).any(|allowed| allowed == given) {
-                let message = format!("{} does not take {given} as its input `{}`", self.call.op, formal.name);
+                let message =
+                    format!("{} does not take {given} as its input `{}`", self.call.op, formal.name);
                 return Err(refused("schema.S2", message));
             }
             if formal.occurs == Occurs::Mixed || !self.schema.is_variable(formal.kind) {
@@ -111,8 +116,10 @@ impl<'c, 'a> Checked<'c, 'a> {
             }
             match self.bound.iter().find(|(kind, _)| *kind == formal.kind) {
                 Some((_, known)) if *known != given => {
-                    let message =
-                        format!("{}: input `{}` is {given}, where another is {known}", self.call.op, formal.name);
+                    let message = format!(
+                        "{}: input `{}` is {given}, where another is {known}",
+                        self.call.op, formal.name
+                    );
                     return Err(refused("schema.S2", message));
                 }
                 Some(_) => {}
@@ -140,7 +147,10 @@ impl<'c, 'a> Checked<'c, 'a> {
                 _ => false,
             };
             if value.letter() != *kind && !(is_empty && "IFS".contains(*kind)) {
-                return Err(refused("schema.S3", format!("the attribute `{name}` of {op} is of another kind")));
+                return Err(refused(
+                    "schema.S3",
+                    format!("the attribute `{name}` of {op} is of another kind"),
+                ));
             }
         }
         for (name, _, required) in &schema.attributes {
@@ -274,7 +284,8 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// # Errors
     /// When the schema does not decide the type.
     pub fn output(&self, at: usize, shape: Vec<Expr>) -> Result<Tensor, KernelError> {
-        let unknown = || KernelError::Unsupported(format!("the type of output {at} of {} is not known", self.op()));
+        let unknown =
+            || KernelError::Unsupported(format!("the type of output {at} of {} is not known", self.op()));
         Ok(Tensor::new(self.output_type(at).ok_or_else(unknown)?, shape))
     }
 
@@ -290,7 +301,12 @@ impl<'c, 'a> Checked<'c, 'a> {
     ///
     /// # Errors
     /// When it does not hold.
-    pub fn check(&self, holds: bool, clause: &'static str, message: impl FnOnce() -> String) -> Result<(), KernelError> {
+    pub fn check(
+        &self,
+        holds: bool,
+        clause: &'static str,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), KernelError> {
         if holds { Ok(()) } else { Err(refused(clause, format!("{}: {}", self.op(), message()))) }
     }
 
@@ -300,14 +316,23 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// When it is out of range.
     pub fn axis(&self, axis: i64, rank: usize, clause: &'static str) -> Result<usize, KernelError> {
         let most = rank as i64;
-        self.check((-most..most).contains(&axis), clause, || format!("axis {axis} is not within [-{most}, {most})"))?;
+        self.check((-most..most).contains(&axis), clause, || {
+            format!("axis {axis} is not within [-{most}, {most})")
+        })?;
         Ok(if axis < 0 { axis + most } else { axis } as usize)
     }
 
     /// The integers that an input holds: attributes of older versions became inputs.
-    pub fn input_ints(&self, cx: &mut Cx, at: usize, clause: &'static str) -> Result<Option<Vec<i64>>, KernelError> {
+    pub fn input_ints(
+        &self,
+        cx: &mut Cx,
+        at: usize,
+        clause: &'static str,
+    ) -> Result<Option<Vec<i64>>, KernelError> {
         let Some(tensor) = self.tensor(at) else { return Ok(None) };
-        let Some(items) = tensor.ints() else { return Err(open(self.op(), &format!("the elements of its input {at}"))) };
+        let Some(items) = tensor.ints() else {
+            return Err(open(self.op(), &format!("the elements of its input {at}")));
+        };
         items.into_iter().map(|e| cx.literal(e, clause)).collect::<Result<_, _>>().map(Some)
     }
 

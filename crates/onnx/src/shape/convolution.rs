@@ -36,7 +36,9 @@ pub(super) enum AutoPad {
 /// A list of positive numbers, one for each spatial dimension.
 fn positive(call: &Checked, name: &str, count: usize) -> Result<Vec<i64>, KernelError> {
     let list = call.ints(name).map_or_else(|| vec![1; count], <[i64]>::to_vec);
-    call.check(list.len() == count, "Spatial.C1", || format!("{name} has {} entries for {count} dimensions", list.len()))?;
+    call.check(list.len() == count, "Spatial.C1", || {
+        format!("{name} has {} entries for {count} dimensions", list.len())
+    })?;
     call.check(list.iter().all(|&n| n > 0), "Spatial.C2", || format!("{name} is to be positive"))?;
     Ok(list)
 }
@@ -53,7 +55,12 @@ impl Spatial {
             "VALID" => AutoPad::Valid,
             "SAME_UPPER" => AutoPad::SameUpper,
             "SAME_LOWER" => AutoPad::SameLower,
-            other => return Err(KernelError::invalid("Spatial.C3", format!("{}: no padding is named {other}", call.op()))),
+            other => {
+                return Err(KernelError::invalid(
+                    "Spatial.C3",
+                    format!("{}: no padding is named {other}", call.op()),
+                ));
+            }
         };
         let pads = match call.ints("pads").filter(|_| auto_pad == AutoPad::Given) {
             None => vec![(0, 0); count],
@@ -61,7 +68,9 @@ impl Spatial {
                 call.check(pads.len() == 2 * count, "Spatial.C1", || {
                     format!("pads have {} entries for {count} dimensions", pads.len())
                 })?;
-                call.check(pads.iter().all(|&pad| pad >= 0), "Spatial.C2", || "a pad is negative".to_owned())?;
+                call.check(pads.iter().all(|&pad| pad >= 0), "Spatial.C2", || {
+                    "a pad is negative".to_owned()
+                })?;
                 (0..count).map(|i| (pads[i], pads[count + i])).collect()
             }
         };
@@ -69,10 +78,16 @@ impl Spatial {
     }
 
     /// The number of windows along each dimension. (C4) The kernel has elements, and fits into what is padded.
-    pub(super) fn counts(&self, cx: &mut Cx, sizes: &[Expr], clause: &'static str) -> Result<Vec<Expr>, KernelError> {
+    pub(super) fn counts(
+        &self,
+        cx: &mut Cx,
+        sizes: &[Expr],
+        clause: &'static str,
+    ) -> Result<Vec<Expr>, KernelError> {
         let mut counts = Vec::with_capacity(sizes.len());
         for (i, &size) in sizes.iter().enumerate() {
-            let (kernel, stride, dilation) = (self.kernel[i], cx.int(self.strides[i]), cx.int(self.dilations[i]));
+            let (kernel, stride, dilation) =
+                (self.kernel[i], cx.int(self.strides[i]), cx.int(self.dilations[i]));
             if matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
                 counts.push(cx.ceil_div(size, stride));
                 continue;
@@ -83,7 +98,9 @@ impl Spatial {
             let reach = cx.sub(kernel, 1);
             let reach = cx.mul(dilation, reach);
             let fits = cx.gt(padded, reach);
-            cx.require(fits, clause, |cx| format!("a kernel of {} does not fit {}", cx.show(kernel), cx.show(padded)))?;
+            cx.require(fits, clause, |cx| {
+                format!("a kernel of {} does not fit {}", cx.show(kernel), cx.show(padded))
+            })?;
             counts.push(windows(cx, padded, kernel, stride, dilation));
         }
         Ok(counts)
@@ -191,18 +208,24 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let channels = cx.mul(weight[1], groups);
     if call.has(2) {
         let bias = call.shape(2)?.to_vec();
-        call.check(bias.len() == 1, "ConvTranspose.C3", || format!("the bias has 1 dimension, not {}", bias.len()))?;
+        call.check(bias.len() == 1, "ConvTranspose.C3", || {
+            format!("the bias has 1 dimension, not {}", bias.len())
+        })?;
         cx.require_eq(bias[0], channels, "ConvTranspose.C3", "the bias and the channels")?;
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     let spatial = Spatial::read(call, kernel)?;
     let count = sizes.len() - 2;
     let extra = call.ints("output_padding").map_or_else(|| vec![0; count], <[i64]>::to_vec);
-    call.check(extra.len() == count, "ConvTranspose.C6", || format!("output_padding has {} entries", extra.len()))?;
+    call.check(extra.len() == count, "ConvTranspose.C6", || {
+        format!("output_padding has {} entries", extra.len())
+    })?;
     let stated = match call.ints("output_shape") {
         Some(list) if list.len() >= count => Some(&list[list.len() - count..]),
         Some(list) => {
-            call.check(list.is_empty(), "ConvTranspose.C6", || format!("output_shape has {} entries", list.len()))?;
+            call.check(list.is_empty(), "ConvTranspose.C6", || {
+                format!("output_shape has {} entries", list.len())
+            })?;
             None
         }
         None => None,
@@ -212,7 +235,9 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
         let size = match stated {
             Some(stated) => cx.int(stated[i]),
-            None if matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) => cx.mul(sizes[2 + i], stride),
+            None if matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) => {
+                cx.mul(sizes[2 + i], stride)
+            }
             None => {
                 let steps = cx.sub(sizes[2 + i], 1);
                 let steps = cx.mul(stride, steps);
@@ -236,7 +261,9 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let bias = Some(3);
     let shape = convolved(cx, call, (0, 1), bias)?;
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == 4, "DeformConv.C1", || format!("the input has 4 dimensions, not {}", sizes.len()))?;
+    call.check(sizes.len() == 4, "DeformConv.C1", || {
+        format!("the input has 4 dimensions, not {}", sizes.len())
+    })?;
     let groups = call.int("offset_group", 1);
     call.check(groups > 0, "DeformConv.C2", || format!("there are {groups} offset groups"))?;
     let groups = cx.int(groups);
@@ -258,7 +285,9 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 /// channels agree. (C3) Bias and state fit.
 fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == 3 && weight.len() == 3, "CausalConv.C1", || "operands have 3 dimensions".to_owned())?;
+    call.check(sizes.len() == 3 && weight.len() == 3, "CausalConv.C1", || {
+        "operands have 3 dimensions".to_owned()
+    })?;
     cx.require_eq(sizes[1], weight[0], "CausalConv.C2", "channels")?;
     cx.require_eq(weight[1], Expr::ONE, "CausalConv.C2", "the kernel's second size")?;
     let kept = cx.sub(weight[2], 1);

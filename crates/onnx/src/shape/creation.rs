@@ -71,11 +71,15 @@ fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let (dtype, element) = match call.attribute("value") {
         Some(Attribute::Tensor(value)) => {
-            call.check(value.count() == Some(1), "ConstantOfShape.C3", || "there is to be one value".to_owned())?;
+            call.check(value.count() == Some(1), "ConstantOfShape.C3", || {
+                "there is to be one value".to_owned()
+            })?;
             let allowed = call.schema.outputs.formal(0).is_some_and(|formal| {
                 call.schema.allowed(formal.kind).any(|allowed| allowed == value.dtype.name())
             });
-            call.check(allowed, "ConstantOfShape.C3", || format!("{} is no type of its output", value.dtype.name()))?;
+            call.check(allowed, "ConstantOfShape.C3", || {
+                format!("{} is no type of its output", value.dtype.name())
+            })?;
             (value.dtype, value.single().unwrap_or(Element::Open))
         }
         _ => (Dtype::F32, Element::Float(0.0)),
@@ -117,7 +121,9 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
 /// `[batch, samples]`. (C1) The input has 2 dimensions. (C2) There is a sample.
 fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() == 2, "Multinomial.C1", || format!("the input has 2 dimensions, not {}", sizes.len()))?;
+    call.check(sizes.len() == 2, "Multinomial.C1", || {
+        format!("the input has 2 dimensions, not {}", sizes.len())
+    })?;
     let samples = call.int("sample_size", 1);
     call.check(samples > 0, "Multinomial.C2", || format!("{samples} samples"))?;
     let dtype = match call.attribute("dtype") {
@@ -177,9 +183,11 @@ pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => (cx.unbacked_size(0, None), None),
     };
     let result = Tensor::new(dtype, vec![count]);
-    Ok(vec![match elements {
-        Some(elements) => result.with(elements),
-        None => result,
-    }
-    .into()])
+    Ok(vec![
+        match elements {
+            Some(elements) => result.with(elements),
+            None => result,
+        }
+        .into(),
+    ])
 }

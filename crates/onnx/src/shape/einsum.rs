@@ -1,6 +1,6 @@
 //! Sums of products by an equation of subscripts.
-use super::call::{Checked, Outcome};
 use super::Family;
+use super::call::{Checked, Outcome};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -61,7 +61,9 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
             stack = Some(match stack {
                 None => inner,
                 Some(known) => {
-                    call.check(known.len() == inner.len(), "Einsum.C4", || "ellipses differ in rank".to_owned())?;
+                    call.check(known.len() == inner.len(), "Einsum.C4", || {
+                        "ellipses differ in rank".to_owned()
+                    })?;
                     cx.broadcast([known.as_slice(), inner.as_slice()], "Einsum.C4")?.to_vec()
                 }
             });
@@ -70,7 +72,8 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let result = match right {
         Some(text) => term(call, text)?,
         None => {
-            let mut single: Vec<char> = counts.iter().filter(|(_, count)| *count == 1).map(|(c, _)| *c).collect();
+            let mut single: Vec<char> =
+                counts.iter().filter(|(_, count)| *count == 1).map(|(c, _)| *c).collect();
             single.sort_unstable();
             Term { before: Vec::new(), ellipsis: stack.is_some(), behind: single }
         }
@@ -79,7 +82,9 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut add = |letters: &[char], shape: &mut Vec<Expr>| -> Result<(), KernelError> {
         for letter in letters {
             let known = sizes.iter().position(|(known, _)| known == letter);
-            call.check(known.is_some(), "Einsum.C5", || format!("`{letter}` is not in one operand, or twice in the result"))?;
+            call.check(known.is_some(), "Einsum.C5", || {
+                format!("`{letter}` is not in one operand, or twice in the result")
+            })?;
             // A subscript that was used is gone.
             shape.extend(known.map(|at| sizes.remove(at).1));
         }

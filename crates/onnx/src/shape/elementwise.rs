@@ -1,10 +1,10 @@
 //! Operators on each element: one tensor, or several whose shapes meet by broadcasting.
+use super::Family;
+use super::call::Attribute;
 use super::call::{Checked, Outcome};
 use super::dtype::Dtype;
 use super::numbers;
 use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
-use super::Family;
-use super::call::Attribute;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -130,7 +130,8 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
 
 /// The type of a number of `TensorProto.DataType`, which an output of the operator may have.
 pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
-    let refused = || KernelError::invalid("schema.S2", format!("{}: {number} is no type of its output", call.op()));
+    let refused =
+        || KernelError::invalid("schema.S2", format!("{}: {number} is no type of its output", call.op()));
     let dtype = Dtype::from_number(number).ok_or_else(refused)?;
     let formal = call.schema.outputs.formal(0).ok_or_else(refused)?;
     let allowed = call.schema.allowed(formal.kind).any(|allowed| allowed == dtype.name());
@@ -145,7 +146,8 @@ fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
 
 /// The literal sizes of a shape, if it has not too many elements to follow.
 pub(super) fn followed(shape: &[Expr]) -> Option<Vec<usize>> {
-    let sizes: Vec<usize> = shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+    let sizes: Vec<usize> =
+        shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
     let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
     (count <= MAX_ELEMENTS).then_some(sizes)
 }
@@ -265,7 +267,9 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
         return Ok(vec![result.into()]);
     }
     let result = mapped(x, result, |element| {
-        let low = low.as_ref().map_or(element.clone(), |low| numbers::binary(cx, "Max", element, low, dtype, false));
+        let low = low
+            .as_ref()
+            .map_or(element.clone(), |low| numbers::binary(cx, "Max", element, low, dtype, false));
         high.as_ref().map_or(low.clone(), |high| numbers::binary(cx, "Min", &low, high, dtype, false))
     });
     Ok(vec![result.into()])
@@ -276,7 +280,9 @@ fn dropout(_: &mut Cx, call: &Checked) -> Outcome {
     for at in [1, 2] {
         if call.has(at) {
             let rank = call.shape(at)?.len();
-            call.check(rank == 0, "Dropout.C1", || format!("its ratio and mode are scalars, not of rank {rank}"))?;
+            call.check(rank == 0, "Dropout.C1", || {
+                format!("its ratio and mode are scalars, not of rank {rank}")
+            })?;
         }
     }
     let x = call.given(0)?;
@@ -317,6 +323,8 @@ fn bit_cast(_: &mut Cx, call: &Checked) -> Outcome {
         _ => dtype.integer_range().map_or(8, |(least, most)| 128 - (most - least).leading_zeros()),
     };
     let from = call.given(0)?.dtype;
-    call.check(bits(from) == bits(to), "BitCast.C1", || format!("{} and {} differ in size", from.name(), to.name()))?;
+    call.check(bits(from) == bits(to), "BitCast.C1", || {
+        format!("{} and {} differ in size", from.name(), to.name())
+    })?;
     Ok(vec![Tensor::new(to, call.shape(0)?.to_vec()).into()])
 }

@@ -35,7 +35,9 @@ pub(super) fn inside(
         least = Some(least.map_or(index, |least: i64| least.min(index)));
         most = Some(most.map_or(index, |most: i64| most.max(index)));
     }
-    for bound in [least.filter(|&index| index < 0).map(|index| -index), most.map(|index| index.saturating_add(1))] {
+    for bound in
+        [least.filter(|&index| index < 0).map(|index| -index), most.map(|index| index.saturating_add(1))]
+    {
         let Some(bound) = bound else { continue };
         let needed = cx.int(bound);
         let fits = cx.ge(size, needed);
@@ -98,7 +100,9 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rank, index_rank) = (sizes.len(), taken.len());
     call.check(rank > 0 && index_rank > 0, "GatherND.C1", || "an operand is a scalar".to_owned())?;
     let least = rank.min(index_rank) as i64;
-    call.check((0..least).contains(&batch), "GatherND.C1", || format!("batch_dims {batch} is not in [0, {least})"))?;
+    call.check((0..least).contains(&batch), "GatherND.C1", || {
+        format!("batch_dims {batch} is not in [0, {least})")
+    })?;
     let batch = batch as usize;
     let length = cx.literal(taken[index_rank - 1], "GatherND.C2")?;
     let fits = usize::try_from(length).is_ok_and(|length| length >= 1 && length <= rank - batch);
@@ -172,7 +176,9 @@ fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
             Some(Tensor::new(Dtype::Bool, vec![most_of(list.len())]).with(list))
         }
         _ => match &flags.elements {
-            Some(Elements::Fill(element)) => Some(Tensor::new(Dtype::Bool, vec![most]).filled(element.clone())),
+            Some(Elements::Fill(element)) => {
+                Some(Tensor::new(Dtype::Bool, vec![most]).filled(element.clone()))
+            }
             _ => None,
         },
     };
@@ -199,7 +205,9 @@ fn most_of(length: usize) -> Expr {
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let indices = call.shape(0)?.to_vec();
     let depth_shape = call.shape(1)?.to_vec();
-    call.check(depth_shape.len() <= 1, "OneHot.C1", || format!("the depth is of rank {}", depth_shape.len()))?;
+    call.check(depth_shape.len() <= 1, "OneHot.C1", || {
+        format!("the depth is of rank {}", depth_shape.len())
+    })?;
     let count = cx.product(depth_shape);
     cx.require_eq(count, Expr::ONE, "OneHot.C1", "the number of depths")?;
     let values = call.shape(2)?.to_vec();
@@ -225,7 +233,9 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
 fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, lengths) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() >= 2, "ReverseSequence.C1", || format!("the rank is {}, below 2", sizes.len()))?;
-    call.check(lengths.len() == 1, "ReverseSequence.C2", || format!("lengths are of rank {}", lengths.len()))?;
+    call.check(lengths.len() == 1, "ReverseSequence.C2", || {
+        format!("lengths are of rank {}", lengths.len())
+    })?;
     let (batch, time) = (call.int("batch_axis", 1), call.int("time_axis", 0));
     call.check(matches!((batch, time), (0, 1) | (1, 0)), "ReverseSequence.C1", || {
         format!("axes are to be 0 and 1, not {batch} and {time}")

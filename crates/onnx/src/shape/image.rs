@@ -52,7 +52,9 @@ fn scales(cx: &mut Cx, call: &Checked, at: usize) -> Result<Option<Vec<Element>>
 
 /// (C2) Scales are positive.
 fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) -> Outcome {
-    call.check(scales.len() == sizes.len(), "Resize.C1", || format!("{} scales for {} sizes", scales.len(), sizes.len()))?;
+    call.check(scales.len() == sizes.len(), "Resize.C1", || {
+        format!("{} scales for {} sizes", scales.len(), sizes.len())
+    })?;
     let mut shape = Vec::with_capacity(sizes.len());
     for (&size, scale) in sizes.iter().zip(scales) {
         shape.push(match scale.number() {
@@ -85,12 +87,19 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
-    call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || format!("no mode is named {mode}"))?;
+    call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || {
+        format!("no mode is named {mode}")
+    })?;
     let places = call.text("coordinate_transformation_mode", "half_pixel");
     let known = matches!(
         places,
-        "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" | "align_corners" | "asymmetric"
-            | "tf_half_pixel_for_nn" | "tf_crop_and_resize"
+        "half_pixel"
+            | "half_pixel_symmetric"
+            | "pytorch_half_pixel"
+            | "align_corners"
+            | "asymmetric"
+            | "tf_half_pixel_for_nn"
+            | "tf_crop_and_resize"
     );
     call.check(known, "Resize.C4", || format!("no coordinates are named {places}"))?;
     let nearest = call.text("nearest_mode", "round_prefer_floor");
@@ -114,9 +123,13 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
         _ => None,
     };
-    call.check(scales.is_some() != stated.is_some(), "Resize.C1", || "either scales or sizes are given".to_owned())?;
+    call.check(scales.is_some() != stated.is_some(), "Resize.C1", || {
+        "either scales or sizes are given".to_owned()
+    })?;
     if let Some(scales) = scales {
-        call.check(scales.len() == axes.len(), "Resize.C1", || format!("{} scales for {} axes", scales.len(), axes.len()))?;
+        call.check(scales.len() == axes.len(), "Resize.C1", || {
+            format!("{} scales for {} axes", scales.len(), axes.len())
+        })?;
         let mut all = vec![Element::Float(1.0); sizes.len()];
         for (&at, scale) in axes.iter().zip(scales) {
             all[at] = scale;
@@ -124,7 +137,9 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         return by_scales(cx, call, &sizes, &all);
     }
     let stated = stated.unwrap_or_default();
-    call.check(stated.len() == axes.len(), "Resize.C1", || format!("{} sizes for {} axes", stated.len(), axes.len()))?;
+    call.check(stated.len() == axes.len(), "Resize.C1", || {
+        format!("{} sizes for {} axes", stated.len(), axes.len())
+    })?;
     for &size in &stated {
         let positive = cx.ge(size, 1);
         cx.require(positive, "Resize.C2", |cx| format!("a size is {}", cx.show(size)))?;
@@ -152,7 +167,9 @@ fn keep_ratio(
         let (from, to) = (cx.literal(shape[at], "Resize.C6")?, cx.literal(size, "Resize.C6")?);
         call.check(from > 0, "Resize.C6", || "a size is 0".to_owned())?;
         let own = to as f32 / from as f32;
-        scale = Some(scale.map_or(own, |known| if policy == "not_larger" { known.min(own) } else { known.max(own) }));
+        scale = Some(
+            scale.map_or(own, |known| if policy == "not_larger" { known.min(own) } else { known.max(own) }),
+        );
     }
     let scale = scale.unwrap_or(1.0);
     for &at in axes {
@@ -167,9 +184,11 @@ fn keep_ratio(
 pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
-    call.check(matches!(mode, "bilinear" | "bicubic" | "nearest" | "linear" | "cubic"), "GridSample.C4", || {
-        format!("no mode is named {mode}")
-    })?;
+    call.check(
+        matches!(mode, "bilinear" | "bicubic" | "nearest" | "linear" | "cubic"),
+        "GridSample.C4",
+        || format!("no mode is named {mode}"),
+    )?;
     let padding = call.text("padding_mode", "zeros");
     call.check(matches!(padding, "zeros" | "border" | "reflection"), "GridSample.C4", || {
         format!("no padding is named {padding}")
@@ -188,7 +207,9 @@ pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
 fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
     let theta = call.shape(0)?.to_vec();
     let size = sizes_of(cx, call, 1, "AffineGrid.C1")?;
-    call.check(matches!(size.len(), 4 | 5), "AffineGrid.C1", || format!("the size has {} entries", size.len()))?;
+    call.check(matches!(size.len(), 4 | 5), "AffineGrid.C1", || {
+        format!("the size has {} entries", size.len())
+    })?;
     let (rows, columns) = (cx.int(size.len() as i64 - 2), cx.int(size.len() as i64 - 1));
     cx.require_same_shape(&theta, &[size[0], rows, columns], "AffineGrid.C2")?;
     for &size in &size {
@@ -202,7 +223,9 @@ fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
 /// (C2) Channels divide. (C3) There is a column for each place of a block.
 fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
     let columns = call.shape(0)?.to_vec();
-    call.check(columns.len() == 3, "Col2Im.C1", || format!("columns have 3 dimensions, not {}", columns.len()))?;
+    call.check(columns.len() == 3, "Col2Im.C1", || {
+        format!("columns have 3 dimensions, not {}", columns.len())
+    })?;
     let image = sizes_of(cx, call, 1, "Col2Im.C1")?;
     let block = sizes_of(cx, call, 2, "Col2Im.C1")?;
     let count = image.len();
@@ -212,8 +235,11 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
         call.check(list.len() == length, "Col2Im.C1", || format!("{name} has {} entries", list.len()))?;
         Ok(list)
     };
-    let (dilations, strides, pads) = (list("dilations", 1, count)?, list("strides", 1, count)?, list("pads", 0, 2 * count)?);
-    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), "Col2Im.C1", || "strides are positive".to_owned())?;
+    let (dilations, strides, pads) =
+        (list("dilations", 1, count)?, list("strides", 1, count)?, list("pads", 0, 2 * count)?);
+    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), "Col2Im.C1", || {
+        "strides are positive".to_owned()
+    })?;
     let area = cx.product(block.clone());
     let positive = cx.ge(area, 1);
     cx.require(positive, "Col2Im.C2", |_| "a block is empty".to_owned())?;
@@ -260,7 +286,9 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in 2..call.count() {
         if call.has(at) {
             let shape = call.shape(at)?.to_vec();
-            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || format!("a limit is of rank {}", shape.len()))?;
+            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || {
+                format!("a limit is of rank {}", shape.len())
+            })?;
             let count = cx.product(shape);
             cx.require_eq(count, Expr::ONE, "NonMaxSuppression.C2", "the number of a limit")?;
         }
@@ -284,7 +312,8 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
 /// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]`. (C2) There is a batch for each region. (C3) The modes
 /// are known, sizes positive.
 fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, regions, batches) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    let (sizes, regions, batches) =
+        (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
     call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, "RoiAlign.C1", || {
         format!("ranks {}, {} and {}", sizes.len(), regions.len(), batches.len())
     })?;
@@ -295,7 +324,9 @@ fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(matches!(mode, "avg" | "max"), "RoiAlign.C3", || format!("no mode is named {mode}"))?;
     let (height, width) = (call.int("output_height", 1), call.int("output_width", 1));
     call.check(height > 0 && width > 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
-    call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || "sampling_ratio is negative".to_owned())?;
+    call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || {
+        "sampling_ratio is negative".to_owned()
+    })?;
     let places = call.text("coordinate_transformation_mode", "half_pixel");
     call.check(matches!(places, "half_pixel" | "output_half_pixel"), "RoiAlign.C3", || {
         format!("no coordinates are named {places}")

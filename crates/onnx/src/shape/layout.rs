@@ -1,8 +1,8 @@
 //! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
+use super::Family;
 use super::call::{Checked, Outcome, open};
 use super::elementwise::followed;
 use super::value::{Element, Elements, Tensor, Value};
-use super::Family;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -51,17 +51,26 @@ fn flatten(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;
     let (rank, axis) = (sizes.len() as i64, call.int("axis", 1));
     let least = if call.since() < 11 { 0 } else { -rank };
-    call.check((least..=rank).contains(&axis), "Flatten.C1", || format!("axis {axis} is not in [{least}, {rank}]"))?;
+    call.check((least..=rank).contains(&axis), "Flatten.C1", || {
+        format!("axis {axis} is not in [{least}, {rank}]")
+    })?;
     let at = if axis < 0 { axis + rank } else { axis } as usize;
     let (rows, columns) = (cx.product(sizes[..at].to_vec()), cx.product(sizes[at..].to_vec()));
     Ok(vec![kept(call.given(0)?, call.output(0, vec![rows, columns])?)])
 }
 
 /// The sizes that an input gives; each is a new unbacked size if nothing is known of it.
-pub(super) fn sizes_of(cx: &mut Cx, call: &Checked, at: usize, clause: &'static str) -> Result<Vec<Expr>, KernelError> {
+pub(super) fn sizes_of(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    clause: &'static str,
+) -> Result<Vec<Expr>, KernelError> {
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
-    call.check(shape.len() == 1, clause, || format!("its shape is to have 1 dimension, not {}", shape.len()))?;
+    call.check(shape.len() == 1, clause, || {
+        format!("its shape is to have 1 dimension, not {}", shape.len())
+    })?;
     let length = cx.literal(shape[0], clause)?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
@@ -101,7 +110,9 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
                 if holds != Some(true) {
                     let keeps = !allow_zero && sizes.get(at) == Some(&wanted);
                     let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
-                    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+                    cx.require(least, "Reshape.C2", |cx| {
+                        format!("the size {} stands for another", cx.show(wanted))
+                    })?;
                 }
                 shape.push(wanted);
             }
@@ -113,9 +124,13 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(at) => {
             let nothing = cx.is_nothing(known, "Reshape.C4");
             if nothing {
-                call.check(!allow_zero, "Reshape.C2", || "with allowzero, 0 and -1 are ambiguous".to_owned())?;
+                call.check(!allow_zero, "Reshape.C2", || {
+                    "with allowzero, 0 and -1 are ambiguous".to_owned()
+                })?;
                 let empty = cx.eq(total, 0);
-                cx.require(empty, "Reshape.C4", |cx| format!("{} elements do not divide by 0", cx.show(total)))?;
+                cx.require(empty, "Reshape.C4", |cx| {
+                    format!("{} elements do not divide by 0", cx.show(total))
+                })?;
                 shape[at] = Expr::ZERO;
             } else {
                 let remainder = cx.modulo(total, known);
@@ -159,10 +174,13 @@ fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
     for axis in axes {
         call.check(axis >= 0 || call.since() >= 11, "Unsqueeze.C1", || format!("axis {axis} is negative"))?;
         let at = call.axis(axis, rank, "Unsqueeze.C1")?;
-        call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || format!("axis {at} is named twice"))?;
+        call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || {
+            format!("axis {at} is named twice")
+        })?;
     }
     let mut rest = sizes.into_iter();
-    let shape = added.iter().map(|&new| if new { Some(Expr::ONE) } else { rest.next() }).collect::<Option<_>>();
+    let shape =
+        added.iter().map(|&new| if new { Some(Expr::ONE) } else { rest.next() }).collect::<Option<_>>();
     Ok(vec![kept(call.given(0)?, call.output(0, shape.unwrap_or_default())?)])
 }
 
@@ -170,7 +188,9 @@ fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
     if let Some(tensor) = call.tensor(1)
         && let Some(shape) = &tensor.shape
     {
-        call.check(shape.len() <= 1, "Axes.C1", || format!("axes are to have 1 dimension, not {}", shape.len()))?;
+        call.check(shape.len() <= 1, "Axes.C1", || {
+            format!("axes are to have 1 dimension, not {}", shape.len())
+        })?;
     }
     call.list(cx, "axes", 1, "Axes.C1")
 }
@@ -183,7 +203,9 @@ fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
     match axes.filter(|axes| !axes.is_empty()) {
         Some(axes) => {
             for axis in axes {
-                call.check(axis >= 0 || call.since() >= 11, "Squeeze.C1", || format!("axis {axis} is negative"))?;
+                call.check(axis >= 0 || call.since() >= 11, "Squeeze.C1", || {
+                    format!("axis {axis} is negative")
+                })?;
                 let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
                 cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
                 dropped[at] = true;
@@ -217,7 +239,9 @@ fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, shape)?;
     result.elements = match (&x.elements, sizes.len(), repeats.first().and_then(|times| times.as_inline())) {
         (Some(Elements::Fill(element)), ..) => Some(Elements::Fill(element.clone())),
-        (Some(Elements::List(list)), 1, Some(times)) if (list.len() as i64).saturating_mul(times) <= 4_096 => {
+        (Some(Elements::List(list)), 1, Some(times))
+            if (list.len() as i64).saturating_mul(times) <= 4_096 =>
+        {
             let repeated = std::iter::repeat_n(list.iter().cloned(), times.max(0) as usize);
             Some(Elements::List(repeated.flatten().collect()))
         }
@@ -239,7 +263,9 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
                 let fresh = at.is_some_and(|at| !std::mem::replace(&mut seen[at], true));
                 call.check(fresh, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
             }
-            call.check(perm.len() == rank, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
+            call.check(perm.len() == rank, "Transpose.C1", || {
+                format!("{perm:?} is no order of {rank} dimensions")
+            })?;
             perm.iter().map(|&axis| axis as usize).collect()
         }
     };
@@ -342,7 +368,9 @@ fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
 /// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number.
 pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 2, "Trilu.C1", || format!("it needs at least 2 dimensions, not {}", sizes.len()))?;
+    call.check(sizes.len() >= 2, "Trilu.C1", || {
+        format!("it needs at least 2 dimensions, not {}", sizes.len())
+    })?;
     if call.has(1) {
         let count = cx.product(call.shape(1)?.to_vec());
         cx.require_eq(count, Expr::ONE, "Trilu.C2", "the number of elements of k")?;

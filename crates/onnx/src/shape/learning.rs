@@ -36,7 +36,10 @@ fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
     match call.shape(0)? {
         [features] => Ok((Expr::ONE, *features)),
         [rows, features] => Ok((*rows, *features)),
-        sizes => Err(KernelError::invalid("Learning.C1", format!("the input has 1 or 2 dimensions, not {}", sizes.len()))),
+        sizes => Err(KernelError::invalid(
+            "Learning.C1",
+            format!("the input has 1 or 2 dimensions, not {}", sizes.len()),
+        )),
     }
 }
 
@@ -66,14 +69,20 @@ fn cast_map(cx: &mut Cx, call: &Checked) -> Outcome {
         "TO_STRING" => Dtype::Str,
         other => return Err(KernelError::invalid("CastMap.C1", format!("no type is named {other}"))),
     };
-    let count = if call.text("map_form", "DENSE") == "SPARSE" { cx.int(call.int("max_map", 1)) } else { cx.unbacked_size(0, None) };
+    let count = if call.text("map_form", "DENSE") == "SPARSE" {
+        cx.int(call.int("max_map", 1))
+    } else {
+        cx.unbacked_size(0, None)
+    };
     Ok(vec![Tensor::new(dtype, vec![Expr::ONE, count]).into()])
 }
 
 /// Strings become integers and the other way round. (C1) Both lists have one length.
 fn categories(_: &mut Cx, call: &Checked) -> Outcome {
     let (strings, ints) = (call.length("cats_strings"), call.length("cats_int64s"));
-    call.check(strings == ints && strings > 0, "CategoryMapper.C1", || format!("{strings} strings, {ints} integers"))?;
+    call.check(strings == ints && strings > 0, "CategoryMapper.C1", || {
+        format!("{strings} strings, {ints} integers")
+    })?;
     let dtype = if call.given(0)?.dtype == Dtype::Str { Dtype::I64 } else { Dtype::Str };
     Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
 }
@@ -123,18 +132,24 @@ fn labels(_: &mut Cx, call: &Checked) -> Outcome {
         let of = |dtype: Dtype, suffix: &str| {
             let name = format!("{side}_{suffix}");
             match call.attribute(&name) {
-                Some(super::Attribute::Tensor(tensor)) => Some((tensor.dtype, tensor.count().unwrap_or(0) as usize)),
+                Some(super::Attribute::Tensor(tensor)) => {
+                    Some((tensor.dtype, tensor.count().unwrap_or(0) as usize))
+                }
                 Some(_) => Some((dtype, call.length(&name))),
                 None => None,
             }
         };
-        let kinds = [(Dtype::Str, "strings"), (Dtype::I64, "int64s"), (Dtype::F32, "floats"), (Dtype::F64, "tensor")];
+        let kinds =
+            [(Dtype::Str, "strings"), (Dtype::I64, "int64s"), (Dtype::F32, "floats"), (Dtype::F64, "tensor")];
         kinds.into_iter().filter_map(|(dtype, suffix)| of(dtype, suffix)).collect()
     };
     let (keys, values) = (list("keys"), list("values"));
     let key = keys.iter().find(|(dtype, _)| *dtype == input);
     let ([value], Some(key)) = (values.as_slice(), key) else {
-        return Err(KernelError::invalid("LabelEncoder.C1", "keys of the input's type and values are to be given"));
+        return Err(KernelError::invalid(
+            "LabelEncoder.C1",
+            "keys of the input's type and values are to be given",
+        ));
     };
     call.check(key.1 == value.1, "LabelEncoder.C1", || format!("{} keys and {} values", key.1, value.1))?;
     Ok(vec![Tensor::new(value.0, shape).into()])
@@ -177,7 +192,8 @@ fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, _) = rows(call)?;
     let (dtype, count) = classes(call, "classlabels_ints", "classlabels_strings");
     let vectors = call.length("vectors_per_class");
-    let columns = if call.length("prob_a") > 0 || vectors == 0 || count <= 2 { count } else { count * (count - 1) / 2 };
+    let columns =
+        if call.length("prob_a") > 0 || vectors == 0 || count <= 2 { count } else { count * (count - 1) / 2 };
     classified(cx, call, dtype, columns, rows)
 }
 
@@ -187,7 +203,9 @@ fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     let targets = call.int("targets", 1);
     call.check(targets > 0, "LinearRegressor.C2", || format!("there are {targets} targets"))?;
     let intercepts = call.length("intercepts") as i64;
-    call.check(intercepts == 0 || intercepts == targets, "LinearRegressor.C2", || format!("{intercepts} intercepts"))?;
+    call.check(intercepts == 0 || intercepts == targets, "LinearRegressor.C2", || {
+        format!("{intercepts} intercepts")
+    })?;
     let targets = cx.int(targets);
     let product = cx.mul(features, targets);
     let length = cx.int(call.length("coefficients") as i64);
@@ -211,9 +229,13 @@ fn normalizer(_: &mut Cx, call: &Checked) -> Outcome {
 /// `[.., categories]`. (C1) There is one list of categories, for the input's type.
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let (ints, strings) = (call.length("cats_int64s"), call.length("cats_strings"));
-    call.check((ints > 0) != (strings > 0), "OneHotEncoder.C1", || "one list of categories is to be given".to_owned())?;
+    call.check((ints > 0) != (strings > 0), "OneHotEncoder.C1", || {
+        "one list of categories is to be given".to_owned()
+    })?;
     let text = call.given(0)?.dtype == Dtype::Str;
-    call.check(text == (strings > 0), "OneHotEncoder.C1", || "the categories are of another type".to_owned())?;
+    call.check(text == (strings > 0), "OneHotEncoder.C1", || {
+        "the categories are of another type".to_owned()
+    })?;
     let count = cx.int(ints.max(strings) as i64);
     let shape = [call.shape(0)?, &[count]].concat();
     Ok(vec![Tensor::new(Dtype::F32, shape).into()])
@@ -260,11 +282,14 @@ fn tree_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
 fn tested_features(cx: &mut Cx, call: &Checked, features: Expr) -> Result<(), KernelError> {
     let Some(super::Attribute::Texts(modes)) = call.attribute("nodes_modes") else { return Ok(()) };
     let tested = call.ints("nodes_featureids").unwrap_or_default();
-    let most = tested.iter().zip(modes).filter(|(_, mode)| *mode != "LEAF").map(|(&feature, _)| feature).max();
+    let most =
+        tested.iter().zip(modes).filter(|(_, mode)| *mode != "LEAF").map(|(&feature, _)| feature).max();
     if let Some(most) = most {
         let most = cx.int(most);
         let there = cx.gt(features, most);
-        cx.require(there, "TreeEnsemble.C3", |cx| format!("a node tests feature {} of {}", cx.show(most), cx.show(features)))?;
+        cx.require(there, "TreeEnsemble.C3", |cx| {
+            format!("a node tests feature {} of {}", cx.show(most), cx.show(features))
+        })?;
     }
     Ok(())
 }

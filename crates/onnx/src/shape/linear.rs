@@ -1,6 +1,6 @@
 //! Products of matrices.
-use super::call::{Checked, Outcome};
 use super::Family;
+use super::call::{Checked, Outcome};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -65,7 +65,9 @@ fn zero_point(cx: &mut Cx, call: &Checked, at: usize, size: Option<Expr>) -> Res
 pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
         let sizes = call.shape(at)?;
-        call.check(sizes.len() == 2, "Gemm.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+        call.check(sizes.len() == 2, "Gemm.C1", || {
+            format!("a matrix has 2 dimensions, not {}", sizes.len())
+        })?;
         Ok(if call.int(name, 0) != 0 { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) })
     };
     let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(1, "transB")?);

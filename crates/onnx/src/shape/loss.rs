@@ -1,6 +1,6 @@
 //! Losses.
-use super::call::{Checked, Outcome};
 use super::Family;
+use super::call::{Checked, Outcome};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -14,7 +14,9 @@ pub(super) const KERNELS: Family =
 fn loss(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let (scores, labels) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let reduction = call.text("reduction", "mean");
-    call.check(matches!(reduction, "none" | "mean" | "sum"), "Loss.C4", || format!("no reduction is named {reduction}"))?;
+    call.check(matches!(reduction, "none" | "mean" | "sum"), "Loss.C4", || {
+        format!("no reduction is named {reduction}")
+    })?;
     call.check(scores.len() >= 2 && labels.len() + 1 == scores.len(), "Loss.C1", || {
         format!("ranks {} and {}", scores.len(), labels.len())
     })?;

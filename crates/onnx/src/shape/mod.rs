@@ -91,7 +91,9 @@ fn kernel(domain: &str, op: &str) -> Option<Kernel> {
     let table = TABLE.get_or_init(|| {
         let of = |(domain, families): &(&'static str, &'static [Family])| {
             let domain = *domain;
-            families.iter().flat_map(move |family| family.iter().map(move |(op, kernel)| ((domain, *op), *kernel)))
+            families
+                .iter()
+                .flat_map(move |family| family.iter().map(move |(op, kernel)| ((domain, *op), *kernel)))
         };
         FAMILIES.iter().flat_map(of).collect()
     });
@@ -104,7 +106,8 @@ fn kernel(domain: &str, op: &str) -> Option<Kernel> {
 /// [`KernelError::Invalid`] where the operator refuses the call, [`KernelError::DataDependent`] where its shapes depend
 /// on what is not known, [`KernelError::Unsupported`] where there is no shape function.
 pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError> {
-    let name = if call.domain.is_empty() { call.op.to_owned() } else { format!("{}::{}", call.domain, call.op) };
+    let name =
+        if call.domain.is_empty() { call.op.to_owned() } else { format!("{}::{}", call.domain, call.op) };
     let Some(schema) = schema::find(call.domain, call.op, call.version) else {
         if is_known(call.domain, call.op) {
             let message = format!("version {} of its domain has no {name}", call.version);
@@ -113,7 +116,10 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         return Err(KernelError::Unsupported(format!("the operator {name} is not known")));
     };
     if schema.deprecated {
-        return Err(KernelError::invalid("schema.S0", format!("{name} is gone since version {}", schema.since)));
+        return Err(KernelError::invalid(
+            "schema.S0",
+            format!("{name} is gone since version {}", schema.since),
+        ));
     }
     let checked = Checked::new(call, schema)?;
     let Some(kernel) = kernel(call.domain, call.op) else {

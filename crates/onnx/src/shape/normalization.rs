@@ -26,7 +26,9 @@ pub(super) fn vector(
     clause: &'static str,
 ) -> Result<(), KernelError> {
     let shape = call.shape(at)?.to_vec();
-    call.check(shape.len() == 1, clause, || format!("input {at} is to have 1 dimension, not {}", shape.len()))?;
+    call.check(shape.len() == 1, clause, || {
+        format!("input {at} is to have 1 dimension, not {}", shape.len())
+    })?;
     cx.require_eq(shape[0], length, clause, "the length of a vector and the channels")
 }
 
@@ -45,7 +47,9 @@ fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     let training = call.int("training_mode", 0) != 0;
     if call.since() >= 14 {
         let extra = (1..call.output_count()).any(|at| call.wants(at));
-        call.check(training || !extra, "BatchNormalization.C3", || "statistics are outputs when training only".to_owned())?;
+        call.check(training || !extra, "BatchNormalization.C3", || {
+            "statistics are outputs when training only".to_owned()
+        })?;
     }
     let dtype = call.given(0)?.dtype;
     let mut outputs: Vec<Value> = vec![Tensor::new(dtype, sizes).into()];
@@ -59,7 +63,9 @@ fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
 /// (C1) The input has at least 3 dimensions. (C2) Scale and bias have an element for each channel.
 fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 3, "InstanceNormalization.C1", || format!("the input has rank {}", sizes.len()))?;
+    call.check(sizes.len() >= 3, "InstanceNormalization.C1", || {
+        format!("the input has rank {}", sizes.len())
+    })?;
     for at in 1..3 {
         vector(cx, call, at, sizes[1], "InstanceNormalization.C2")?;
     }
@@ -85,7 +91,9 @@ fn group(cx: &mut Cx, call: &Checked) -> Outcome {
 fn local_response(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let size = call.int("size", 0);
-    call.check(size > 0 && size % 2 == 1, "LRN.C1", || format!("the window is {size}, not odd and positive"))?;
+    call.check(size > 0 && size % 2 == 1, "LRN.C1", || {
+        format!("the window is {size}, not odd and positive")
+    })?;
     call.check(sizes.len() == 4, "LRN.C2", || format!("the input has 4 dimensions, not {}", sizes.len()))?;
     call.one(sizes)
 }

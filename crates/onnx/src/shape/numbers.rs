@@ -206,7 +206,8 @@ pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
 
 /// The elements of a tensor as they broadcast to a shape of literal sizes, by the position in the result.
 pub fn at_broadcast(tensor: &Tensor, shape: &[usize], position: usize) -> Option<usize> {
-    let sizes: Vec<usize> = tensor.shape.as_ref()?.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+    let sizes: Vec<usize> =
+        tensor.shape.as_ref()?.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
     let mut rest = position;
     let (mut index, mut stride) = (0, 1);
     for (back, &size) in shape.iter().rev().enumerate() {

@@ -78,7 +78,9 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
 /// `[n, c, 1..]`. (C1) The input has a batch, channels and more.
 pub(super) fn global(_: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    call.check(shape.len() >= 2, "GlobalPool.C1", || format!("an image has at least 2 dimensions, not {}", shape.len()))?;
+    call.check(shape.len() >= 2, "GlobalPool.C1", || {
+        format!("an image has at least 2 dimensions, not {}", shape.len())
+    })?;
     shape[2..].fill(Expr::ONE);
     call.one(shape)
 }
@@ -87,11 +89,15 @@ pub(super) fn global(_: &mut Cx, call: &Checked) -> Outcome {
 /// numbers.
 fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || "images have 4 dimensions, regions 2".to_owned())?;
+    call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || {
+        "images have 4 dimensions, regions 2".to_owned()
+    })?;
     let five = cx.int(5);
     cx.require_eq(regions[1], five, "MaxRoiPool.C1", "the numbers of a region")?;
     let pooled = call.ints("pooled_shape").unwrap_or_default();
-    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || format!("pooled_shape is {pooled:?}"))?;
+    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || {
+        format!("pooled_shape is {pooled:?}")
+    })?;
     let shape = vec![regions[0], sizes[1], cx.int(pooled[0]), cx.int(pooled[1])];
     call.one(shape)
 }
@@ -113,10 +119,14 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(2) {
         let stated = super::layout::sizes_of(cx, call, 2, "MaxUnpool.C3")?;
-        call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || format!("the shape has {} sizes", stated.len()))?;
+        call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || {
+            format!("the shape has {} sizes", stated.len())
+        })?;
         for (&stated, &least) in stated.iter().zip(&shape) {
             let fits = cx.ge(stated, least);
-            cx.require(fits, "MaxUnpool.C3", |cx| format!("{} is less than {}", cx.show(stated), cx.show(least)))?;
+            cx.require(fits, "MaxUnpool.C3", |cx| {
+                format!("{} is less than {}", cx.show(stated), cx.show(least))
+            })?;
         }
         shape = stated;
     }

@@ -42,7 +42,9 @@ fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     call.check(block >= 0, "Quantize.C2", || format!("the block size is {block}"))?;
     if block > 0 {
         let at = call.axis(call.int("axis", 1), sizes.len(), "Quantize.C2")?;
-        call.check(scale.len() == sizes.len(), "Quantize.C2", || format!("scales are of rank {}", scale.len()))?;
+        call.check(scale.len() == sizes.len(), "Quantize.C2", || {
+            format!("scales are of rank {}", scale.len())
+        })?;
         for (dim, (&size, &given)) in sizes.iter().zip(&scale).enumerate() {
             let expected = if dim == at {
                 let block = cx.int(block);
@@ -63,7 +65,9 @@ fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     let at = call.axis(call.int("axis", 1), sizes.len(), "Quantize.C2")?;
     let each = cx.eq(scale[0], sizes[at]);
     let fine = cx.any(&[one, each]);
-    cx.require(fine, "Quantize.C2", |cx| format!("{} scales for a size of {}", cx.show(scale[0]), cx.show(sizes[at])))
+    cx.require(fine, "Quantize.C2", |cx| {
+        format!("{} scales for a size of {}", cx.show(scale[0]), cx.show(sizes[at]))
+    })
 }
 
 /// `saturate(round(x / scale) + zero)`, of the zero point's type, or `output_dtype`, or 8 bits without sign.
@@ -76,7 +80,9 @@ fn quantize(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let dtype = match (call.tensor(2), stated) {
         (Some(zero), Some(stated)) => {
-            call.check(zero.dtype == stated, "Quantize.C1", || "output_dtype is not the zero point's".to_owned())?;
+            call.check(zero.dtype == stated, "Quantize.C1", || {
+                "output_dtype is not the zero point's".to_owned()
+            })?;
             stated
         }
         (Some(zero), None) => zero.dtype,
@@ -107,7 +113,9 @@ fn single(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelErr
         if call.has(at) {
             let shape = call.shape(at)?.to_vec();
             let fine = shape.is_empty() || shape.len() == 1;
-            call.check(fine, "Quantized.C1", || format!("input {at} is a scalar, not of rank {}", shape.len()))?;
+            call.check(fine, "Quantized.C1", || {
+                format!("input {at} is a scalar, not of rank {}", shape.len())
+            })?;
             let count = cx.product(shape);
             cx.require_eq(count, Expr::ONE, "Quantized.C1", "the number of scales")?;
         }
@@ -172,7 +180,9 @@ fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), Ke
 fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
         let sizes = call.shape(at)?;
-        call.check(sizes.len() == 2, "QGemm.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+        call.check(sizes.len() == 2, "QGemm.C1", || {
+            format!("a matrix has 2 dimensions, not {}", sizes.len())
+        })?;
         Ok(if call.int(name, 0) != 0 { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) })
     };
     let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(3, "transB")?);

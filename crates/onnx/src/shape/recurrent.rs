@@ -1,6 +1,6 @@
 //! Recurrent layers.
-use super::call::{Checked, Outcome};
 use super::Family;
+use super::call::{Checked, Outcome};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -33,7 +33,9 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let x = call.shape(0)?.to_vec();
     call.check(x.len() == 3, "Recurrent.C2", || format!("the input has 3 dimensions, not {}", x.len()))?;
     let recurrence = call.shape(2)?.to_vec();
-    call.check(recurrence.len() == 3, "Recurrent.C3", || format!("R has 3 dimensions, not {}", recurrence.len()))?;
+    call.check(recurrence.len() == 3, "Recurrent.C3", || {
+        format!("R has 3 dimensions, not {}", recurrence.len())
+    })?;
     let hidden = match call.int("hidden_size", 0) {
         0 => recurrence[2],
         size => {

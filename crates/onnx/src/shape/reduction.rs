@@ -109,7 +109,7 @@ fn total(cx: &mut Cx, call: &Checked, result: &Tensor) -> Option<Elements> {
         "ReduceMin" => "Min",
         _ => return None,
     };
-    let x = call.given(0)?;
+    let x = call.tensor(0)?;
     if result.count() != Some(1) {
         return None;
     }

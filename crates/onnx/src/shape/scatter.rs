@@ -26,7 +26,8 @@ fn check_reduction(call: &Checked) -> Result<(), sizewise_kernels::KernelError> 
 /// shape. (C3) Beside the axis no size of the indices exceeds that of the data. (C4) Indices are within the dimension.
 /// (C5) The reduction is known.
 fn scatter_elements(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, indices, updates) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    let (sizes, indices, updates) =
+        (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
     check_reduction(call)?;
     call.check(!sizes.is_empty() && sizes.len() == indices.len(), "ScatterElements.C1", || {
         format!("ranks {} and {} are to agree and not to be 0", sizes.len(), indices.len())
@@ -49,9 +50,12 @@ fn scatter_elements(cx: &mut Cx, call: &Checked) -> Outcome {
 /// data. (C3) Updates have the shape of the tuples and of what each takes. (C4) Indices are within their dimensions.
 /// (C5) The reduction is known.
 fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, indices, updates) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    let (sizes, indices, updates) =
+        (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
     check_reduction(call)?;
-    call.check(!sizes.is_empty() && !indices.is_empty(), "ScatterND.C1", || "an operand is a scalar".to_owned())?;
+    call.check(!sizes.is_empty() && !indices.is_empty(), "ScatterND.C1", || {
+        "an operand is a scalar".to_owned()
+    })?;
     let (tuples, length) = indices.split_at(indices.len() - 1);
     let length = cx.literal(length[0], "ScatterND.C2")?;
     let fits = usize::try_from(length).is_ok_and(|length| length <= sizes.len());
@@ -91,7 +95,9 @@ fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(2) {
         let indices = call.shape(2)?.to_vec();
-        call.check(indices.len() == 1, "TensorScatter.C3", || format!("indices are of rank {}", indices.len()))?;
+        call.check(indices.len() == 1, "TensorScatter.C3", || {
+            format!("indices are of rank {}", indices.len())
+        })?;
         cx.require_eq(indices[0], cache[0], "TensorScatter.C3", "write indices and batches")?;
     }
     call.one(cache)

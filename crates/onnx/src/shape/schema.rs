@@ -101,7 +101,11 @@ fn index() -> &'static FxHashMap<(&'static str, &'static str), Vec<&'static str>
 fn type_sets() -> &'static FxHashMap<&'static str, &'static str> {
     static SETS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
     SETS.get_or_init(|| {
-        TEXT.lines().skip(1).take_while(|line| line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect()
+        TEXT.lines()
+            .skip(1)
+            .take_while(|line| line.starts_with('#'))
+            .filter_map(|line| line.split_once(' '))
+            .collect()
     })
 }
 
@@ -117,12 +121,21 @@ pub fn operators() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The schema of an operator in a version of its domain.
 pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
-    type Found = FxHashMap<(&'static str, &'static str), Vec<Schema>>;
-    static READ: OnceLock<Found> = OnceLock::new();
+    type Operators = FxHashMap<&'static str, OnceLock<Vec<Schema>>>;
+    static READ: OnceLock<FxHashMap<&'static str, Operators>> = OnceLock::new();
     let read = READ.get_or_init(|| {
-        index().iter().map(|(name, lines)| (*name, lines.iter().filter_map(|line| schema(line)).collect())).collect()
+        let mut read: FxHashMap<&str, Operators> = FxHashMap::default();
+        for (domain, op) in operators() {
+            read.entry(domain).or_default().insert(op, OnceLock::new());
+        }
+        read
     });
-    let versions = read.get(&(domain, op))?;
+    let versions = read.get(domain)?.get(op)?;
+    // Schemas are read when they are first needed.
+    let versions = versions.get_or_init(|| {
+        let lines = index().get(&(domain, op)).map(Vec::as_slice).unwrap_or_default();
+        lines.iter().filter_map(|line| schema(line)).collect()
+    });
     versions.iter().rev().find(|schema| schema.since <= version)
 }
 

@@ -178,7 +178,12 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
                 starts.map(|start| cx.int(step.min(size - start))).collect()
             } else {
                 let sum = cx.sum(list.clone());
-                cx.require_eq(sum, sizes[at], "SplitToSequence.C2", "the sum of the sizes and the dimension")?;
+                cx.require_eq(
+                    sum,
+                    sizes[at],
+                    "SplitToSequence.C2",
+                    "the sum of the sizes and the dimension",
+                )?;
                 for &size in &list {
                     let natural = cx.ge(size, 0);
                     cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;

@@ -102,13 +102,17 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
 /// or a frame length is given, and they agree. (C4) A frame fits.
 fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check((2..=3).contains(&sizes.len()), "STFT.C1", || format!("a signal has 3 dimensions, not {}", sizes.len()))?;
+    call.check((2..=3).contains(&sizes.len()), "STFT.C1", || {
+        format!("a signal has 3 dimensions, not {}", sizes.len())
+    })?;
     let step = scalar(cx, call, 1, "STFT.C2")?;
     let positive = cx.ge(step, 1);
     cx.require(positive, "STFT.C2", |cx| format!("the step is {}", cx.show(step)))?;
     let window = if call.has(2) { Some(call.shape(2)?.to_vec()) } else { None };
     if let Some(window) = &window {
-        call.check(window.len() == 1, "STFT.C3", || format!("a window has 1 dimension, not {}", window.len()))?;
+        call.check(window.len() == 1, "STFT.C3", || {
+            format!("a window has 1 dimension, not {}", window.len())
+        })?;
     }
     let length = match (&window, call.has(3)) {
         (window, true) => {

@@ -1,7 +1,7 @@
 //! Operators that cut tensors into parts, or put something around them.
+use super::Family;
 use super::call::{Checked, Outcome, open};
 use super::value::{Element, Elements, Value};
-use super::Family;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -60,11 +60,18 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
     let from_attributes = call.since() < 10;
     let bounds = |cx: &mut Cx, name: &str, at: usize| -> Result<Vec<Bound>, KernelError> {
         if from_attributes {
-            return Ok(call.ints(name).unwrap_or_default().iter().map(|&v| Bound::Known(cx.int(v))).collect());
+            return Ok(call
+                .ints(name)
+                .unwrap_or_default()
+                .iter()
+                .map(|&v| Bound::Known(cx.int(v)))
+                .collect());
         }
         let tensor = call.given(at)?;
         let shape = call.shape(at)?;
-        call.check(shape.len() == 1, "Slice.C1", || format!("{name} is to have 1 dimension, not {}", shape.len()))?;
+        call.check(shape.len() == 1, "Slice.C1", || {
+            format!("{name} is to have 1 dimension, not {}", shape.len())
+        })?;
         let length = cx.literal(shape[0], "Slice.C1")?;
         match tensor.list() {
             Some(list) => Ok(list.iter().map(|e| e.int().map_or(Bound::Open, Bound::Known)).collect()),
@@ -73,20 +80,32 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
         }
     };
     let (starts, ends) = (bounds(cx, "starts", 1)?, bounds(cx, "ends", 2)?);
-    call.check(starts.len() == ends.len(), "Slice.C1", || format!("{} starts, {} ends", starts.len(), ends.len()))?;
-    let axes = if from_attributes { call.ints("axes").map(<[i64]>::to_vec) } else { call.input_ints(cx, 3, "Slice.C1")? };
+    call.check(starts.len() == ends.len(), "Slice.C1", || {
+        format!("{} starts, {} ends", starts.len(), ends.len())
+    })?;
+    let axes = if from_attributes {
+        call.ints("axes").map(<[i64]>::to_vec)
+    } else {
+        call.input_ints(cx, 3, "Slice.C1")?
+    };
     let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
-    call.check(axes.len() == starts.len(), "Slice.C1", || format!("{} axes for {} starts", axes.len(), starts.len()))?;
+    call.check(axes.len() == starts.len(), "Slice.C1", || {
+        format!("{} axes for {} starts", axes.len(), starts.len())
+    })?;
     let mut seen = vec![false; rank];
     let mut places = Vec::with_capacity(axes.len());
     for axis in axes {
         let at = call.axis(axis, rank, "Slice.C2")?;
-        call.check(!std::mem::replace(&mut seen[at], true), "Slice.C2", || format!("axis {at} is named twice"))?;
+        call.check(!std::mem::replace(&mut seen[at], true), "Slice.C2", || {
+            format!("axis {at} is named twice")
+        })?;
         places.push(at);
     }
     let steps = if from_attributes { None } else { call.input_ints(cx, 4, "Slice.C1")? };
     let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
-    call.check(steps.len() == starts.len(), "Slice.C1", || format!("{} steps for {} starts", steps.len(), starts.len()))?;
+    call.check(steps.len() == starts.len(), "Slice.C1", || {
+        format!("{} steps for {} starts", steps.len(), starts.len())
+    })?;
     call.check(!steps.contains(&0), "Slice.C3", || "a step is 0".to_owned())?;
     Ok(Parts { axes: places, starts, ends, steps })
 }
@@ -170,7 +189,9 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
         return Ok(Some(list.iter().map(|&size| cx.int(size)).collect()));
     }
     let Some(tensor) = call.tensor(1) else { return Ok(None) };
-    call.check(call.attribute("num_outputs").is_none(), "Split.C2", || "sizes and num_outputs are given".to_owned())?;
+    call.check(call.attribute("num_outputs").is_none(), "Split.C2", || {
+        "sizes and num_outputs are given".to_owned()
+    })?;
     match tensor.ints() {
         Some(list) => Ok(Some(list)),
         None => Ok(Some((0..call.output_count()).map(|_| cx.unbacked_size(0, None)).collect())),
@@ -187,7 +208,9 @@ fn equal_parts(cx: &mut Cx, call: &Checked, size: Expr, outputs: usize) -> Resul
         return Ok(vec![part; outputs]);
     }
     let stated = call.int("num_outputs", 0);
-    call.check(stated == outputs as i64, "Split.C3", || format!("num_outputs is {stated} for {outputs} outputs"))?;
+    call.check(stated == outputs as i64, "Split.C3", || {
+        format!("num_outputs is {stated} for {outputs} outputs")
+    })?;
     let part = cx.ceil_div(size, count);
     let others = cx.mul(part, outputs as i32 - 1);
     let last = cx.sub(size, others);
@@ -219,7 +242,9 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(_) => call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default(),
         None => (0..sizes.len() as i64).collect(),
     };
-    call.check(pads.len() == 2 * axes.len(), "Pad.C1", || format!("{} numbers for {} axes", pads.len(), axes.len()))?;
+    call.check(pads.len() == 2 * axes.len(), "Pad.C1", || {
+        format!("{} numbers for {} axes", pads.len(), axes.len())
+    })?;
     let mut shape = sizes.clone();
     for (i, &axis) in axes.iter().enumerate() {
         let at = call.axis(axis, sizes.len(), "Pad.C1")?;
@@ -242,7 +267,9 @@ fn pad_list(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelErro
     let tensor = call.given(1)?;
     let shape = call.shape(1)?.to_vec();
     let rows = shape.len() == 2 && shape[0] == Expr::ONE && call.schema.since == 1;
-    call.check(shape.len() == 1 || rows, "Pad.C1", || format!("pads are to have 1 dimension, not {}", shape.len()))?;
+    call.check(shape.len() == 1 || rows, "Pad.C1", || {
+        format!("pads are to have 1 dimension, not {}", shape.len())
+    })?;
     Ok(tensor.ints())
 }
 
@@ -258,7 +285,9 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
             _ => cx.gt(size, 0),
         };
         let fine = cx.any(&[none, enough]);
-        cx.require(fine, "Pad.C4", |cx| format!("{} elements cannot be padded by {}", cx.show(size), cx.show(pad)))?;
+        cx.require(fine, "Pad.C4", |cx| {
+            format!("{} elements cannot be padded by {}", cx.show(size), cx.show(pad))
+        })?;
     }
     Ok(())
 }

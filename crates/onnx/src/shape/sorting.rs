@@ -44,9 +44,7 @@ fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
     let along = at.map_or_else(|| cx.product(sizes.clone()), |at| sizes[at]);
     let x = call.given(0)?;
     let count = match (at, x.list(), &x.elements) {
-        (None, _, Some(super::Elements::Fill(element))) if *element != Element::Open => {
-            cx.min(along, 1)
-        }
+        (None, _, Some(super::Elements::Fill(element))) if *element != Element::Open => cx.min(along, 1),
         (None, Some(list), _) if list.iter().all(|element| element.number().is_some()) => {
             let mut seen: Vec<f64> = Vec::new();
             for number in list.iter().filter_map(Element::number) {

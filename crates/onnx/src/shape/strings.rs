@@ -36,8 +36,12 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => None,
     };
     let longest = match (&x.elements, x.list()) {
-        (Some(super::Elements::Fill(element)), _) if x.count().is_none_or(|count| count > 0) => count(element),
-        (_, Some(list)) => list.iter().map(count).collect::<Option<Vec<_>>>().map(|l| l.into_iter().max().unwrap_or(0)),
+        (Some(super::Elements::Fill(element)), _) if x.count().is_none_or(|count| count > 0) => {
+            count(element)
+        }
+        (_, Some(list)) => {
+            list.iter().map(count).collect::<Option<Vec<_>>>().map(|l| l.into_iter().max().unwrap_or(0))
+        }
         _ => None,
     };
     let longest = match longest {
@@ -58,7 +62,9 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     match shape.len() {
         1 => {}
         2 => cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?,
-        rank => call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?,
+        rank => {
+            call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?
+        }
     }
     if call.length("stopwords") > 0 {
         let last = shape.len() - 1;
@@ -77,8 +83,11 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let indexes = call.ints("ngram_indexes").unwrap_or_default();
     let mode = call.text("mode", "");
-    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || format!("no mode is named {mode}"))?;
-    let (least, most, skip) = (call.int("min_gram_length", 0), call.int("max_gram_length", 0), call.int("max_skip_count", 0));
+    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || {
+        format!("no mode is named {mode}")
+    })?;
+    let (least, most, skip) =
+        (call.int("min_gram_length", 0), call.int("max_gram_length", 0), call.int("max_skip_count", 0));
     call.check(least > 0 && most >= least && skip >= 0, "TfIdfVectorizer.C2", || {
         format!("n-grams from {least} to {most} with {skip} skips")
     })?;
@@ -86,7 +95,9 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(counts.len() as i64 >= most && !indexes.is_empty(), "TfIdfVectorizer.C2", || {
         "there are too few counts or indexes".to_owned()
     })?;
-    call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || "an index is negative".to_owned())?;
+    call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || {
+        "an index is negative".to_owned()
+    })?;
     call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
         format!("it takes 1 or 2 dimensions, not {}", sizes.len())
     })?;

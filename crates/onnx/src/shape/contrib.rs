@@ -1,0 +1,365 @@
+//! onnxruntime's own operators, but for attention and quantization.
+use super::call::{Checked, Outcome};
+use super::linear::product;
+use super::normalization::vector;
+use super::value::{Tensor, Value};
+use super::{Dtype, Family, creation, elementwise, gather, image, layout, linear, slicing};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("BiasAdd", bias),
+    ("BiasGelu", bias),
+    ("BifurcationDetector", bifurcation),
+    ("CDist", distances),
+    ("ComplexMul", elementwise::binary),
+    ("ComplexMulConj", elementwise::binary),
+    ("CropAndResize", crop_and_resize),
+    ("DynamicTimeWarping", time_warping),
+    ("EmbedLayerNormalization", embed),
+    ("ExpandDims", expand_dims),
+    ("FastGelu", fast_gelu),
+    ("FusedConv", super::convolution::conv),
+    ("FusedGemm", linear::gemm),
+    ("FusedMatMul", fused_matmul),
+    ("GatedAdd", gated_add),
+    ("GatherND", gather::gather_nd),
+    ("Gelu", elementwise::unary),
+    ("GridSample", image::grid_sample),
+    ("Inverse", inverse),
+    ("IsAllFinite", is_all_finite),
+    ("MatMulInteger16", integer_matmul),
+    ("MatMulNBits", matmul_bits),
+    ("MoE", experts),
+    ("MulInteger", elementwise::binary),
+    ("MurmurHash3", hash),
+    ("NGramRepeatBlock", repeat_block),
+    ("Pad", slicing::pad),
+    ("QuickGelu", elementwise::unary),
+    ("Range", creation::range),
+    ("SkipLayerNormalization", skip_norm),
+    ("SkipSimplifiedLayerNormalization", skip_norm),
+    ("TransposeMatMul", fused_matmul),
+    ("Trilu", layout::trilu),
+    ("Unique", unique),
+    ("WordConvEmbedding", word_embedding),
+];
+
+/// (C1) The bias has an element for each of the last size.
+fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let Some(&last) = sizes.last() else {
+        return Err(KernelError::invalid("Bias.C1", "the input is a scalar"));
+    };
+    vector(cx, call, 1, last, "Bias.C1")?;
+    call.one(sizes)
+}
+
+fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
+    if call.has(1) { bias(cx, call) } else { call.one(call.shape(0)?.to_vec()) }
+}
+
+fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
+    Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::Bool), Vec::new()).into()])
+}
+
+/// (C1) All three meet in the shape of the first.
+fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    cx.require_same_shape(&sizes, call.shape(1)?, "GatedAdd.C1")?;
+    cx.require_expandable(call.shape(2)?, &sizes, "GatedAdd.C1")?;
+    call.one(sizes)
+}
+
+/// The tokens, and where the suffix matches.
+fn bifurcation(cx: &mut Cx, call: &Checked) -> Outcome {
+    let tokens = call.shape(1)?.to_vec();
+    call.check(tokens.len() == 1, "BifurcationDetector.C1", || format!("tokens have rank {}", tokens.len()))?;
+    let mut length = tokens[0];
+    if call.has(3) {
+        // Predicted tokens are checked against the source, as far as both agree.
+        let source = call.shape(0)?.to_vec();
+        let count = source.first().copied().unwrap_or(Expr::ZERO);
+        let most = cx.add(length, count);
+        let most = cx.add(most, 1);
+        length = cx.unbacked_size(0, Some(most));
+    }
+    let index = Tensor::new(Dtype::I64, Vec::new());
+    Ok(vec![Tensor::new(Dtype::I64, vec![length]).into(), index.into()])
+}
+
+/// (C1) Both are matrices with rows of one length.
+fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (a, b) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(a.len() == 2 && b.len() == 2, "CDist.C1", || "operands have 2 dimensions".to_owned())?;
+    cx.require_eq(a[1], b[1], "CDist.C1", "lengths of rows")?;
+    call.one(vec![a[0], b[0]])
+}
+
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the size has two numbers.
+fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, regions, batches) =
+        (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, "CropAndResize.C1", || {
+        format!("ranks {}, {} and {}", sizes.len(), regions.len(), batches.len())
+    })?;
+    let mode = call.text("mode", "bilinear");
+    call.check(matches!(mode, "bilinear" | "nearest"), "CropAndResize.C2", || {
+        format!("no mode is named {mode}")
+    })?;
+    let (four, two) = (cx.int(4), cx.int(2));
+    cx.require_eq(regions[1], four, "CropAndResize.C1", "the numbers of a region")?;
+    cx.require_eq(regions[0], batches[0], "CropAndResize.C1", "regions and batch indices")?;
+    cx.require_same_shape(call.shape(3)?, &[two], "CropAndResize.C1")?;
+    let crop = layout::sizes_of(cx, call, 3, "CropAndResize.C1")?;
+    for &size in &crop {
+        let positive = cx.ge(size, 1);
+        cx.require(positive, "CropAndResize.C1", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
+}
+
+/// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
+fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (rows, columns) = match sizes.as_slice() {
+        &[rows, columns] => (rows, columns),
+        &[one, rows, columns] => {
+            cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
+            (rows, columns)
+        }
+        _ => {
+            return Err(KernelError::invalid(
+                "DynamicTimeWarping.C1",
+                format!("the input has rank {}", sizes.len()),
+            ));
+        }
+    };
+    let two = cx.int(2);
+    let most = cx.add(rows, columns);
+    let longer = cx.max(rows, columns).as_inline().unwrap_or(0);
+    let (no_rows, no_columns) = (rows == Expr::ZERO, columns == Expr::ZERO);
+    let length = match (no_rows, no_columns) {
+        (true, true) => Expr::ZERO,
+        _ => cx.unbacked_size(longer.min(0), Some(most)),
+    };
+    Ok(vec![Tensor::new(Dtype::I32, vec![two, length]).into()])
+}
+
+/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n, hidden]`. (C3) Gamma and beta
+/// have the hidden size. (C4) Segments, mask and positions fit.
+fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
+    let ids = call.shape(0)?.to_vec();
+    call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {
+        format!("ids have 2 dimensions, not {}", ids.len())
+    })?;
+    let words = call.shape(2)?.to_vec();
+    call.check(words.len() == 2, "EmbedLayerNormalization.C2", || {
+        format!("embeddings have rank {}", words.len())
+    })?;
+    let hidden = words[1];
+    call.check(call.has(1) == call.has(4), "EmbedLayerNormalization.C4", || {
+        "segments come with embeddings".to_owned()
+    })?;
+    for at in [3, 4] {
+        if call.has(at) {
+            let table = call.shape(at)?.to_vec();
+            call.check(table.len() == 2, "EmbedLayerNormalization.C2", || {
+                format!("embeddings have rank {}", table.len())
+            })?;
+            cx.require_eq(table[1], hidden, "EmbedLayerNormalization.C2", "hidden sizes")?;
+        }
+    }
+    for at in [5, 6] {
+        vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
+    }
+    for at in [1, 7] {
+        if call.has(at) {
+            cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
+        }
+    }
+    if call.has(8) {
+        let positions = call.shape(8)?.to_vec();
+        call.check(positions.len() == 2, "EmbedLayerNormalization.C4", || {
+            "positions have 2 dimensions".to_owned()
+        })?;
+        cx.require_expandable(&positions, &ids, "EmbedLayerNormalization.C4")?;
+        cx.require_eq(positions[1], ids[1], "EmbedLayerNormalization.C4", "lengths")?;
+    }
+    let shape = vec![ids[0], ids[1], hidden];
+    let dtype = call.given(2)?.dtype;
+    Ok(vec![
+        Tensor::new(dtype, shape.clone()).into(),
+        Tensor::new(Dtype::I32, vec![ids[0]]).into(),
+        Tensor::new(dtype, shape).into(),
+    ])
+}
+
+/// (C1) The axis is within the rank of the result, a scalar.
+fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let axes = call.input_ints(cx, 1, "ExpandDims.C1")?.unwrap_or_default();
+    call.check(axes.len() == 1, "ExpandDims.C1", || format!("there are {} axes", axes.len()))?;
+    let at = call.axis(axes[0], shape.len() + 1, "ExpandDims.C1")?;
+    shape.insert(at, Expr::ONE);
+    call.one(shape)
+}
+
+/// A matrix product of operands whose last two dimensions, or batches, may change places. (C1) to (C3) as for matrices.
+fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
+    let side = |at: usize, transposed: &str, batch: &str| -> Result<Vec<Expr>, KernelError> {
+        let mut sizes = call.shape(at)?.to_vec();
+        let rank = sizes.len();
+        if call.int(batch, 0) != 0 && rank > 2 {
+            // The first dimension stands before the last one.
+            let first = sizes.remove(0);
+            sizes.insert(rank - 2, first);
+        }
+        if call.int(transposed, 0) != 0 && rank >= 2 {
+            sizes.swap(rank - 1, rank - 2);
+        }
+        Ok(sizes)
+    };
+    let (a, b) = (side(0, "transA", "transBatchA")?, side(1, "transB", "transBatchB")?);
+    let shape = product(cx, call, &a, &b)?;
+    call.one(shape)
+}
+
+/// (C1) The last two sizes are equal.
+fn inverse(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() >= 2, "Inverse.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+    cx.require_eq(sizes[sizes.len() - 1], sizes[sizes.len() - 2], "Inverse.C1", "rows and columns")?;
+    call.one(sizes)
+}
+
+fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = product(cx, call, call.shape(0)?, call.shape(1)?)?;
+    call.one(shape)
+}
+
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for each block. (C3) Bits and
+/// block size are possible.
+fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (k, n, bits, block) =
+        (call.int("K", 0), call.int("N", 0), call.int("bits", 4), call.int("block_size", 0));
+    call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
+    let power = block >= 16 && block.count_ones() == 1;
+    call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
+    let Some(&last) = sizes.last() else {
+        return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
+    };
+    let inner = cx.int(k);
+    cx.require_eq(last, inner, "MatMulNBits.C1", "the last size and K")?;
+    let blocks = k.div_euclid(block) + i64::from(k % block != 0);
+    let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
+    cx.require_same_shape(call.shape(1)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
+    let count = cx.product(call.shape(2)?.to_vec());
+    let expected = cx.mul(rows, blocks_size);
+    cx.require_eq(count, expected, "MatMulNBits.C2", "scales and blocks")?;
+    if call.has(5) {
+        vector(cx, call, 5, rows, "MatMulNBits.C2")?;
+    }
+    call.one([&sizes[..sizes.len() - 1], &[rows]].concat())
+}
+
+/// The input's shape. (C1) The input is `[.., hidden]`, the router `[rows, experts]`. (C2) The weights are `[experts, inner, hidden]` and
+/// `[experts, hidden, inner]`.
+fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, router) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, "MoE.C1", || {
+        format!("ranks {} and {}", sizes.len(), router.len())
+    })?;
+    let rows = cx.product(sizes[..sizes.len() - 1].to_vec());
+    cx.require_eq(rows, router[0], "MoE.C1", "rows of the input and of the router")?;
+    let hidden = sizes[sizes.len() - 1];
+    let (first, second) = (call.shape(2)?.to_vec(), call.shape(4)?.to_vec());
+    call.check(first.len() == 3 && second.len() == 3, "MoE.C2", || "weights have 3 dimensions".to_owned())?;
+    let inner = second[2];
+    cx.require_same_shape(&second, &[router[1], hidden, inner], "MoE.C2")?;
+    let gated = call.text("activation_type", "relu") == "swiglu";
+    let width = if gated { cx.mul(inner, 2) } else { inner };
+    cx.require_same_shape(&first, &[router[1], width, hidden], "MoE.C2")?;
+    let k = call.int("k", 1);
+    let chosen = cx.int(k);
+    let enough = cx.le(chosen, router[1]);
+    call.check(k > 0, "MoE.C1", || format!("k is {k}"))?;
+    cx.require(enough, "MoE.C1", |cx| format!("{k} of {} experts", cx.show(router[1])))?;
+    call.one(sizes)
+}
+
+/// A hash of each string.
+fn hash(_: &mut Cx, call: &Checked) -> Outcome {
+    let dtype = if call.int("positive", 1) != 0 { Dtype::U32 } else { Dtype::I32 };
+    Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
+}
+
+/// The scores. (C1) Ids are `[batch, length]`, scores `[batch, vocabulary]`. (C2) The n-gram has a length.
+fn repeat_block(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (ids, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(ids.len() == 2 && scores.len() == 2, "NGramRepeatBlock.C1", || {
+        "operands have 2 dimensions".to_owned()
+    })?;
+    cx.require_eq(ids[0], scores[0], "NGramRepeatBlock.C1", "batches")?;
+    let size = call.int("ngram_size", 0);
+    call.check(size > 0, "NGramRepeatBlock.C2", || format!("the n-gram has {size} ids"))?;
+    call.one(scores)
+}
+
+/// The normalized sum of input, skip and bias, and the sum. (C1) The skip has the input's shape, or broadcasts over its batch. (C2) Vectors have the
+/// last size.
+fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(matches!(sizes.len(), 2 | 3), "SkipLayerNormalization.C1", || {
+        format!("the input has rank {}", sizes.len())
+    })?;
+    let skip = call.shape(1)?.to_vec();
+    let fine = skip.len() == sizes.len() || skip.len() + 1 == sizes.len();
+    call.check(fine, "SkipLayerNormalization.C1", || format!("the skip has rank {}", skip.len()))?;
+    let shift = sizes.len() - skip.len();
+    for (dim, &size) in skip.iter().enumerate() {
+        let own = sizes[shift + dim];
+        if shift + dim == 0 && sizes.len() == 3 {
+            cx.require_expandable(&[size], &[own], "SkipLayerNormalization.C1")?;
+        } else {
+            cx.require_eq(size, own, "SkipLayerNormalization.C1", "the input and the skip")?;
+        }
+    }
+    let last = sizes[sizes.len() - 1];
+    for at in 2..call.count() {
+        if call.has(at) {
+            vector(cx, call, at, last, "SkipLayerNormalization.C2")?;
+        }
+    }
+    let dtype = call.given(0)?.dtype;
+    let mut statistics = sizes.clone();
+    statistics[sizes.len() - 1] = Expr::ONE;
+    let statistic = || Value::from(Tensor::new(Dtype::F32, statistics.clone()));
+    let all = || Value::from(Tensor::new(dtype, sizes.clone()));
+    Ok(vec![all(), statistic(), statistic(), all()])
+}
+
+fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
+    let rank = call.shape(0)?.len();
+    call.check(rank == 1, "Unique.C1", || format!("the input has 1 dimension, not {rank}"))?;
+    let along = call.shape(0)?[0];
+    let least = cx.min(along, 1).as_inline().unwrap_or(0);
+    let count = cx.unbacked_size(least, Some(along));
+    let indices = |size: Expr| Tensor::new(Dtype::I64, vec![size]).into();
+    Ok(vec![call.output(0, vec![count])?.into(), indices(along), indices(count)])
+}
+
+/// `[words, embedding]`. (C1) Words are `[.., words, letters]`, the weight `[out, 1, window, letter size]`, and embeddings `[n, letter size]`.
+fn word_embedding(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (words, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    let letters = call.shape(3)?.to_vec();
+    call.check(words.len() >= 2 && weight.len() == 4 && letters.len() == 2, "WordConvEmbedding.C1", || {
+        format!("ranks {}, {} and {}", words.len(), weight.len(), letters.len())
+    })?;
+    vector(cx, call, 2, weight[0], "WordConvEmbedding.C1")?;
+    cx.require_eq(weight[3], letters[1], "WordConvEmbedding.C1", "letter sizes")?;
+    let fits = cx.ge(words[words.len() - 1], weight[2]);
+    cx.require(fits, "WordConvEmbedding.C1", |_| "a window does not fit a word".to_owned())?;
+    call.one(vec![words[0], weight[0]])
+}
