@@ -1,7 +1,7 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{Colour, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{files, operators, programs};
+use super::{files, onnx_model, operators, programs};
 use crate::check::{CheckError, Checker, outline};
 use crate::decide::Budget;
 use crate::report::{
@@ -67,7 +67,11 @@ pub enum ReportFormat {
 
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> Result<ExitCode> {
-    let mut checked = check_all(options)?;
+    let loaded = programs::Loaded::open(&options.program)?;
+    if let Some(model) = loaded.model()? {
+        return onnx_model::report(&model, loaded.name(), options);
+    }
+    let mut checked = check_all(options, &loaded)?;
     if !options.timings {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
@@ -125,8 +129,8 @@ fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
 }
 
 /// Checks the program, or all programs of an archive.
-fn check_all(options: &CheckOptions) -> Result<Vec<(Report, Checker)>> {
-    let checkers = programs::checkers(&options.program)?;
+fn check_all(options: &CheckOptions, loaded: &programs::Loaded) -> Result<Vec<(Report, Checker)>> {
+    let checkers = loaded.checkers()?;
     let of_one =
         options.fix.is_some() || options.emit_smt2.is_some() || matches!(options.format, ReportFormat::Html);
     if checkers.len() > 1 && of_one {

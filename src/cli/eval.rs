@@ -1,7 +1,7 @@
 //! `sizewise eval`: what happens to inputs of given shapes, a request a line.
 use super::args::{Jsonl, Kernels, ProgramFile};
 use super::failure::Result;
-use super::{jsonl, operators, programs};
+use super::{jsonl, onnx_model, operators, programs};
 use crate::query;
 use clap::Args;
 use std::process::ExitCode;
@@ -22,7 +22,11 @@ pub struct EvalOptions {
 
 /// Runs the command.
 pub fn run(options: &EvalOptions) -> Result<ExitCode> {
-    let checker = programs::checker(&options.program)?;
+    let loaded = programs::Loaded::open(&options.program)?;
+    if let Some(model) = loaded.model()? {
+        return onnx_model::eval(&model, options.jsonl.jobs);
+    }
+    let checker = loaded.checker()?;
     let operators = operators::load_on(&options.operators)?;
     let evaluator =
         checker.evaluator(&operators).map_err(|error| programs::unreadable(checker.name(), error))?;

@@ -14,6 +14,7 @@ mod infer;
 mod infer_onnx;
 mod jsonl;
 mod onnx;
+mod onnx_model;
 mod operators;
 mod ops;
 mod ops_edge;

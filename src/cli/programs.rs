@@ -28,6 +28,14 @@ impl Loaded {
         Ok(Loaded { name: files::name(file), bytes, model: file.choice.model.clone() })
     }
 
+    /// The ONNX model, if the file is one.
+    ///
+    /// # Errors
+    /// When it is one that cannot be read.
+    pub fn model(&self) -> Result<Option<crate::onnx::read::Model>> {
+        super::onnx_model::model(&self.name, &self.bytes)
+    }
+
     fn reading(&self) -> ReadOptions<'_> {
         ReadOptions { edge: true, model: self.model.as_deref(), ..ReadOptions::default() }
     }
@@ -110,22 +118,33 @@ pub fn checker_of(path: &Path, model: Option<&str>) -> Result<Checker> {
     checker_in(&files::name(path), &files::read(path).map_err(Failure::program)?, model)
 }
 
-/// Checkers of all programs in a file, or of the one that is chosen. Where there are several, each is called by the
-/// file's name and its own.
-///
-/// # Errors
-/// A message that names the file.
-pub fn checkers(file: &ProgramFile) -> Result<Vec<Checker>> {
-    let (name, bytes) = (files::name(file), files::read(file).map_err(Failure::program)?);
-    let chosen = file.choice.model.as_deref();
-    let models = match chosen {
-        Some(_) => Vec::new(),
-        None => pt2::models(&bytes, &Limits::default()).unwrap_or_default(),
-    };
-    if models.len() < 2 {
-        return Ok(vec![checker_in(&name, &bytes, chosen)?]);
+impl Loaded {
+    /// A checker of the program.
+    ///
+    /// # Errors
+    /// A message that names the file.
+    pub fn checker(&self) -> Result<Checker> {
+        checker_in(&self.name, &self.bytes, self.model.as_deref())
     }
-    models.iter().map(|model| checker_in(&format!("{name}#{model}"), &bytes, Some(model))).collect()
+
+    /// Checkers of all programs in the file, or of the one that is chosen. Where there are several, each is called by the
+    /// file's name and its own.
+    ///
+    /// # Errors
+    /// A message that names the file.
+    pub fn checkers(&self) -> Result<Vec<Checker>> {
+        let models = match self.model {
+            Some(_) => Vec::new(),
+            None => pt2::models(&self.bytes, &Limits::default()).unwrap_or_default(),
+        };
+        if models.len() < 2 {
+            return Ok(vec![self.checker()?]);
+        }
+        models
+            .iter()
+            .map(|model| checker_in(&format!("{}#{model}", self.name), &self.bytes, Some(model)))
+            .collect()
+    }
 }
 
 fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {

@@ -2,7 +2,7 @@
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::onnx::{OnnxOptions, write_onnx};
-use super::{files, programs};
+use super::{files, onnx_model, programs};
 use crate::escape::json_text;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
@@ -49,11 +49,19 @@ pub enum Form {
     Pt2,
     /// An ONNX model with the archive's weights: one function for each graph.
     Onnx,
+    /// The shapes of all values of an ONNX model, as JSON.
+    Shapes,
 }
 
 /// Runs the command.
 pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
+    if let Some(model) = loaded.model()? {
+        return match options.form {
+            Form::Shapes => onnx_model::show(&model, options.output.as_deref()),
+            _ => Err(Failure::usage("an ONNX model is shown --as shapes")),
+        };
+    }
     let program = loaded.load()?;
     let output = options.output.as_deref();
     let detail = if options.full { Detail::Full } else { Detail::Short };
@@ -66,6 +74,7 @@ pub fn run(options: &ShowOptions) -> Result<ExitCode> {
             write_onnx(&options.program, output, &options.onnx, &program)?;
             return Ok(ExitCode::SUCCESS);
         }
+        Form::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),
         Form::Readable => text::write_readable(&program, detail),
         Form::Fx => text::write_fx(&program, detail),
         Form::Python => text::write_python(&program),

@@ -1,7 +1,10 @@
 //! ONNX models: written from exported programs, and the shapes of their operators.
 
+pub mod check;
 pub mod proto;
+pub mod read;
 pub mod shape;
+pub mod walk;
 mod write;
 
 pub use write::{INLINE_BYTES, Options, Written, model, write};

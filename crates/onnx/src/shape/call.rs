@@ -105,6 +105,9 @@ impl<'c, 'a> Checked<'c, 'a> {
     fn types(&mut self) -> Result<(), KernelError> {
         for (at, value) in self.call.inputs.iter().enumerate() {
             let (Some(value), Some(formal)) = (value, self.schema.inputs.formal(at)) else { continue };
+            if matches!(value, Value::Unknown) {
+                continue;
+            }
             let given = value.type_name();
             if !self.schema.allowed(formal.kind).any(|allowed| allowed == given) {
                 let message =
@@ -277,6 +280,11 @@ impl<'c, 'a> Checked<'c, 'a> {
         let mut allowed = self.schema.allowed(formal.kind);
         let only = allowed.next()?;
         if allowed.next().is_some() { None } else { Dtype::from_name(only) }
+    }
+
+    /// An output of which the schema says the type at most.
+    pub(super) fn unknown_output(&self, at: usize) -> Value {
+        self.output_type(at).map_or(Value::Unknown, |dtype| Tensor::unranked(dtype).into())
     }
 
     /// An output of a shape, with the type that the schema gives it.

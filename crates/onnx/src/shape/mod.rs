@@ -100,6 +100,14 @@ fn kernel(domain: &str, op: &str) -> Option<Kernel> {
     table.get(&(domain, op)).copied()
 }
 
+/// The outputs of a call of which no more is known than their types.
+pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {
+    let schema = schema::find(call.domain, call.op, call.version);
+    let checked = schema.and_then(|schema| Checked::new(call, schema).ok());
+    let value = |at: usize| checked.as_ref().map_or(Value::Unknown, |checked| checked.unknown_output(at));
+    call.outputs.iter().enumerate().map(|(at, asked)| asked.then(|| value(at))).collect()
+}
+
 /// The values of the outputs of a call; `None` for an output that is not asked for.
 ///
 /// # Errors
@@ -125,7 +133,12 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
     let Some(kernel) = kernel(call.domain, call.op) else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {name}")));
     };
-    let outputs = kernel(cx, &checked)?;
+    let unknown = call.inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));
+    let outputs = if unknown {
+        call.outputs.iter().enumerate().map(|(at, _)| checked.unknown_output(at)).collect()
+    } else {
+        kernel(cx, &checked)?
+    };
     let mut outputs = outputs.into_iter();
     Ok(call.outputs.iter().map(|asked| outputs.next().filter(|_| *asked)).collect())
 }

@@ -63,6 +63,8 @@ pub enum Value {
     Optional(Option<Box<Value>>, Arc<str>),
     /// A value of another type, by its name: `map(i64,f32)`.
     Other(Arc<str>),
+    /// A value of which nothing is known, not even its type.
+    Unknown,
 }
 
 impl Element {
@@ -168,6 +170,7 @@ impl Value {
             Value::Sequence(sequence) => format!("seq({})", sequence.dtype.name()),
             Value::Optional(_, kind) => format!("opt({kind})"),
             Value::Other(name) => name.to_string(),
+            Value::Unknown => "?".to_owned(),
         }
     }
 }

@@ -1,0 +1,332 @@
+//! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+use super::Sizes;
+use super::evaluate::evaluate;
+use super::symbols::{Symbolic, symbolic};
+use crate::read::Model;
+use crate::walk::{Given, Walk, declared};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_expr::text::print;
+use sizewise_expr::{Expr, Symbol};
+use sizewise_kernels::KernelError;
+use sizewise_solve::{Budget, Verdict as Decided, decide};
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every declared input is accepted, and outputs are as declared.
+    Ok,
+    /// Something stays open.
+    Unknown,
+    /// A declared input is refused, or an output is not as declared.
+    Violated,
+}
+
+/// A condition under which the model runs.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// The condition on the sizes of inputs.
+    pub expr: String,
+    /// The node that needs it.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// The condition of the operator's specification.
+    pub because: String,
+}
+
+/// A condition that the declaration does not imply.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// The condition.
+    pub condition: Condition,
+    /// Sizes that the model declares and refuses, by input.
+    pub inputs: Sizes,
+    /// What the node says of them.
+    pub message: String,
+}
+
+/// An output that is not as declared.
+#[derive(Debug, Clone)]
+pub struct WrongOutput {
+    /// The output.
+    pub output: String,
+    /// The dimension.
+    pub dim: usize,
+    /// What is declared.
+    pub declared: String,
+    /// What the model makes.
+    pub derived: String,
+    /// Sizes of inputs at which both differ.
+    pub inputs: Sizes,
+}
+
+/// What a check finds.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The conditions under which the model runs, in the order of its nodes.
+    pub conditions: Vec<Condition>,
+    /// Conditions that do not follow from what the model declares.
+    pub violations: Vec<Violation>,
+    /// Outputs that are not as declared.
+    pub wrong_outputs: Vec<WrongOutput>,
+    /// Conditions that stay open, with the reason.
+    pub undecided: Vec<(Condition, String)>,
+    /// Nodes whose results are not known, with the reason.
+    pub unknown: Vec<(String, String, String)>,
+}
+
+/// The most conditions of one violation's kind that are shown with a counterexample.
+const MAX_VIOLATIONS: usize = 100;
+
+struct Check<'m> {
+    model: &'m Model,
+    symbolic: Symbolic,
+    walk: Walk<'m>,
+    report: Report,
+    refuted: FxHashSet<Expr>,
+}
+
+/// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
+pub fn check(model: &Model) -> Report {
+    let symbolic = symbolic(model, 1);
+    let mut walk = Walk::new(model, symbolic.env.clone(), false);
+    let results = walk.run(symbolic.values());
+    let report = Report {
+        verdict: Verdict::Ok,
+        conditions: Vec::new(),
+        violations: Vec::new(),
+        wrong_outputs: Vec::new(),
+        undecided: Vec::new(),
+        unknown: Vec::new(),
+    };
+    let mut check = Check { model, symbolic, walk, report, refuted: FxHashSet::default() };
+    check.failures();
+    check.guards();
+    if let Some(results) = results {
+        check.outputs(&results);
+    }
+    check.open();
+    check.report
+}
+
+impl Check<'_> {
+    fn lower(&mut self, verdict: Verdict) {
+        self.report.verdict = self.report.verdict.max(verdict);
+    }
+
+    fn condition(&self, step: usize, expr: String, because: String) -> Condition {
+        let step = self.walk.steps.get(step);
+        let (node, op) = step.map_or_else(Default::default, |step| (step.node.clone(), step.op.clone()));
+        Condition { expr, node, op, because }
+    }
+
+    /// The sizes of the inputs, in the model's order.
+    fn ordered(&self, mut sizes: FxHashMap<String, Vec<i64>>) -> Sizes {
+        let names = self.symbolic.sizes.iter().map(|(input, _)| input.name.clone());
+        names.filter_map(|name| Some((name.clone(), sizes.remove(&name)?))).collect()
+    }
+
+    /// The message of the model's refusal of sizes, if it does refuse them.
+    fn refusal(&self, sizes: &FxHashMap<String, Vec<i64>>) -> Option<String> {
+        evaluate(self.model, sizes, &FxHashMap::default()).err().map(|refused| refused.message)
+    }
+
+    /// Nodes that refuse even the example.
+    fn failures(&mut self) {
+        for failure in std::mem::take(&mut self.walk.failures) {
+            let KernelError::Invalid { clause, message, condition } = &failure.error else { continue };
+            let expr =
+                condition.map_or_else(|| "False".to_owned(), |e| print::expression(&self.walk.env.pool, e));
+            let condition = self.condition(failure.step, expr, clause.name().to_owned());
+            self.report.conditions.push(condition.clone());
+            let example = self.symbolic.at(|symbol| self.symbolic.hint(symbol));
+            match example.and_then(|sizes| Some((self.refusal(&sizes)?, sizes))) {
+                Some((_, sizes)) => {
+                    let inputs = self.ordered(sizes);
+                    self.report.violations.push(Violation { condition, inputs, message: message.clone() });
+                    self.lower(Verdict::Violated);
+                }
+                None => {
+                    self.report.undecided.push((condition, "no input was found that shows it".to_owned()));
+                    self.lower(Verdict::Unknown);
+                }
+            }
+        }
+    }
+
+    /// Decides each condition under what the model declares.
+    fn guards(&mut self) {
+        let mut seen = FxHashSet::default();
+        for guard in self.walk.env.guards().to_vec() {
+            if !seen.insert(guard.condition) {
+                continue;
+            }
+            let expr = print::expression(&self.walk.env.pool, guard.condition);
+            let condition = self.condition(guard.origin.0 as usize, expr, guard.clause.name().to_owned());
+            let (pool, facts) = self.symbolic.env.facts();
+            match decide(pool, facts, guard.condition, &Budget::default()).verdict {
+                Decided::Implied { .. } | Decided::Inconsistent { .. } => {}
+                Decided::Refuted { witness } => {
+                    self.report.conditions.push(condition.clone());
+                    let value = |symbol: Symbol| {
+                        let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+                        found.or_else(|| self.symbolic.hint(symbol))
+                    };
+                    let near = self.near(guard.condition, &value);
+                    self.violated(guard.condition, condition, near);
+                }
+                Decided::Unknown { reason } => {
+                    self.report.conditions.push(condition.clone());
+                    self.report.undecided.push((condition, reason));
+                    self.lower(Verdict::Unknown);
+                }
+            }
+        }
+    }
+
+    /// Assignments that may show a violation: the example with the sizes of the condition changed, and the witness.
+    fn near(
+        &self,
+        condition: Expr,
+        witness: &dyn Fn(Symbol) -> Option<i64>,
+    ) -> Vec<FxHashMap<String, Vec<i64>>> {
+        let concerned: Vec<Symbol> = self.symbolic.env.pool.free_symbols(&[condition]);
+        let changed = |symbol: Symbol| match concerned.contains(&symbol) {
+            true => witness(symbol),
+            false => self.symbolic.hint(symbol),
+        };
+        [self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten().collect()
+    }
+
+    fn violated(&mut self, goal: Expr, condition: Condition, tried: Vec<FxHashMap<String, Vec<i64>>>) {
+        self.refuted.insert(goal);
+        for sizes in tried {
+            let Some(message) = self.refusal(&sizes) else { continue };
+            self.lower(Verdict::Violated);
+            if self.report.violations.len() < MAX_VIOLATIONS {
+                let inputs = self.ordered(sizes);
+                self.report.violations.push(Violation { condition, inputs, message });
+            }
+            return;
+        }
+        // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
+        self.report.undecided.push((condition, "the model accepts the sizes that break it".to_owned()));
+        self.lower(Verdict::Unknown);
+    }
+
+    /// Compares the outputs with what is declared of them.
+    fn outputs(&mut self, results: &[crate::shape::Value]) {
+        let model = self.model;
+        let mut named: FxHashMap<String, Expr> = FxHashMap::default();
+        for (_, known) in &self.symbolic.symbols {
+            let e = self.symbolic.env.pool.symbol(&known.name);
+            named.extend(known.declared.clone().map(|name| (name, e)));
+        }
+        for (at, (message, value)) in model.graph.output.iter().zip(results).enumerate() {
+            let output = declared(&message.name, message.r#type.as_ref());
+            let (Some(sizes), Some(derived)) = (&output.shape, value.tensor().and_then(|t| t.shape.clone()))
+            else {
+                continue;
+            };
+            if sizes.len() != derived.len() {
+                let inputs = self.symbolic.at(|symbol| self.symbolic.hint(symbol)).unwrap_or_default();
+                let (declared, derived) = (sizes.len(), derived.len());
+                self.wrong(&output.name, 0, (format!("rank {declared}"), format!("rank {derived}")), inputs);
+                continue;
+            }
+            for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
+                let expected = match given {
+                    Given::Size(number) => self.symbolic.env.pool.int(*number),
+                    Given::Name(name) => match named.get(name) {
+                        Some(&known) => known,
+                        None => {
+                            named.insert(name.clone(), size);
+                            continue;
+                        }
+                    },
+                    Given::Open => continue,
+                };
+                self.compare((at, &output.name, dim), given, expected, size);
+            }
+        }
+    }
+
+    fn compare(&mut self, (at, name, dim): (usize, &str, usize), given: &Given, expected: Expr, size: Expr) {
+        let same = self.symbolic.env.pool.eq(expected, size);
+        let conditions: Vec<Expr> = self.walk.env.guards().iter().map(|guard| guard.condition).collect();
+        let mut env = self.symbolic.env.clone();
+        // The output is compared where the model runs.
+        conditions.into_iter().for_each(|condition| env.assume(condition));
+        let symbols = env.pool.free_symbols(&[same]);
+        let known = |s: &Symbol| self.symbolic.symbols.iter().any(|(symbol, _)| symbol == s);
+        if !symbols.iter().all(known) {
+            return;
+        }
+        let (pool, facts) = env.facts();
+        let witness = match decide(pool, facts, same, &Budget::default()).verdict {
+            Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
+            Decided::Unknown { .. } => return self.lower(Verdict::Unknown),
+            Decided::Refuted { witness } => witness,
+        };
+        let value = |symbol: Symbol| {
+            let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+            found.or_else(|| self.symbolic.hint(symbol))
+        };
+        let Some(sizes) = self.symbolic.at(value) else { return self.lower(Verdict::Unknown) };
+        let evaluated = evaluate(self.model, &sizes, &FxHashMap::default()).ok();
+        let made = evaluated.and_then(|evaluated| *evaluated.outputs.get(at)?.as_ref()?.get(dim)?);
+        let number = |e: Expr| match e.as_inline() {
+            Some(number) => Some(number),
+            None => sizewise_expr::Evaluator::new(&env.pool, |s| {
+                value(s).map(|v| sizewise_expr::Value::Int(v.into()))
+            })
+            .value(e)
+            .ok()
+            .and_then(|v| v.as_int())
+            .and_then(|v| v.to_i64()),
+        };
+        if made.is_none() || made == number(expected) {
+            return self.lower(Verdict::Unknown);
+        }
+        let stated = match given {
+            Given::Size(number) => number.to_string(),
+            Given::Name(name) => name.clone(),
+            Given::Open => "?".to_owned(),
+        };
+        let derived = print::expression(&env.pool, size);
+        self.wrong(name, dim, (stated, derived), sizes);
+    }
+
+    fn wrong(
+        &mut self,
+        output: &str,
+        dim: usize,
+        (declared, derived): (String, String),
+        inputs: FxHashMap<String, Vec<i64>>,
+    ) {
+        let inputs = self.ordered(inputs);
+        let output = output.to_owned();
+        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs });
+        self.lower(Verdict::Violated);
+    }
+
+    /// What is not known keeps a model from being right for sure.
+    fn open(&mut self) {
+        for (step, reason) in std::mem::take(&mut self.walk.unknown) {
+            let condition = self.condition(step, String::new(), String::new());
+            self.report.unknown.push((condition.node, condition.op, reason));
+            self.lower(Verdict::Unknown);
+        }
+        if !self.walk.env.runtime_asserts().is_empty() {
+            for assert in self.walk.env.runtime_asserts().to_vec() {
+                let expr = print::expression(&self.walk.env.pool, assert.condition);
+                let condition =
+                    self.condition(assert.origin.0 as usize, expr, assert.clause.name().to_owned());
+                self.report.undecided.push((condition, "data decide it".to_owned()));
+            }
+            self.lower(Verdict::Unknown);
+        }
+    }
+}

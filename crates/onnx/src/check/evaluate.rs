@@ -1,0 +1,144 @@
+//! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
+use crate::read::Model;
+use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
+use crate::walk::{Given, Input, Walk, filling, inputs, value};
+use rustc_hash::FxHashMap;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_expr::text::print;
+use sizewise_kernels::KernelError;
+
+/// The elements of an input.
+#[derive(Debug, Clone)]
+pub enum Filled {
+    /// Every element is this number.
+    All(f64),
+    /// These, row by row, repeated as needed.
+    List(Vec<f64>),
+}
+
+/// Why a model refuses inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong.
+    pub message: String,
+    /// The node that refuses.
+    pub node: Option<String>,
+    /// The condition of its operator.
+    pub expr: Option<String>,
+}
+
+/// What a model makes of inputs.
+#[derive(Debug, Clone)]
+pub struct Evaluated {
+    /// The sizes of each output; `None` if it is no tensor or its rank is not known, and for sizes that are not known.
+    pub outputs: Vec<Option<Vec<Option<i64>>>>,
+}
+
+fn refused(message: String) -> Refused {
+    Refused { message, node: None, expr: None }
+}
+
+/// Evaluates a model on sizes for each input. Elements are as `filled` says, else 1, 0.5, true and "a".
+///
+/// # Errors
+/// When the model refuses the inputs.
+pub fn evaluate(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    filled: &FxHashMap<String, Filled>,
+) -> Result<Evaluated, Refused> {
+    let mut env = ShapeEnv::new();
+    let mut values = Vec::new();
+    for input in inputs(model) {
+        let given = match sizes.get(&input.name) {
+            Some(given) => given.clone(),
+            None if !input.is_tensor => {
+                values.push((input.name.clone(), value(&input, Vec::new())));
+                continue;
+            }
+            None => return Err(refused(format!("no sizes are given for the input `{}`", input.name))),
+        };
+        fits(&input, &given)?;
+        let shape: Vec<Expr> = given.iter().map(|&size| env.pool.int(size)).collect();
+        let value = match value(&input, shape) {
+            Value::Tensor(tensor) => filled_tensor(&mut env, tensor, filled.get(&input.name)).into(),
+            other => other,
+        };
+        values.push((input.name, value));
+    }
+    let mut walk = Walk::new(model, env, true);
+    match walk.run(values) {
+        Some(results) => {
+            let size = |e: &Expr| e.as_inline();
+            let sizes = |value: &Value| Some(value.tensor()?.shape.as_ref()?.iter().map(size).collect());
+            Ok(Evaluated { outputs: results.iter().map(sizes).collect() })
+        }
+        None => Err(reason(&walk)),
+    }
+}
+
+fn reason(walk: &Walk) -> Refused {
+    let Some(failure) = walk.failures.first() else {
+        return refused("the model has too many nodes to visit".to_owned());
+    };
+    let step = walk.steps.get(failure.step);
+    let node = step.map(|step| step.node.clone());
+    match &failure.error {
+        KernelError::Invalid { clause, message, condition } => {
+            let op = step.map_or("", |step| step.op.as_str());
+            let expr =
+                condition.map_or_else(|| clause.name().to_owned(), |e| print::expression(&walk.env.pool, e));
+            Refused { message: format!("{op}: {message}"), node, expr: Some(expr) }
+        }
+        KernelError::Unsupported(message) | KernelError::DataDependent { message, .. } => {
+            Refused { message: message.clone(), node, expr: None }
+        }
+    }
+}
+
+/// Requires the declared rank and static sizes.
+fn fits(input: &Input, given: &[i64]) -> Result<(), Refused> {
+    if let Some(size) = given.iter().find(|&&size| size < 0) {
+        return Err(refused(format!("a size of `{}` is {size}", input.name)));
+    }
+    let Some(declared) = &input.shape else { return Ok(()) };
+    if declared.len() != given.len() {
+        let message =
+            format!("`{}` is of rank {}, where the model says {}", input.name, given.len(), declared.len());
+        return Err(refused(message));
+    }
+    for (at, (declared, &given)) in declared.iter().zip(given).enumerate() {
+        if let Given::Size(size) = declared
+            && *size != given
+        {
+            return Err(refused(format!(
+                "`{}` has the size {given} at {at}, where the model says {size}",
+                input.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn filled_tensor(env: &mut ShapeEnv, mut tensor: Tensor, filled: Option<&Filled>) -> Tensor {
+    let dtype = tensor.dtype;
+    let element = |env: &mut ShapeEnv, number: f64| match dtype {
+        crate::shape::Dtype::Bool => Element::Bool(env.pool.bool(number != 0.0)),
+        _ if dtype.is_integer() => Element::Int(env.pool.int(number as i64)),
+        _ if dtype.is_float() => Element::Float(number),
+        _ => Element::Open,
+    };
+    tensor.elements = match filled {
+        None => filling(&env.pool, dtype).map(Elements::Fill),
+        Some(Filled::All(number)) => Some(Elements::Fill(element(env, *number))),
+        Some(Filled::List(list)) if list.is_empty() => None,
+        Some(Filled::List(list)) => match tensor.count().and_then(|count| usize::try_from(count).ok()) {
+            Some(count) if count <= MAX_ELEMENTS => {
+                Some(Elements::List(list.iter().cycle().take(count).map(|&n| element(env, n)).collect()))
+            }
+            _ => None,
+        },
+    };
+    tensor
+}

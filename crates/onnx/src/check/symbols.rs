@@ -1,0 +1,347 @@
+//! The sizes of a model's inputs as symbols, and the shapes of all values in them.
+use crate::read::Model;
+use crate::shape::{Dtype, Value};
+use crate::walk::{Given, Input, Walk, inputs, value};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::print;
+use sizewise_expr::{Expr, Int, Symbol, Value as Number};
+use sizewise_kernels::KernelError;
+use sizewise_solve::{Budget, Verdict, decide};
+
+use super::evaluate::evaluate;
+
+/// How often other example sizes are looked for.
+const MAX_TRIES: usize = 16;
+
+/// A symbol that stands for sizes of inputs.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name in expressions.
+    pub name: String,
+    /// An input and a dimension that has the size.
+    pub source: (String, usize),
+    /// The name that the model gives it.
+    pub declared: Option<String>,
+}
+
+/// The inputs of a model with symbols for their sizes.
+#[derive(Clone)]
+pub(super) struct Symbolic {
+    pub env: ShapeEnv,
+    pub symbols: Vec<(Symbol, Named)>,
+    /// The sizes of each input.
+    pub sizes: Vec<(Input, Vec<Expr>)>,
+}
+
+/// Names that mean something in expressions.
+const RESERVED: &[&str] = &[
+    "Min",
+    "Max",
+    "Abs",
+    "Eq",
+    "Ne",
+    "Lt",
+    "Le",
+    "Gt",
+    "Ge",
+    "And",
+    "Or",
+    "Not",
+    "Mod",
+    "Where",
+    "Piecewise",
+    "FloorDiv",
+    "CeilDiv",
+    "CleanDiv",
+    "PythonMod",
+    "ModularIndexing",
+    "ToFloat",
+    "IntTrueDiv",
+    "FloatTrueDiv",
+    "TruncToInt",
+    "FloorToInt",
+    "CeilToInt",
+    "RoundToInt",
+    "Pow",
+    "True",
+    "False",
+    "None",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+    "floor",
+    "ceiling",
+    "sqrt",
+    "int",
+    "float",
+    "abs",
+    "min",
+    "max",
+    "oo",
+    "nan",
+    "pi",
+    "inf",
+];
+
+/// Whether a declared name can be that of a symbol. Names of letters and digits alone may be those of other symbols.
+fn usable(name: &str) -> bool {
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    plain
+        && !numbered("u")
+        && !numbered("s")
+        && !numbered("zuf")
+        && !numbered("zf")
+        && !RESERVED.contains(&name)
+        && name.len() <= 100
+}
+
+impl Symbolic {
+    /// Symbols for the sizes of a model's inputs, at least `least`, with these hints by their order.
+    pub fn new(model: &Model, least: i64, hint: impl Fn(usize) -> i64) -> Symbolic {
+        let mut symbolic = Symbolic { env: ShapeEnv::new(), symbols: Vec::new(), sizes: Vec::new() };
+        let mut known: FxHashMap<String, Expr> = FxHashMap::default();
+        for input in inputs(model) {
+            let mut sizes = Vec::new();
+            for (at, given) in input.shape.iter().flatten().enumerate() {
+                let size = match given {
+                    Given::Size(size) => symbolic.env.pool.int(*size),
+                    Given::Name(name) => match known.get(name) {
+                        Some(&size) => size,
+                        None => {
+                            let size = symbolic.declare((&input.name, at), Some(name), least, &hint);
+                            known.insert(name.clone(), size);
+                            size
+                        }
+                    },
+                    Given::Open => symbolic.declare((&input.name, at), None, least, &hint),
+                };
+                sizes.push(size);
+            }
+            symbolic.sizes.push((input, sizes));
+        }
+        symbolic
+    }
+
+    fn declare(
+        &mut self,
+        (input, at): (&str, usize),
+        declared: Option<&str>,
+        least: i64,
+        hint: &impl Fn(usize) -> i64,
+    ) -> Expr {
+        let name = match declared {
+            Some(name) if usable(name) => name.to_owned(),
+            _ => format!("s{}", self.symbols.len()),
+        };
+        let source = format!("{input}[{at}]");
+        let value = Number::Int(Int::from(hint(self.symbols.len()).max(least)));
+        let info = SymbolInfo { hint: Some(value), source: Some(source.into()) };
+        let range = ValueRange::at_least(Int::from(least));
+        let e = self.env.declare(&name, range, info);
+        if let Some(symbol) = self.env.pool.as_symbol(e) {
+            let source = (input.to_owned(), at);
+            self.symbols.push((symbol, Named { name, source, declared: declared.map(str::to_owned) }));
+        }
+        e
+    }
+
+    /// The values of the inputs.
+    pub fn values(&self) -> Vec<(String, Value)> {
+        let of = |(input, sizes): &(Input, Vec<Expr>)| {
+            let value = if input.is_tensor && input.shape.is_none() {
+                let dtype = input.dtype.unwrap_or(Dtype::F32);
+                crate::shape::Tensor::unranked(dtype).into()
+            } else {
+                value(input, sizes.clone())
+            };
+            (input.name.clone(), value)
+        };
+        self.sizes.iter().map(of).collect()
+    }
+
+    /// The sizes of the inputs at an assignment of the symbols.
+    pub fn at(&self, assigned: impl Fn(Symbol) -> Option<i64>) -> Option<FxHashMap<String, Vec<i64>>> {
+        let size = |&e: &Expr| match e.as_inline() {
+            Some(size) => Some(size),
+            None => assigned(self.env.pool.as_symbol(e)?),
+        };
+        let of = |(input, sizes): &(Input, Vec<Expr>)| {
+            Some((input.name.clone(), sizes.iter().map(size).collect::<Option<Vec<i64>>>()?))
+        };
+        self.sizes.iter().filter(|(input, _)| input.shape.is_some()).map(of).collect()
+    }
+
+    /// The hint of a symbol.
+    pub fn hint(&self, symbol: Symbol) -> Option<i64> {
+        match self.env.symbol(symbol)?.hint.as_ref()? {
+            Number::Int(value) => value.to_i64(),
+            _ => None,
+        }
+    }
+}
+
+/// Example sizes that are tried, by the order of symbols: different ones first, since equal ones hide conditions.
+const EXAMPLES: &[(i64, i64)] = &[
+    (7, 4),
+    (16, 3),
+    (64, 8),
+    (224, 32),
+    (4, 0),
+    (8, 0),
+    (16, 0),
+    (32, 0),
+    (64, 0),
+    (224, 0),
+    (256, 0),
+    (1, 0),
+    (2, 0),
+];
+
+/// The model's inputs with symbols whose hints the model accepts, if such hints are found.
+pub(super) fn symbolic(model: &Model, least: i64) -> Symbolic {
+    for &(first, step) in EXAMPLES {
+        let symbolic = Symbolic::new(model, least, |at| first + step * at as i64);
+        let Some(sizes) = symbolic.at(|symbol| symbolic.hint(symbol)) else { break };
+        if evaluate(model, &sizes, &FxHashMap::default()).is_ok() {
+            return symbolic;
+        }
+    }
+    solved(model, least)
+}
+
+/// Hints that satisfy the conditions which the walk meets, one after the other.
+fn solved(model: &Model, least: i64) -> Symbolic {
+    let mut hints: Vec<i64> = Vec::new();
+    let mut best = Symbolic::new(model, least, |at| 7 + 4 * at as i64);
+    for _ in 0..MAX_TRIES {
+        let symbolic = Symbolic::new(model, least, |at| hints.get(at).copied().unwrap_or(7 + 4 * at as i64));
+        best = symbolic.clone();
+        let mut walk = Walk::new(model, symbolic.env.clone(), true);
+        if walk.run(symbolic.values()).is_some() {
+            break;
+        }
+        let Some(condition) = walk.failures.first().and_then(|failure| match &failure.error {
+            KernelError::Invalid { condition, .. } => *condition,
+            _ => None,
+        }) else {
+            break;
+        };
+        let conditions: Vec<Expr> =
+            walk.env.guards().iter().map(|guard| guard.condition).chain([condition]).collect();
+        let mut env = symbolic.env.clone();
+        conditions.into_iter().for_each(|condition| env.assume(condition));
+        let (pool, facts) = env.facts();
+        let never = pool.bool(false);
+        let Verdict::Refuted { witness } = decide(pool, facts, never, &Budget::default()).verdict else {
+            break;
+        };
+        let value = |symbol: &Symbol| witness.iter().find(|(s, _)| s == symbol).and_then(|(_, v)| v.to_i64());
+        hints = symbolic.symbols.iter().map(|(s, _)| value(s).or(symbolic.hint(*s)).unwrap_or(1)).collect();
+    }
+    best
+}
+
+/// The shapes of a model's values.
+#[derive(Debug, Clone)]
+pub struct Shapes {
+    /// The symbols, and where their sizes stand.
+    pub symbols: Vec<Named>,
+    /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes that
+    /// data decide.
+    pub values: IndexMap<String, ShownValue>,
+}
+
+/// The shape of a value.
+#[derive(Debug, Clone)]
+pub struct ShownValue {
+    /// Its element type.
+    pub dtype: Option<Dtype>,
+    /// Its sizes.
+    pub shape: Option<Vec<ShownSize>>,
+}
+
+/// A size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownSize {
+    /// A number.
+    Number(i64),
+    /// An expression in the symbols.
+    Text(String),
+    /// Data decide it; with the greatest that it can be, if that is known.
+    Open(Option<String>),
+}
+
+/// The shapes of all values of the main graph.
+pub fn shapes(model: &Model) -> Shapes {
+    let symbolic = symbolic(model, 1);
+    let mut walk = Walk::new(model, symbolic.env.clone(), false);
+    walk.run(symbolic.values());
+    let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
+    names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
+    names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
+    let known: Vec<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let mut values = IndexMap::new();
+    for name in names {
+        let Some(value) = walk.values.get(name).cloned() else { continue };
+        let shown = match &value {
+            Value::Tensor(tensor) => ShownValue {
+                dtype: Some(tensor.dtype),
+                shape: tensor
+                    .shape
+                    .as_ref()
+                    .map(|sizes| sizes.iter().map(|&size| shown_size(&mut walk.env, &known, size)).collect()),
+            },
+            Value::Sequence(sequence) => ShownValue { dtype: Some(sequence.dtype), shape: None },
+            _ => ShownValue { dtype: None, shape: None },
+        };
+        values.insert(name.clone(), shown);
+    }
+    Shapes { symbols: symbolic.symbols.into_iter().map(|(_, named)| named).collect(), values }
+}
+
+fn shown_size(env: &mut ShapeEnv, known: &[Symbol], size: Expr) -> ShownSize {
+    if let Some(number) = size.as_inline() {
+        return ShownSize::Number(number);
+    }
+    if env.pool.free_symbols(&[size]).iter().all(|symbol| known.contains(symbol)) {
+        return ShownSize::Text(print::expression(&env.pool, size));
+    }
+    ShownSize::Open(env.upper_bound(size).map(|bound| bound.to_string()))
+}

@@ -1,0 +1,144 @@
+//! Reads ONNX models.
+//!
+//! Names are scoped as the specification says: the values of a graph are those of its inputs, initializers and nodes, and
+//! graphs within see those of the graphs around them. What is read is checked for what the walk relies on; everything
+//! else the walk finds out.
+pub mod message;
+mod order;
+mod tensor;
+
+pub use tensor::{attribute, tensor};
+
+use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
+use prost::Message;
+use prost::bytes::Bytes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Why a file is no model that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ReadError {
+    /// The node, value or field.
+    pub place: String,
+    /// What is wrong. No full stop at the end.
+    pub message: String,
+}
+
+pub(crate) fn wrong(place: impl Into<String>, message: impl Into<String>) -> ReadError {
+    ReadError { place: place.into(), message: message.into() }
+}
+
+/// Versions of domains.
+pub type Imports = FxHashMap<String, i64>;
+
+/// A model.
+#[derive(Debug)]
+pub struct Model {
+    /// Its graph, nodes in an order in which values are made before they are used.
+    pub graph: GraphProto,
+    /// The version of each domain.
+    pub imports: Imports,
+    /// The functions that it brings.
+    pub functions: Vec<Function>,
+    /// The version of the format.
+    pub ir_version: i64,
+    /// The positions of functions by domain and name.
+    places: FxHashMap<(String, String), usize>,
+}
+
+/// A function of a model.
+#[derive(Debug)]
+pub struct Function {
+    /// The message.
+    pub message: FunctionProto,
+    /// The version of each domain within it.
+    pub imports: Imports,
+}
+
+/// The format's versions that are read.
+const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=13;
+/// The versions of `ai.onnx` that are read.
+const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
+/// The longest file.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+fn domain(name: &str) -> &str {
+    if name == "ai.onnx" { "" } else { name }
+}
+
+fn imports(list: &[OperatorSetIdProto]) -> Imports {
+    list.iter().map(|import| (domain(&import.domain).to_owned(), import.version)).collect()
+}
+
+/// Whether a file looks like a model: its first field is the version of the format.
+pub fn is_model(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x08, version, ..] if *version < 0x80)
+}
+
+impl Model {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is no model, is of a version that is not read, or its graph is not well formed.
+    pub fn read(bytes: impl Into<Bytes>) -> Result<Model, ReadError> {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Err(wrong("the file", "it is empty; expected an ONNX model"));
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err(wrong("the file", "it is longer than 2 GiB, the most that protobuf allows"));
+        }
+        let model = ModelProto::decode(bytes)
+            .map_err(|error| wrong("the file", format!("not an ONNX model, or a damaged one: {error}")))?;
+        Model::new(model)
+    }
+
+    fn new(model: ModelProto) -> Result<Model, ReadError> {
+        if !IR_VERSIONS.contains(&model.ir_version) {
+            let (least, most) = (IR_VERSIONS.start(), IR_VERSIONS.end());
+            let message = format!("{} is not read; the versions {least} to {most} are", model.ir_version);
+            return Err(wrong("ir_version", message));
+        }
+        let mut graph = model.graph.ok_or_else(|| wrong("graph", "the model has none"))?;
+        let imports = imports(&model.opset_import);
+        match imports.get("") {
+            Some(version) if !OPSETS.contains(version) => {
+                let (least, most) = (OPSETS.start(), OPSETS.end());
+                let message = format!("version {version} of ai.onnx is not read; {least} to {most} are");
+                return Err(wrong("opset_import", message));
+            }
+            None if imports.is_empty() => {
+                return Err(wrong("opset_import", "the model imports no operators"));
+            }
+            _ => {}
+        }
+        order::graph(&mut graph, None)?;
+        let mut functions = Vec::with_capacity(model.functions.len());
+        for mut message in model.functions {
+            let name = format!("function {}", message.name);
+            let inputs: FxHashSet<String> = message.input.iter().cloned().collect();
+            order::nodes(&mut message.node, &order::Scope::new(inputs, None), &name)?;
+            let own = self::imports(&message.opset_import);
+            message.domain = domain(&message.domain).to_owned();
+            functions.push(Function { message, imports: own });
+        }
+        let name = |function: &Function| (function.message.domain.clone(), function.message.name.clone());
+        let places = functions.iter().enumerate().map(|(at, function)| (name(function), at)).collect();
+        let model = Model { graph, imports, functions, ir_version: model.ir_version, places };
+        order::functions(&model)?;
+        Ok(model)
+    }
+
+    /// The function that a node calls, by its position.
+    pub fn function(&self, domain: &str, name: &str) -> Option<usize> {
+        if self.places.is_empty() {
+            return None;
+        }
+        self.places.get(&(domain.to_owned(), name.to_owned())).copied()
+    }
+}
+
+/// The domain of a node, with the default one being empty.
+pub fn domain_of(node: &message::NodeProto) -> &str {
+    domain(&node.domain)
+}

@@ -1,0 +1,119 @@
+//! Weights and attributes as values: the elements of small tensors are read, others stay where they are.
+use super::message::{AttributeProto, TensorProto};
+use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
+use sizewise_expr::{Expr, Pool};
+
+/// The tensor of a message. Its elements are read if they are few and stand in the file; `None` if its type or a size is
+/// impossible.
+pub fn tensor(pool: &mut Pool, message: &TensorProto) -> Option<Tensor> {
+    let dtype = Dtype::from_number(i64::from(message.data_type))?;
+    let sizes: Vec<u64> = message.dims.iter().map(|&size| u64::try_from(size).ok()).collect::<Option<_>>()?;
+    let shape: Vec<Expr> = message.dims.iter().map(|&size| pool.int(size)).collect();
+    let mut tensor = Tensor::new(dtype, shape);
+    tensor.constant = true;
+    let count = if sizes.contains(&0) {
+        Some(0)
+    } else {
+        sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size))
+    };
+    let few = count.and_then(|count| usize::try_from(count).ok()).filter(|&count| count <= MAX_ELEMENTS);
+    match few.and_then(|count| elements(pool, message, dtype, count)) {
+        Some(elements) => Some(tensor.with(elements)),
+        None => Some(tensor),
+    }
+}
+
+fn elements(pool: &mut Pool, message: &TensorProto, dtype: Dtype, count: usize) -> Option<Vec<Element>> {
+    if message.data_location != 0 {
+        return None;
+    }
+    let found: Vec<Element> = if message.raw_data.is_empty() {
+        typed(pool, message, dtype)?
+    } else {
+        raw(pool, &message.raw_data, dtype)?
+    };
+    (found.len() == count).then_some(found)
+}
+
+fn typed(pool: &mut Pool, message: &TensorProto, dtype: Dtype) -> Option<Vec<Element>> {
+    Some(match dtype {
+        Dtype::F32 => message.float_data.iter().map(|&value| Element::Float(f64::from(value))).collect(),
+        Dtype::F64 => message.double_data.iter().map(|&value| Element::Float(value)).collect(),
+        Dtype::I64 => message.int64_data.iter().map(|&value| Element::Int(pool.int(value))).collect(),
+        Dtype::U32 | Dtype::U64 => {
+            message.uint64_data.iter().map(|&value| Element::Int(pool.int(i128::from(value)))).collect()
+        }
+        Dtype::Bool => message.int32_data.iter().map(|&value| Element::Bool(pool.bool(value != 0))).collect(),
+        Dtype::I32 | Dtype::I16 | Dtype::I8 | Dtype::U16 | Dtype::U8 => {
+            message.int32_data.iter().map(|&value| Element::Int(pool.int(i64::from(value)))).collect()
+        }
+        Dtype::Str => message
+            .string_data
+            .iter()
+            .map(|text| Element::Text(String::from_utf8_lossy(text).as_ref().into()))
+            .collect(),
+        Dtype::F16 | Dtype::BF16 => vec![Element::Open; message.int32_data.len()],
+        _ => return None,
+    })
+}
+
+fn raw(pool: &mut Pool, data: &[u8], dtype: Dtype) -> Option<Vec<Element>> {
+    macro_rules! numbers {
+        ($type:ty, $make:expr) => {{
+            let (chunks, rest) = data.as_chunks::<{ size_of::<$type>() }>();
+            if !rest.is_empty() {
+                return None;
+            }
+            chunks.iter().map(|bytes| $make(<$type>::from_le_bytes(*bytes))).collect()
+        }};
+    }
+    let mut int = |value: i128| Element::Int(pool.int(value));
+    Some(match dtype {
+        Dtype::F32 => numbers!(f32, |value: f32| Element::Float(f64::from(value))),
+        Dtype::F64 => numbers!(f64, Element::Float),
+        Dtype::I64 => numbers!(i64, |value: i64| int(value.into())),
+        Dtype::I32 => numbers!(i32, |value: i32| int(value.into())),
+        Dtype::I16 => numbers!(i16, |value: i16| int(value.into())),
+        Dtype::I8 => numbers!(i8, |value: i8| int(value.into())),
+        Dtype::U64 => numbers!(u64, |value: u64| int(value.into())),
+        Dtype::U32 => numbers!(u32, |value: u32| int(value.into())),
+        Dtype::U16 => numbers!(u16, |value: u16| int(value.into())),
+        Dtype::U8 => numbers!(u8, |value: u8| int(value.into())),
+        Dtype::Bool => data.iter().map(|&value| Element::Bool(pool.bool(value != 0))).collect(),
+        Dtype::F16 | Dtype::BF16 => vec![Element::Open; data.len() / 2],
+        _ => return None,
+    })
+}
+
+/// The value of an attribute; `None` if it has none that is understood.
+pub fn attribute(pool: &mut Pool, message: &AttributeProto) -> Option<Attribute> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(match message.kind {
+        1 => Attribute::Float(f64::from(message.f)),
+        2 => Attribute::Int(message.i),
+        3 => Attribute::Text(text(&message.s)),
+        4 => Attribute::Tensor(tensor(pool, message.t.as_ref()?)?),
+        5 => Attribute::Other('g'),
+        6 => Attribute::Floats(message.floats.iter().map(|&value| f64::from(value)).collect()),
+        7 => Attribute::Ints(message.ints.clone()),
+        8 => Attribute::Texts(message.strings.iter().map(|bytes| text(bytes)).collect()),
+        9 => Attribute::Other('T'),
+        10 => Attribute::Other('G'),
+        11 => Attribute::Other('p'),
+        13 => Attribute::Other('y'),
+        // Old files do not say of what kind an attribute is.
+        0 if message.t.is_some() => Attribute::Tensor(tensor(pool, message.t.as_ref()?)?),
+        0 if message.g.is_some() => Attribute::Other('g'),
+        0 if !message.ints.is_empty() => Attribute::Ints(message.ints.clone()),
+        0 if !message.floats.is_empty() => {
+            Attribute::Floats(message.floats.iter().map(|&value| f64::from(value)).collect())
+        }
+        0 if !message.strings.is_empty() => {
+            Attribute::Texts(message.strings.iter().map(|b| text(b)).collect())
+        }
+        0 if !message.s.is_empty() => Attribute::Text(text(&message.s)),
+        0 if message.f != 0.0 => Attribute::Float(f64::from(message.f)),
+        0 => Attribute::Int(message.i),
+        _ => return None,
+    })
+}

@@ -1,0 +1,477 @@
+//! Control flow: `If`, `Loop`, `Scan`, and functions on the items of sequences.
+use super::{Ended, Frame, Scope, Walk};
+use crate::read::message::{AttributeProto, GraphProto, NodeProto};
+use crate::shape::{Dtype, Element, Sequence, Tensor, Value};
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::Expr;
+use sizewise_expr::range::ValueRange;
+use sizewise_kernels::{Cx, KernelError};
+
+/// Loops of up to this many rounds are walked round by round.
+const MAX_ROUNDS: i64 = 64;
+/// How often the shapes of carried values are tried before their sizes are left open.
+const MAX_TRIES: usize = 4;
+
+fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
+    node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref()
+}
+
+fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m AttributeProto> {
+    node.attribute.iter().find(|attribute| attribute.name == name)
+}
+
+type Results = Result<Vec<Value>, Ended>;
+
+impl<'m> Walk<'m> {
+    fn missing(&mut self, node: &NodeProto, what: &str) -> Results {
+        let step = self.steps.len() - 1;
+        self.failed(step, KernelError::invalid("schema.S1", format!("{} needs its {what}", node.op_type)))?;
+        Ok(vec![Value::Unknown; node.output.len()])
+    }
+
+    /// The branch that the condition takes, or what both have in common.
+    pub(super) fn branches(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let (Some(then), Some(other)) = (body(node, "then_branch"), body(node, "else_branch")) else {
+            return self.missing(node, "branches");
+        };
+        let condition = match inputs.first() {
+            Some(Some(Value::Tensor(tensor))) => tensor.single(),
+            _ => None,
+        };
+        let condition = match condition {
+            Some(Element::Bool(condition)) => Some(condition),
+            _ => None,
+        };
+        if let Some(value) = condition.and_then(|condition| self.env.statically(condition)) {
+            return self.graph(if value { then } else { other }, Vec::new(), scope, frame);
+        }
+        let first = self.supposing(condition, then, scope, frame)?;
+        let negated = condition.map(|condition| self.env.pool.not(condition));
+        let second = self.supposing(negated, other, scope, frame)?;
+        let pairs = first.into_iter().zip(second);
+        Ok(pairs.map(|(a, b)| self.either(condition, a, b)).collect())
+    }
+
+    /// Walks a graph that runs only where a condition holds: what it needs is needed there.
+    fn supposing(
+        &mut self,
+        condition: Option<Expr>,
+        graph: &'m GraphProto,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let outside = self.env.clone();
+        if let Some(condition) = condition {
+            self.env.assume(condition);
+        }
+        let (failures, recorded) = (self.failures.len(), self.env.guards().len());
+        let stops = std::mem::replace(&mut self.stops, false);
+        let results = self.graph(graph, Vec::new(), scope, frame);
+        self.stops = stops;
+        let inside = std::mem::replace(&mut self.env, outside);
+        // A branch that fails is one that is not taken, or data decide.
+        if self.failures.len() > failures {
+            let failed: Vec<_> = self.failures.drain(failures..).collect();
+            self.unknown
+                .extend(failed.into_iter().map(|failure| (failure.step, "a branch fails".to_owned())));
+        }
+        let taken = inside.guards()[recorded..].to_vec();
+        for guard in taken {
+            self.env.set_origin(guard.origin);
+            match condition {
+                Some(condition) => {
+                    let not = self.env.pool.not(condition);
+                    let implied = self.env.pool.or(&[not, guard.condition]);
+                    self.env.require(implied, guard.clause);
+                }
+                None => {
+                    self.env.require(guard.condition, guard.clause);
+                }
+            }
+        }
+        // Sizes that only data decide are known outside, too.
+        for &symbol in inside.unbacked().iter().skip(self.env.unbacked().len()) {
+            let range = inside.known_facts().range(symbol).cloned().unwrap_or_else(ValueRange::all);
+            let name = inside.pool.symbol_name(symbol).to_owned();
+            self.env.declare(&name, range, SymbolInfo::default());
+        }
+        results
+    }
+
+    /// A value that is one of two: sizes that differ depend on the condition.
+    fn either(&mut self, condition: Option<Expr>, a: Value, b: Value) -> Value {
+        match (a, b) {
+            (a, b) if a == b => a,
+            (Value::Tensor(a), Value::Tensor(b)) if a.dtype == b.dtype => match (&a.shape, &b.shape) {
+                (Some(x), Some(y)) if x.len() == y.len() => {
+                    let shape = x.iter().zip(y).map(|(&x, &y)| self.either_size(condition, x, y)).collect();
+                    Tensor::new(a.dtype, shape).into()
+                }
+                _ => Tensor::unranked(a.dtype).into(),
+            },
+            (Value::Sequence(a), Value::Sequence(b)) if a.dtype == b.dtype => {
+                Value::Sequence(Sequence { dtype: a.dtype, items: None })
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn either_size(&mut self, condition: Option<Expr>, a: Expr, b: Expr) -> Expr {
+        match condition {
+            _ if a == b => a,
+            Some(condition) => self.env.pool.ite(condition, a, b),
+            None => self.open_size(),
+        }
+    }
+
+    fn open_size(&mut self) -> Expr {
+        Cx::new(&mut self.env).unbacked_size(0, None)
+    }
+
+    /// A value of the same type whose sizes are those on which both agree.
+    fn widened(&mut self, a: &Value, b: &Value) -> Value {
+        let joined = self.either(None, a.clone(), b.clone());
+        match joined {
+            Value::Tensor(tensor) if a != b => Value::Tensor(Tensor { elements: None, ..tensor }),
+            other => other,
+        }
+    }
+
+    /// `Loop`: the carried values, and what each round adds, one behind the other.
+    pub(super) fn repeated(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        let single = |at: usize| match inputs.get(at) {
+            Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
+            Some(Some(_)) => Some(None),
+            _ => None,
+        };
+        let trips = single(0).map(|trips| trips.and_then(|trips| trips.int()));
+        let goes = match single(1) {
+            None => Some(true),
+            Some(Some(Element::Bool(condition))) => self.env.statically(condition),
+            Some(_) => None,
+        };
+        let carried: Vec<Value> =
+            inputs.iter().skip(2).map(|value| value.clone().unwrap_or(Value::Unknown)).collect();
+        let literal = match trips {
+            Some(Some(trips)) => trips.as_inline(),
+            _ => None,
+        };
+        if goes == Some(false) {
+            return self.no_round(node, graph, carried, scope, frame);
+        }
+        match literal {
+            Some(0) => return self.no_round(node, graph, carried, scope, frame),
+            Some(trips) if goes == Some(true) && trips <= MAX_ROUNDS => {
+                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                if let Some(results) = self.unrolled(graph, Some(trips), carried.clone(), scope, frame)? {
+                    return Ok(results);
+                }
+                self.taken_back(before);
+            }
+            None if trips.is_none() && goes == Some(true) => {
+                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                if let Some(results) = self.unrolled(graph, None, carried.clone(), scope, frame)? {
+                    return Ok(results);
+                }
+                self.taken_back(before);
+            }
+            _ => {}
+        }
+        self.any_rounds(graph, trips.flatten(), goes == Some(true), carried, (scope, frame))
+    }
+
+    fn taken_back(&mut self, before: (ShapeEnv, usize, usize, usize)) {
+        self.env = before.0;
+        self.steps.truncate(before.1);
+        self.failures.truncate(before.2);
+        self.unknown.truncate(before.3);
+    }
+
+    /// A round's inputs: its number, the condition, and the carried values.
+    fn round(&mut self, number: Option<i64>, carried: &[Value]) -> Vec<Value> {
+        let trip = Tensor::new(Dtype::I64, Vec::new());
+        let trip = match number {
+            Some(number) => trip.with(vec![Element::Int(self.env.pool.int(number))]),
+            None => trip,
+        };
+        let yes = self.env.pool.bool(true);
+        let condition = Tensor::new(Dtype::Bool, Vec::new()).with(vec![Element::Bool(yes)]);
+        [trip.into(), condition.into()].into_iter().chain(carried.iter().cloned()).collect()
+    }
+
+    /// Walks each round; `None` where the number of rounds turns out not to be known.
+    fn unrolled(
+        &mut self,
+        graph: &'m GraphProto,
+        trips: Option<i64>,
+        mut carried: Vec<Value>,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Result<Option<Vec<Value>>, Ended> {
+        let mut added: Vec<Vec<Value>> = Vec::new();
+        for number in 0..trips.unwrap_or(MAX_ROUNDS) {
+            let inputs = self.round(Some(number), &carried);
+            let results = self.graph(graph, inputs, scope, frame)?;
+            let mut results = results.into_iter();
+            let condition = results.next();
+            carried = results.by_ref().take(carried.len()).collect();
+            added.push(results.collect());
+            match condition {
+                Some(Value::Tensor(tensor)) => match tensor.single() {
+                    Some(Element::Bool(condition)) => match self.env.statically(condition) {
+                        Some(true) => {}
+                        Some(false) => return Ok(Some(self.with_rows(carried, &added))),
+                        None => return Ok(None),
+                    },
+                    _ => return Ok(None),
+                },
+                _ => return Ok(None),
+            }
+        }
+        Ok(trips.map(|_| self.with_rows(carried, &added)))
+    }
+
+    /// The carried values, and what rounds have added.
+    fn with_rows(&mut self, mut carried: Vec<Value>, added: &[Vec<Value>]) -> Vec<Value> {
+        let Some(first) = added.first() else { return carried };
+        let count = self.env.pool.int(added.len() as i64);
+        for (at, value) in first.iter().enumerate() {
+            let mut row = value.clone();
+            for round in added.iter().skip(1) {
+                row = self.widened(&row, &round[at]);
+            }
+            carried.push(stacked(count, &row));
+        }
+        carried
+    }
+
+    /// A loop without a round: values stay, and nothing is added.
+    fn no_round(
+        &mut self,
+        node: &'m NodeProto,
+        graph: &'m GraphProto,
+        carried: Vec<Value>,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let rest = node.output.len().saturating_sub(carried.len());
+        let inputs = self.round(None, &carried);
+        let mut results = carried;
+        if rest > 0 {
+            // The body says of what rank rows would be.
+            let outside = self.env.clone();
+            let stops = std::mem::replace(&mut self.stops, false);
+            let (failures, unknown) = (self.failures.len(), self.unknown.len());
+            let made = self.graph(graph, inputs, scope, frame);
+            self.stops = stops;
+            self.env = outside;
+            self.failures.truncate(failures);
+            self.unknown.truncate(unknown);
+            let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
+            results.extend(rows.iter().map(|row| stacked(Expr::ZERO, row)));
+        }
+        Ok(results)
+    }
+
+    /// A loop of any number of rounds: sizes that a round changes are open.
+    fn any_rounds(
+        &mut self,
+        graph: &'m GraphProto,
+        trips: Option<Expr>,
+        goes: bool,
+        mut carried: Vec<Value>,
+        (scope, frame): (&Scope<'_>, &Frame<'m>),
+    ) -> Results {
+        let initial = carried.clone();
+        for attempt in 0..=MAX_TRIES {
+            let inputs = self.round(None, &carried);
+            let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+            let results = self.graph(graph, inputs, scope, frame)?;
+            let after: Vec<Value> =
+                results[1.min(results.len())..].iter().take(carried.len()).cloned().collect();
+            let stays = carried.iter().zip(&after).all(|(a, b)| same_shape(a, b));
+            if stays || attempt == MAX_TRIES {
+                let always = matches!(results.first(), Some(Value::Tensor(tensor))
+                    if matches!(tensor.single(), Some(Element::Bool(c)) if c.as_literal_bool() == Some(true)));
+                let count = match trips {
+                    Some(trips) if always && goes => Cx::new(&mut self.env).max(trips, 0),
+                    _ => self.open_size(),
+                };
+                let rows: Vec<Value> =
+                    results.iter().skip(1 + carried.len()).map(|row| stacked(count, row)).collect();
+                let kept = carried
+                    .iter()
+                    .zip(&initial)
+                    .map(|(a, b)| if a == b { without_elements(a) } else { a.clone() });
+                let kept: Vec<Value> =
+                    if stays { kept.collect() } else { vec![Value::Unknown; carried.len()] };
+                return Ok(kept.into_iter().chain(rows).collect());
+            }
+            self.taken_back(before);
+            carried = carried
+                .iter()
+                .zip(&after)
+                .map(|(a, b)| if same_shape(a, b) { without_elements(a) } else { self.widened(a, b) })
+                .collect();
+        }
+        Ok(Vec::new())
+    }
+
+    /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
+    pub(super) fn scan(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        let scans = attribute(node, "num_scan_inputs").map_or(0, |a| usize::try_from(a.i).unwrap_or(0));
+        let Some(states) = inputs.len().checked_sub(scans).filter(|_| scans > 0) else {
+            return self.missing(node, "scan inputs");
+        };
+        let axes = |name: &str| attribute(node, name).map(|a| a.ints.clone()).unwrap_or_default();
+        let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
+        let step = self.steps.len() - 1;
+        let mut length: Option<Expr> = None;
+        let mut values: Vec<Value> = inputs[..states]
+            .iter()
+            .map(|value| value.as_ref().map_or(Value::Unknown, without_elements))
+            .collect();
+        for (at, value) in inputs[states..].iter().enumerate() {
+            let Some(Value::Tensor(tensor)) = value else { return self.missing(node, "tensors to scan") };
+            let Some(mut shape) = tensor.shape.clone() else {
+                values.push(Value::Unknown);
+                continue;
+            };
+            let axis = in_axes.get(at).copied().unwrap_or(0);
+            let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
+            let Some(place) = usize::try_from(axis).ok().filter(|&place| place < shape.len()) else {
+                return self.missing(node, "axis within the rank");
+            };
+            let size = shape.remove(place);
+            match length {
+                None => length = Some(size),
+                Some(known) => {
+                    let required =
+                        Cx::new(&mut self.env).require_eq(known, size, "Scan.C1", "lengths of scans");
+                    if let Err(error) = required {
+                        self.failed(step, error)?;
+                    }
+                }
+            }
+            values.push(Tensor::new(tensor.dtype, shape).into());
+        }
+        let length = match length {
+            Some(length) => length,
+            None => self.open_size(),
+        };
+        let results = self.graph(graph, values, scope, frame)?;
+        let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
+        for (at, value) in results.iter().enumerate() {
+            if at < states {
+                let initial = inputs[at].as_ref().map_or(Value::Unknown, without_elements);
+                outputs.push(if same_shape(&initial, value) {
+                    initial
+                } else {
+                    self.widened(&initial, value)
+                });
+                continue;
+            }
+            let axis = out_axes.get(at - states).copied().unwrap_or(0);
+            outputs.push(match value {
+                Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
+                    let rank = shape.len() as i64 + 1;
+                    let place = (if axis < 0 { axis + rank } else { axis }).clamp(0, rank - 1) as usize;
+                    let mut shape = shape.clone();
+                    shape.insert(place, length);
+                    Tensor::new(*dtype, shape).into()
+                }
+                other => without_elements(other),
+            });
+        }
+        Ok(outputs)
+    }
+
+    /// `SequenceMap`: the body for each item.
+    pub(super) fn mapped(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        let Some(Some(Value::Sequence(first))) = inputs.first() else {
+            return self.missing(node, "sequence");
+        };
+        let Some(count) = first.items.as_ref().map(Vec::len) else {
+            return Ok(vec![Value::Unknown; node.output.len()]);
+        };
+        let mut outputs: Vec<Option<Vec<Tensor>>> = vec![Some(Vec::new()); node.output.len()];
+        for at in 0..count {
+            let item = |value: &Option<Value>| match value {
+                Some(Value::Sequence(sequence)) => sequence
+                    .items
+                    .as_ref()
+                    .and_then(|items| items.get(at).cloned())
+                    .map_or(Value::Unknown, Value::from),
+                Some(value) => value.clone(),
+                None => Value::Unknown,
+            };
+            let results = self.graph(graph, inputs.iter().map(item).collect(), scope, frame)?;
+            for (output, result) in outputs.iter_mut().zip(results) {
+                match (output.as_mut(), result) {
+                    (Some(items), Value::Tensor(tensor)) => items.push(tensor),
+                    _ => *output = None,
+                }
+            }
+        }
+        let sequence = |items: Option<Vec<Tensor>>| match items {
+            Some(items) => {
+                let dtype = items.first().map_or(first.dtype, |item| item.dtype);
+                Value::Sequence(Sequence { dtype, items: Some(items) })
+            }
+            None => Value::Unknown,
+        };
+        Ok(outputs.into_iter().map(sequence).collect())
+    }
+}
+
+/// Values of a shape, as many as `count`, one behind the other.
+fn stacked(count: Expr, row: &Value) -> Value {
+    match row {
+        Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
+            Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()
+        }
+        other => without_elements(other),
+    }
+}
+
+fn same_shape(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tensor(a), Value::Tensor(b)) => a.dtype == b.dtype && a.shape == b.shape,
+        (Value::Sequence(a), Value::Sequence(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+fn without_elements(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::Tensor(Tensor { elements: None, constant: false, ..tensor.clone() }),
+        other => other.clone(),
+    }
+}

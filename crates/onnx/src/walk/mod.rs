@@ -1,0 +1,279 @@
+//! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
+mod control;
+mod inputs;
+
+pub use inputs::{Given, Input, declared, filling, inputs, value};
+
+use crate::read::message::{AttributeProto, GraphProto, NodeProto};
+use crate::read::{Imports, Model, attribute, domain_of, tensor};
+use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, unknown_outputs};
+use rustc_hash::FxHashMap;
+use sizewise_env::{Origin, ShapeEnv};
+use sizewise_kernels::{Cx, KernelError};
+
+/// The most nodes that a walk visits, those of loops each time.
+const MAX_VISITS: usize = 1_000_000;
+/// The greatest nesting of graphs and function calls.
+const MAX_DEPTH: usize = 64;
+
+/// A node that was visited.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its name, or that of its first output.
+    pub node: String,
+    /// Its operator, with the domain in front unless it is `ai.onnx`.
+    pub op: String,
+}
+
+/// A node that refuses its inputs.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The number of the step.
+    pub step: usize,
+    /// Why.
+    pub error: KernelError,
+}
+
+/// Values by name, with those of the graphs around.
+struct Scope<'s> {
+    values: FxHashMap<&'s str, Value>,
+    outer: Option<&'s Scope<'s>>,
+}
+
+impl Scope<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).or_else(|| self.outer.and_then(|outer| outer.get(name)))
+    }
+}
+
+/// What nodes of a list share.
+#[derive(Clone)]
+struct Frame<'m> {
+    imports: &'m Imports,
+    /// The attributes of the call, within a function.
+    given: Vec<(&'m str, &'m AttributeProto)>,
+    depth: usize,
+}
+
+impl<'m> Frame<'m> {
+    /// An attribute of the call.
+    fn given(&self, name: &str) -> Option<&'m AttributeProto> {
+        self.given.iter().find(|(given, _)| *given == name).map(|(_, message)| *message)
+    }
+
+    /// The frame of a graph within.
+    fn within(&self) -> Frame<'m> {
+        Frame { depth: self.depth + 1, ..self.clone() }
+    }
+}
+
+/// A walk.
+pub struct Walk<'m> {
+    model: &'m Model,
+    /// The environment that keeps conditions.
+    pub env: ShapeEnv,
+    /// The nodes visited; the origin of a guard is an index here.
+    pub steps: Vec<Step>,
+    /// Nodes that refuse their inputs. When evaluating, the first ends the walk.
+    pub failures: Vec<Failure>,
+    /// Nodes whose results are not known, with the reason.
+    pub unknown: Vec<(usize, String)>,
+    /// The values of the main graph.
+    pub values: FxHashMap<String, Value>,
+    /// Whether the walk ends at the first failure.
+    stops: bool,
+    /// Whether values are kept for all nodes of the main graph.
+    keeps: bool,
+}
+
+/// The walk has ended early.
+struct Ended;
+
+impl<'m> Walk<'m> {
+    /// A walk under an environment. With `stops` it ends at the first node that refuses its inputs.
+    pub fn new(model: &'m Model, env: ShapeEnv, stops: bool) -> Walk<'m> {
+        let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
+        Walk { model, env, steps, failures, unknown, values: FxHashMap::default(), stops, keeps: !stops }
+    }
+
+    /// The values of the outputs for values of the inputs, in the order of the model; `None` where the walk ended before.
+    pub fn run(&mut self, inputs: Vec<(String, Value)>) -> Option<Vec<Value>> {
+        let model = self.model;
+        let frame = Frame { imports: &model.imports, given: Vec::new(), depth: 0 };
+        let mut scope = Scope { values: FxHashMap::default(), outer: None };
+        for message in &model.graph.initializer {
+            let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+            scope.values.insert(&message.name, value);
+        }
+        for message in &model.graph.sparse_initializer {
+            let Some(values) = &message.values else { continue };
+            let shape = message.dims.iter().map(|&size| self.env.pool.int(size)).collect();
+            let dtype = Dtype::from_number(i64::from(values.data_type)).unwrap_or(Dtype::F32);
+            scope.values.insert(&values.name, Tensor::new(dtype, shape).into());
+        }
+        let by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
+        for input in &model.graph.input {
+            if let Some(value) = by_name.get(&input.name) {
+                scope.values.insert(&input.name, value.clone());
+            }
+        }
+        let results = self.nodes(&model.graph.node, &mut scope, &frame).ok().map(|()| {
+            let found = |output: &crate::read::message::ValueInfoProto| {
+                scope.get(&output.name).cloned().unwrap_or(Value::Unknown)
+            };
+            model.graph.output.iter().map(found).collect()
+        });
+        if self.keeps {
+            self.values = scope.values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        }
+        results
+    }
+
+    /// Walks the nodes of a graph within another.
+    fn graph(
+        &mut self,
+        graph: &'m GraphProto,
+        inputs: Vec<Value>,
+        outer: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Result<Vec<Value>, Ended> {
+        let mut scope = Scope { values: FxHashMap::default(), outer: Some(outer) };
+        for message in &graph.initializer {
+            let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+            scope.values.insert(&message.name, value);
+        }
+        for (input, value) in graph.input.iter().zip(inputs) {
+            scope.values.insert(&input.name, value);
+        }
+        self.nodes(&graph.node, &mut scope, &frame.within())?;
+        let found = |name: &str| scope.get(name).cloned().unwrap_or(Value::Unknown);
+        Ok(graph.output.iter().map(|output| found(&output.name)).collect())
+    }
+
+    fn nodes<'s>(
+        &mut self,
+        nodes: &'m [NodeProto],
+        scope: &mut Scope<'s>,
+        frame: &Frame<'m>,
+    ) -> Result<(), Ended>
+    where
+        'm: 's,
+    {
+        for node in nodes {
+            let results = self.node(node, scope, frame)?;
+            for (name, value) in node.output.iter().zip(results) {
+                if !name.is_empty() {
+                    scope.values.insert(name, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a failure; what the node would make is not known.
+    fn failed(&mut self, step: usize, error: KernelError) -> Result<(), Ended> {
+        match &error {
+            KernelError::Invalid { .. } => {
+                self.failures.push(Failure { step, error });
+                if self.stops {
+                    return Err(Ended);
+                }
+            }
+            KernelError::Unsupported(message) | KernelError::DataDependent { message, .. } => {
+                self.unknown.push((step, message.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn node(
+        &mut self,
+        node: &'m NodeProto,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Result<Vec<Value>, Ended> {
+        let domain = domain_of(node);
+        let name = if node.name.is_empty() { node.output.first() } else { Some(&node.name) };
+        let op = if domain.is_empty() { node.op_type.clone() } else { format!("{domain}::{}", node.op_type) };
+        let step = self.steps.len();
+        self.steps.push(Step { node: name.cloned().unwrap_or_default(), op });
+        self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
+        let unknown = vec![Value::Unknown; node.output.len()];
+        if step >= MAX_VISITS || frame.depth > MAX_DEPTH {
+            self.unknown.push((step, "there are too many nodes to visit".to_owned()));
+            return if step > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown) };
+        }
+        let inputs: Vec<Option<Value>> = node
+            .input
+            .iter()
+            .map(|name| (!name.is_empty()).then(|| scope.get(name).cloned().unwrap_or(Value::Unknown)))
+            .collect();
+        if let Some(at) = self.model.function(domain, &node.op_type) {
+            return self.function(at, node, inputs, frame);
+        }
+        let found = match (domain, node.op_type.as_str()) {
+            ("", "If") => Some(self.branches(node, &inputs, scope, frame)?),
+            ("", "Loop") => Some(self.repeated(node, &inputs, scope, frame)?),
+            ("", "Scan") => Some(self.scan(node, &inputs, scope, frame)?),
+            ("", "SequenceMap") => Some(self.mapped(node, &inputs, scope, frame)?),
+            _ => None,
+        };
+        if let Some(values) = found {
+            return Ok(values);
+        }
+        let attributes = self.attributes(node, frame);
+        // A version that is not imported is the first one: onnxruntime adds its own domain.
+        let version = frame.imports.get(domain).copied().unwrap_or(if domain.is_empty() { 17 } else { 1 });
+        let outputs = node.output.iter().map(|name| !name.is_empty()).collect();
+        let call = Call { domain, op: &node.op_type, version, attributes: &attributes, inputs, outputs };
+        let values = match infer(&mut Cx::new(&mut self.env), &call) {
+            Ok(values) => values,
+            Err(error) => {
+                self.failed(step, error)?;
+                unknown_outputs(&call)
+            }
+        };
+        Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
+    }
+
+    /// The attributes of a node. Within a function some stand for those of its call.
+    fn attributes(&mut self, node: &NodeProto, frame: &Frame) -> Vec<(String, Attribute)> {
+        let mut found = Vec::with_capacity(node.attribute.len());
+        for own in &node.attribute {
+            let message =
+                if own.ref_attr_name.is_empty() { Some(own) } else { frame.given(&own.ref_attr_name) };
+            let value = message.and_then(|message| attribute(&mut self.env.pool, message));
+            found.extend(value.map(|value| (own.name.clone(), value)));
+        }
+        found
+    }
+
+    /// A call of one of the model's functions.
+    fn function(
+        &mut self,
+        at: usize,
+        node: &'m NodeProto,
+        inputs: Vec<Option<Value>>,
+        frame: &Frame<'m>,
+    ) -> Result<Vec<Value>, Ended> {
+        let function = &self.model.functions[at];
+        let mut scope = Scope { values: FxHashMap::default(), outer: None };
+        for (name, value) in function.message.input.iter().zip(inputs) {
+            // A parameter that is left out is an empty name to the nodes that take it.
+            scope.values.insert(name, value.unwrap_or(Value::Unknown));
+        }
+        // Attributes of the call may stand for those of an outer one; what it does not give, the function may.
+        let own = node.attribute.iter().filter_map(|own| match own.ref_attr_name.as_str() {
+            "" => Some((own.name.as_str(), own)),
+            name => frame.given(name).map(|message| (own.name.as_str(), message)),
+        });
+        let defaults = function.message.attribute_proto.iter();
+        let missing = defaults.filter(|default| !node.attribute.iter().any(|own| own.name == default.name));
+        let missing = missing.map(|default| (default.name.as_str(), default));
+        let given = own.chain(missing).collect();
+        let inner = Frame { imports: &function.imports, given, depth: frame.depth + 1 };
+        self.nodes(&function.message.node, &mut scope, &inner)?;
+        let results = function.message.output.iter().take(node.output.len());
+        Ok(results.map(|name| scope.get(name).cloned().unwrap_or(Value::Unknown)).collect())
+    }
+}
