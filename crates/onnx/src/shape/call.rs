@@ -93,6 +93,16 @@ impl<'c, 'a> Checked<'c, 'a> {
                 ));
             }
         }
+        let skipped = (0..self.call.outputs.len()).find(|&at| {
+            let single = schema.outputs.formal(at).is_some_and(|formal| formal.occurs == Occurs::Once);
+            single && !self.call.outputs[at]
+        });
+        if let Some(at) = skipped {
+            return Err(refused(
+                "schema.S1",
+                format!("{op} leaves out its output {at}, which is not optional"),
+            ));
+        }
         let missing = schema.inputs.formals.iter().enumerate().find(|(at, formal)| {
             formal.occurs == Occurs::Once && !matches!(self.call.inputs.get(*at), Some(Some(_)))
         });
@@ -136,8 +146,9 @@ impl<'c, 'a> Checked<'c, 'a> {
         let (schema, op) = (self.schema, self.call.op);
         for (name, value) in self.call.attributes {
             let Some((_, kind, _)) = schema.attributes.iter().find(|(known, ..)| known == name) else {
-                // Attributes with a leading underscore are notes of tools.
-                if name.starts_with('_') {
+                // Attributes with a leading underscore are notes of tools. onnxruntime turns constants of any kind into
+                // initializers before it looks at the version.
+                if name.starts_with('_') || op == "Constant" && name.starts_with("value") {
                     continue;
                 }
                 return Err(refused("schema.S3", format!("{op} has no attribute `{name}`")));

@@ -118,12 +118,15 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
     random_type(call, call.shape(0)?.to_vec())
 }
 
-/// `[batch, samples]`. (C1) The input has 2 dimensions. (C2) There is a sample.
+/// `[batch, samples]`. (C1) The input has 2 dimensions. (C2) There is a sample. (C3) There are a batch and a class.
 fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(sizes.len() == 2, "Multinomial.C1", || {
         format!("the input has 2 dimensions, not {}", sizes.len())
     })?;
+    let (some, any) = (cx.gt(sizes[0], 0), cx.gt(sizes[1], 0));
+    let filled = cx.all(&[some, any]);
+    cx.require(filled, "Multinomial.C3", |cx| format!("of {} nothing is drawn", cx.show_all(&sizes)))?;
     let samples = call.int("sample_size", 1);
     call.check(samples > 0, "Multinomial.C2", || format!("{samples} samples"))?;
     let dtype = match call.attribute("dtype") {

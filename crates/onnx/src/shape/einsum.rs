@@ -24,7 +24,8 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
 }
 
 /// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
-/// subscript, and an ellipsis stands for the others. (C3) A subscript has one size, or 1. (C4) The sizes of ellipses meet.
+/// subscript, and an ellipsis stands for the others. (C3) A subscript has one size, or 1; in one operand it has one. (C4) The
+/// sizes of ellipses meet, in a result that has one, too.
 /// (C5) Subscripts of the result occur in an operand, each once.
 fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let equation: String = call.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
@@ -46,7 +47,12 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
         call.check(fits, "Einsum.C2", || format!("`{text}` does not fit a rank of {}", shape.len()))?;
         let middle = shape.len() - letters;
         let own = shape[..term.before.len()].iter().chain(&shape[term.before.len() + middle..]);
+        let mut inside: Vec<(char, Expr)> = Vec::new();
         for (&letter, &size) in term.before.iter().chain(&term.behind).zip(own) {
+            match inside.iter().find(|(known, _)| *known == letter) {
+                Some((_, known)) => cx.require_eq(*known, size, "Einsum.C3", "the sizes of a diagonal")?,
+                None => inside.push((letter, size)),
+            }
             match counts.iter_mut().find(|(known, _)| *known == letter) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((letter, 1)),
@@ -91,6 +97,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
         Ok(())
     };
     add(&result.before, &mut shape)?;
+    call.check(result.ellipsis || stack.is_none(), "Einsum.C4", || "the result has no ellipsis".to_owned())?;
     if result.ellipsis {
         call.check(stack.is_some(), "Einsum.C4", || "no operand has an ellipsis".to_owned())?;
         shape.extend(stack.clone().unwrap_or_default());

@@ -186,8 +186,13 @@ fn all_tensors<'c>(call: &Checked<'c, '_>) -> Result<Vec<&'c Tensor>, KernelErro
     (0..call.count()).map(|at| call.given(at)).collect()
 }
 
-/// `y = f(a, b, ..)` on shapes that meet.
+/// `y = f(a, b, ..)` on shapes that meet. (C2) Of sums, means and extremes before version 8, shapes are the same.
 pub(super) fn binary(cx: &mut Cx, call: &Checked) -> Outcome {
+    if call.since() < 8 && matches!(call.op(), "Sum" | "Mean" | "Max" | "Min") {
+        for at in 1..call.count() {
+            cx.require_same_shape(call.shape(0)?, call.shape(at)?, "Broadcast.C2")?;
+        }
+    }
     folded(cx, call, false)
 }
 
@@ -254,8 +259,10 @@ fn choose(cx: &mut Cx, call: &Checked) -> Outcome {
 fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in 1..call.count() {
         if call.has(at) {
+            let count = cx.product(call.shape(at)?.to_vec());
             let rank = call.shape(at)?.len();
-            call.check(rank == 0, "Clip.C1", || format!("its bounds are to be scalars, not of rank {rank}"))?;
+            call.check(rank <= 1, "Clip.C1", || format!("its bounds are to be scalars, not of rank {rank}"))?;
+            cx.require_eq(count, Expr::ONE, "Clip.C1", "the number of elements of a bound")?;
         }
     }
     let x = call.given(0)?;
@@ -295,8 +302,22 @@ fn dropout(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![data.into(), mask.into()])
 }
 
+/// (C2) Only casts to floats of 8 bits need not saturate. (C3) Texts that become numbers begin with one.
 fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
     let x = call.given(0)?;
+    call.check(call.int("saturate", 1) != 0 || to.name().starts_with("f8"), "Cast.C2", || {
+        format!("saturate does not go with {}", to.name())
+    })?;
+    if to != Dtype::Str && x.count() != Some(0) {
+        let read =
+            |element: &Element| !matches!(element, Element::Text(text) if !numbers::begins_number(text));
+        let fine = match &x.elements {
+            Some(Elements::Fill(element)) => x.count().is_none() || read(element),
+            Some(Elements::List(list)) => list.iter().all(read),
+            None => true,
+        };
+        call.check(fine, "Cast.C3", || "a text is no number".to_owned())?;
+    }
     let result = Tensor::new(to, call.shape(0)?.to_vec());
     Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, to)).into()])
 }

@@ -68,6 +68,13 @@ pub(super) fn sizes_of(
 ) -> Result<Vec<Expr>, KernelError> {
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
+    // Of constants of another rank onnxruntime takes the elements.
+    if tensor.constant
+        && matches!(call.op(), "Expand" | "ConstantOfShape")
+        && let Some(sizes) = tensor.ints()
+    {
+        return Ok(sizes);
+    }
     call.check(shape.len() == 1, clause, || {
         format!("its shape is to have 1 dimension, not {}", shape.len())
     })?;
@@ -84,7 +91,7 @@ pub(super) fn sizes_of(
 /// (C3) 0 keeps a size that there is. (C4) Both have the same number of elements.
 fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let allow_zero = call.int("allowzero", 0) != 0;
+    let allow_zero = call.int("allowzero", 0) == 1;
     let target = sizes_of(cx, call, 1, "Reshape.C1")?;
     let mut shape = Vec::with_capacity(target.len());
     let mut rest = None;
@@ -122,24 +129,14 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let known = cx.product(shape.clone());
     match rest {
         Some(at) => {
-            let nothing = cx.is_nothing(known, "Reshape.C4");
-            if nothing {
-                call.check(!allow_zero, "Reshape.C2", || {
-                    "with allowzero, 0 and -1 are ambiguous".to_owned()
-                })?;
-                let empty = cx.eq(total, 0);
-                cx.require(empty, "Reshape.C4", |cx| {
-                    format!("{} elements do not divide by 0", cx.show(total))
-                })?;
-                shape[at] = Expr::ZERO;
-            } else {
-                let remainder = cx.modulo(total, known);
-                let divides = cx.eq(remainder, 0);
-                cx.require(divides, "Reshape.C4", |cx| {
-                    format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
-                })?;
-                shape[at] = cx.floor_div(total, known);
-            }
+            let some = cx.ne(known, 0);
+            cx.require(some, "Reshape.C4", |_| "of no elements -1 cannot be inferred".to_owned())?;
+            let remainder = cx.modulo(total, known);
+            let divides = cx.eq(remainder, 0);
+            cx.require(divides, "Reshape.C4", |cx| {
+                format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
+            })?;
+            shape[at] = cx.floor_div(total, known);
         }
         None => cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?,
     }
@@ -188,9 +185,8 @@ fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
     if let Some(tensor) = call.tensor(1)
         && let Some(shape) = &tensor.shape
     {
-        call.check(shape.len() <= 1, "Axes.C1", || {
-            format!("axes are to have 1 dimension, not {}", shape.len())
-        })?;
+        let fine = shape.len() == 1 || shape.is_empty() && call.op() == "Unsqueeze";
+        call.check(fine, "Axes.C1", || format!("axes are to have 1 dimension, not {}", shape.len()))?;
     }
     call.list(cx, "axes", 1, "Axes.C1")
 }
@@ -203,9 +199,6 @@ fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
     match axes.filter(|axes| !axes.is_empty()) {
         Some(axes) => {
             for axis in axes {
-                call.check(axis >= 0 || call.since() >= 11, "Squeeze.C1", || {
-                    format!("axis {axis} is negative")
-                })?;
                 let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
                 cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
                 dropped[at] = true;
@@ -297,27 +290,36 @@ fn transposed(list: &[Element], sizes: &[Expr], order: &[usize]) -> Option<Eleme
     moved.collect::<Option<Vec<_>>>().map(|moved| Elements::List(moved.into()))
 }
 
-/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree.
+/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree; onnxruntime
+/// does not look at those of inputs without elements, if others have some.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
-    let mut shape = call.shape(0)?.to_vec();
+    let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
+    let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
+    let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
+    let lenient = !is_empty(shapes[lead]);
+    let mut shape = shapes[lead].to_vec();
     let at = call.axis(call.int("axis", 1), shape.len(), "Concat.C1")?;
-    for input in 1..call.count() {
-        let next = call.shape(input)?.to_vec();
-        call.check(next.len() == shape.len(), "Concat.C1", || {
-            format!("ranks {} and {} differ", shape.len(), next.len())
-        })?;
-        for (dim, (&a, &b)) in shape.clone().iter().zip(&next).enumerate() {
-            if dim == at {
-                shape[at] = cx.add(a, b);
-            } else {
-                cx.require_eq(a, b, "Concat.C2", "sizes beside the axis")?;
-                // A number says more than what is equal to it.
-                if b.as_inline().is_some() {
-                    shape[dim] = b;
-                }
+    let mut along = vec![shape[at]];
+    for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
+        let skipped = lenient && is_empty(next);
+        call.check(
+            next.len() == shape.len() || skipped && call.since() < 11 && at < next.len(),
+            "Concat.C1",
+            || format!("ranks {} and {} differ", shape.len(), next.len()),
+        )?;
+        along.insert(if input < lead { along.len() - 1 } else { along.len() }, next[at]);
+        if skipped {
+            continue;
+        }
+        for (dim, &size) in next.iter().enumerate().filter(|(dim, _)| *dim != at) {
+            cx.require_eq(shape[dim], size, "Concat.C2", "sizes beside the axis")?;
+            // A number says more than what is equal to it.
+            if size.as_inline().is_some() {
+                shape[dim] = size;
             }
         }
     }
+    shape[at] = cx.sum(along);
     let mut result = call.output(0, shape)?;
     if at == 0 {
         let lists = (0..call.count()).map(|input| call.tensor(input)?.list());

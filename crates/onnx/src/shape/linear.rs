@@ -10,7 +10,8 @@ pub(super) const KERNELS: Family =
 /// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
 /// right.
 ///
-/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast.
+/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
+/// [`some_of_each`].
 pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {
     call.check(!a.is_empty() && !b.is_empty(), "MatMul.C1", || "an operand is a scalar".to_owned())?;
     let left: Vec<Expr> = if a.len() == 1 { vec![Expr::ONE, a[0]] } else { a.to_vec() };
@@ -18,6 +19,9 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
     let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
     cx.require_eq(left[left.len() - 1], right[right.len() - 2], "MatMul.C2", "inner sizes")?;
     let stacks = [&left[..left.len() - 2], &right[..right.len() - 2]];
+    if !is_flat(a, b) {
+        some_of_each(cx, a, b)?;
+    }
     let mut shape = cx.broadcast(stacks, "MatMul.C3")?.to_vec();
     if a.len() > 1 {
         shape.push(rows);
@@ -26,6 +30,32 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
         shape.push(columns);
     }
     Ok(shape)
+}
+
+/// Whether there is one matrix on the right, so that the left ones are taken as one with more rows.
+fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
+    b.len() >= 2 && a.len() >= b.len() && b[..b.len() - 2].iter().all(|&size| size == Expr::ONE)
+        || a.len() >= 2 && b.len() == 2
+}
+
+/// (C4) In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the right are a stack.
+fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> {
+    let left = if b.len() == 1 { &a[..a.len() - 1] } else { &a[..a.len().saturating_sub(2)] };
+    let right = &b[..b.len().saturating_sub(2)];
+    for back in 0..left.len().max(right.len()) {
+        let at = |stack: &[Expr]| stack.iter().rev().nth(back).copied().unwrap_or(Expr::ONE);
+        let (x, y) = (at(left), at(right));
+        if x == y {
+            continue;
+        }
+        let (same, some_x, some_y) = (cx.eq(x, y), cx.gt(x, 0), cx.gt(y, 0));
+        let some = cx.all(&[some_x, some_y]);
+        let fine = cx.any(&[same, some]);
+        cx.require(fine, "MatMul.C4", |cx| {
+            format!("a stack of {} does not broadcast with one of {}", cx.show(x), cx.show(y))
+        })?;
+    }
+    Ok(())
 }
 
 fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {

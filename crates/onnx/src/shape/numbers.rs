@@ -222,3 +222,10 @@ pub fn at_broadcast(tensor: &Tensor, shape: &[usize], position: usize) -> Option
     }
     Some(index)
 }
+
+/// Whether a text begins with a number, as C++'s `stod` reads it.
+pub fn begins_number(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches(['+', '-']).to_ascii_lowercase();
+    let digits = text.strip_prefix('.').unwrap_or(&text);
+    digits.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with("inf") || text.starts_with("nan")
+}

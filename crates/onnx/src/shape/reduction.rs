@@ -32,42 +32,65 @@ pub(super) fn reduced(sizes: &[Expr], flags: &[bool], keep: bool) -> Vec<Expr> {
     kept.map(|(&size, &reduced)| if reduced { Expr::ONE } else { size }).collect()
 }
 
+/// Whether a shape is known to have no elements.
+fn is_empty(sizes: &[Expr]) -> bool {
+    sizes.contains(&Expr::ZERO)
+}
+
+/// Which axes are reduced. (C1) They are within the rank.
+///
+/// onnxruntime does not look at the axes of a scalar, and takes those of an empty tensor as they are: negative ones, and
+/// up to version 10 those beyond the rank, stand for none.
+fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, KernelError> {
+    let rank = sizes.len();
+    let mut flags = vec![false; rank];
+    let late =
+        call.since() >= 11 && call.ints("axes").is_some() || call.attribute("axis").is_some() && rank == 0;
+    if rank == 0 && !late {
+        return Ok(flags);
+    }
+    for &axis in axes {
+        if is_empty(sizes)
+            && !(0..rank as i64).contains(&axis)
+            && (call.since() < 11 || axis >= -(rank as i64))
+            && axis < 0
+            || is_empty(sizes) && call.since() < 11 && axis >= rank as i64
+        {
+            continue;
+        }
+        flags[call.axis(axis, rank, "Reduce.C1")?] = true;
+    }
+    Ok(flags)
+}
+
 /// A reduction over axes, all where none are given (unless `noop_with_empty_axes`).
 ///
-/// (C1) Axes are within the rank, in a list of one dimension. (C2) Of nothing there is a sum and a product, and what
-/// they are built of, but no least, no greatest and no mean.
+/// (C1) Axes are within the rank, in a list of one dimension.
 fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let keep = call.int("keepdims", 1) != 0;
+    let keep = call.int("keepdims", 1) == 1;
     if let Some(axes) = call.tensor(1) {
         let rank = axes.shape.as_ref().map_or(1, Vec::len);
-        call.check(rank <= 1, "Reduce.C1", || format!("axes are to have 1 dimension, not {rank}"))?;
+        call.check(rank == 1, "Reduce.C1", || format!("axes are to have 1 dimension, not {rank}"))?;
         if axes.ints().is_none() && keep {
             return any_axes(cx, call, &sizes);
         }
     }
     let axes = call.list(cx, "axes", 1, "Reduce.C1")?.unwrap_or_default();
-    if axes.is_empty() && call.int("noop_with_empty_axes", 0) != 0 {
+    if axes.is_empty() && call.int("noop_with_empty_axes", 0) == 1 {
         let mut result = call.output(0, sizes)?;
         if matches!(call.op(), "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceMean" | "ReduceProd") {
             result.elements = call.given(0)?.elements.clone();
         }
         return Ok(vec![result.into()]);
     }
-    let mut flags = vec![axes.is_empty(); sizes.len()];
-    for axis in axes {
-        flags[call.axis(axis, sizes.len(), "Reduce.C1")?] = true;
-    }
-    if matches!(call.op(), "ReduceMax" | "ReduceMin" | "ReduceMean") {
-        let shape = reduced(&sizes, &flags, false);
-        some_to_reduce(cx, call, &sizes, &flags, &shape)?;
-    }
+    let flags = if axes.is_empty() { vec![true; sizes.len()] } else { flags(call, &sizes, &axes)? };
     let mut result = call.output(0, reduced(&sizes, &flags, keep))?;
     result.elements = total(cx, call, &result);
     Ok(vec![result.into()])
 }
 
-/// (C2) of [`reduce`]: what is reduced is not empty where there are results.
+/// (C2) of [`arg_reduce`]: what is reduced is not empty where there are results.
 fn some_to_reduce(
     cx: &mut Cx,
     call: &Checked,
@@ -86,7 +109,7 @@ fn some_to_reduce(
     let nothing = cx.eq(count, 0);
     let fine = cx.any(&[filled, nothing]);
     let op = call.op().to_owned();
-    cx.require(fine, "Reduce.C2", |_| format!("{op} of no elements"))
+    cx.require(fine, "ArgReduce.C2", |_| format!("{op} of no elements"))
 }
 
 /// Axes that only data decide: each size stays or becomes 1.
@@ -127,12 +150,10 @@ fn total(cx: &mut Cx, call: &Checked, result: &Tensor) -> Option<Elements> {
 /// The index of an extreme along an axis. (C1) The axis is within the rank. (C2) The dimension is not empty.
 fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let at = call.axis(call.int("axis", 0), sizes.len(), "ArgReduce.C1")?;
-    let mut flags = vec![false; sizes.len()];
-    flags[at] = true;
+    let flags = flags(call, &sizes, &[call.int("axis", 0)])?;
     let results = reduced(&sizes, &flags, false);
     some_to_reduce(cx, call, &sizes, &flags, &results)?;
-    call.one(reduced(&sizes, &flags, call.int("keepdims", 1) != 0))
+    call.one(reduced(&sizes, &flags, call.int("keepdims", 1) == 1))
 }
 
 /// A running sum along an axis. (C1) The axis is one number, (C2) within the rank. (C3) Flags are 0 or 1.
@@ -158,11 +179,13 @@ fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// (C1) The axis is within the rank; before version 13 it may be the rank, since it cuts the shape in two.
+/// (C1) The axis is within the rank. Before version 13 onnxruntime does not look at it where there is nothing to compute.
 fn softmax(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let default = if call.since() < 13 { 1 } else { -1 };
-    call.axis(call.int("axis", default), sizes.len(), "Softmax.C1")?;
+    if call.since() >= 13 || !is_empty(&sizes) {
+        call.axis(call.int("axis", default), sizes.len(), "Softmax.C1")?;
+    }
     let mut result = call.output(0, sizes)?;
     result.dtype = call.given(0).map_or(Dtype::F32, |x| x.dtype);
     Ok(vec![result.into()])

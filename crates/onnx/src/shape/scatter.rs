@@ -13,22 +13,11 @@ pub(super) const KERNELS: Family = &[
     ("TensorScatter", tensor_scatter),
 ];
 
-fn check_reduction(call: &Checked) -> Result<(), sizewise_kernels::KernelError> {
-    let reduction = call.text("reduction", "none");
-    let known = match call.since() {
-        16 => matches!(reduction, "none" | "add" | "mul"),
-        _ => matches!(reduction, "none" | "add" | "mul" | "max" | "min"),
-    };
-    call.check(known, "Scatter.C5", || format!("no reduction is named {reduction}"))
-}
-
 /// The data with updates written. (C1) The axis is within the rank, and ranks agree. (C2) Indices and updates have one
 /// shape. (C3) Beside the axis no size of the indices exceeds that of the data. (C4) Indices are within the dimension.
-/// (C5) The reduction is known.
 fn scatter_elements(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, indices, updates) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
-    check_reduction(call)?;
     call.check(!sizes.is_empty() && sizes.len() == indices.len(), "ScatterElements.C1", || {
         format!("ranks {} and {} are to agree and not to be 0", sizes.len(), indices.len())
     })?;
@@ -48,11 +37,9 @@ fn scatter_elements(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// The data with slices written at index tuples. (C1) Neither is a scalar. (C2) Tuples are not longer than the rank of the
 /// data. (C3) Updates have the shape of the tuples and of what each takes. (C4) Indices are within their dimensions.
-/// (C5) The reduction is known.
 fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, indices, updates) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
-    check_reduction(call)?;
     call.check(!sizes.is_empty() && !indices.is_empty(), "ScatterND.C1", || {
         "an operand is a scalar".to_owned()
     })?;

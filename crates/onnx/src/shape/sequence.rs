@@ -30,6 +30,7 @@ fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
 /// where that is allowed. `None` where it is not known.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
     let tensor = call.given(input)?;
+    call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
     let Some(Element::Int(position)) = tensor.single() else { return Ok(None) };
     let position = cx.literal(position, "Sequence.C1")?;
     let span = end as i64;
@@ -157,7 +158,8 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let dtype = call.given(0)?.dtype;
     let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
     let unknown = || Ok(vec![Value::Sequence(Sequence { dtype, items: None })]);
-    let keep = call.has(1) || call.int("keepdims", 1) != 0;
+    let scalar = call.tensor(1).and_then(|tensor| tensor.shape.as_ref()).is_none_or(Vec::is_empty);
+    let keep = !scalar || call.int("keepdims", 1) != 0;
     let lengths: Vec<Expr> = match call.tensor(1) {
         None => match sizes[at].as_inline().filter(|&size| (0..=1_024).contains(&size)) {
             Some(size) => vec![Expr::ONE; size as usize],
@@ -170,6 +172,9 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
             if rank == 0 {
                 let step = cx.literal(list[0], "SplitToSequence.C2")?;
                 call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
+                call.check(keep || step == 1, "SplitToSequence.C2", || {
+                    format!("parts of {step} have a dimension")
+                })?;
                 let Some(size) = sizes[at].as_inline() else { return unknown() };
                 if size / step > 1_024 {
                     return unknown();

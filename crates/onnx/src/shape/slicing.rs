@@ -83,6 +83,14 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
     call.check(starts.len() == ends.len(), "Slice.C1", || {
         format!("{} starts, {} ends", starts.len(), ends.len())
     })?;
+    for at in [3, 4] {
+        if !from_attributes && call.has(at) {
+            let rank = call.shape(at)?.len();
+            call.check(rank == 1, "Slice.C1", || {
+                format!("axes and steps are to have 1 dimension, not {rank}")
+            })?;
+        }
+    }
     let axes = if from_attributes {
         call.ints("axes").map(<[i64]>::to_vec)
     } else {
@@ -120,8 +128,9 @@ fn position(cx: &mut Cx, size: Expr, bound: Expr, least: i64, most: Expr) -> Exp
         None => cx.pool().ite(negative, from_end, bound),
     };
     let least = cx.int(least);
-    let (low, high) = (cx.ge(at, least), cx.le(at, most));
+    let low = cx.ge(at, least);
     let at = if cx.surely(low) { at } else { cx.max(at, least) };
+    let high = cx.le(at, most);
     if cx.surely(high) { at } else { cx.min(at, most) }
 }
 
@@ -201,34 +210,45 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
 fn equal_parts(cx: &mut Cx, call: &Checked, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelError> {
     let count = cx.int(outputs as i64);
     if call.since() < 18 {
-        let remainder = cx.modulo(size, count);
-        let divides = cx.eq(remainder, 0);
-        cx.require(divides, "Split.C3", |cx| format!("{} does not divide by {outputs}", cx.show(size)))?;
-        let part = cx.floor_div(size, count);
-        return Ok(vec![part; outputs]);
+        return evenly(cx, size, outputs);
     }
-    let stated = call.int("num_outputs", 0);
-    call.check(stated == outputs as i64, "Split.C3", || {
-        format!("num_outputs is {stated} for {outputs} outputs")
-    })?;
-    let part = cx.ceil_div(size, count);
+    let stated = match call.attribute("num_outputs") {
+        Some(_) => call.int("num_outputs", 0),
+        None => -1,
+    };
+    if stated == -1 {
+        return evenly(cx, size, outputs);
+    }
+    let (part, least) = (cx.ceil_div(size, count), cx.int(stated));
     let others = cx.mul(part, outputs as i32 - 1);
     let last = cx.sub(size, others);
-    let natural = cx.ge(last, 0);
-    cx.require(natural, "Split.C3", |cx| format!("{} is too small for {outputs} parts", cx.show(size)))?;
+    let (enough, some) = (cx.ge(size, least), cx.gt(last, 0));
+    let fine = cx.all(&[enough, some]);
+    cx.require(fine, "Split.C3", |cx| format!("{} is too small for {outputs} parts", cx.show(size)))?;
     let mut parts = vec![part; outputs];
     parts[outputs - 1] = last;
     Ok(parts)
 }
 
+/// (C3) of [`split`] without a number of outputs.
+fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelError> {
+    let count = cx.int(outputs as i64);
+    let remainder = cx.modulo(size, count);
+    let divides = cx.eq(remainder, 0);
+    cx.require(divides, "Split.C3", |cx| format!("{} does not divide by {outputs}", cx.show(size)))?;
+    let part = cx.floor_div(size, count);
+    Ok(vec![part; outputs])
+}
+
 /// The input with elements added or cut off on both sides of its dimensions.
 ///
 /// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar. (C3)
-/// No size becomes negative. (C4) `reflect` adds fewer than there are, `edge` needs an element.
+/// No size becomes negative. (C4) `reflect` adds fewer than are left, `edge` and `wrap` need an element;
+/// without elements no dimension but an empty one is looked at.
 pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "constant");
-    let known = matches!(mode, "constant" | "reflect" | "edge") || mode == "wrap" && call.since() >= 19;
+    let known = matches!(mode, "constant" | "reflect" | "edge" | "wrap");
     call.check(known, "Pad.C2", || format!("no mode is named {mode}"))?;
     if call.has(2) {
         let count = cx.product(call.shape(2)?.to_vec());
@@ -246,12 +266,20 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("{} numbers for {} axes", pads.len(), axes.len())
     })?;
     let mut shape = sizes.clone();
+    let mut seen = vec![false; sizes.len()];
     for (i, &axis) in axes.iter().enumerate() {
         let at = call.axis(axis, sizes.len(), "Pad.C1")?;
         let (before, after) = (pads[i], pads[axes.len() + i]);
         let added = cx.add(before, after);
         shape[at] = cx.add(shape[at], added);
-        around(cx, mode, sizes[at], before, after)?;
+        call.check(!std::mem::replace(&mut seen[at], true), "Pad.C1", || {
+            format!("axis {at} is named twice")
+        })?;
+        let idle = sizes.contains(&Expr::ZERO);
+        call.check(!idle || mode != "wrap", "Pad.C4", || "nothing cannot be wrapped".to_owned())?;
+        if !idle || sizes[at] == Expr::ZERO {
+            around(cx, mode, sizes[at], before, after)?;
+        }
     }
     for &size in &shape {
         let natural = cx.ge(size, 0);
@@ -278,6 +306,8 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
     if mode == "constant" {
         return Ok(());
     }
+    let (cut_before, cut_after) = (cx.min(before, 0), cx.min(after, 0));
+    let size = cx.sum([size, cut_before, cut_after]);
     for pad in [before, after] {
         let none = cx.le(pad, 0);
         let enough = match mode {

@@ -3,7 +3,7 @@ use super::call::{Checked, Outcome};
 use super::value::{Element, Tensor};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
-use sizewise_kernels::Cx;
+use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
     ("RegexFullMatch", matches_all),
@@ -44,10 +44,12 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         _ => None,
     };
-    let longest = match longest {
-        Some(longest) => cx.int(longest as i64),
-        None => cx.unbacked_size(0, None),
-    };
+    let longest = longest.map(|longest| cx.int(longest as i64));
+    split_into(cx, sizes, longest)
+}
+
+fn split_into(cx: &mut Cx, sizes: Vec<Expr>, longest: Option<Expr>) -> Outcome {
+    let longest = longest.unwrap_or_else(|| cx.unbacked_size(0, None));
     let shape = [sizes.as_slice(), &[longest]].concat();
     Ok(vec![Tensor::new(Dtype::Str, shape).into(), Tensor::new(Dtype::I64, sizes).into()])
 }
@@ -78,7 +80,8 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other.
+/// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other. (C3) See
+/// [`whole_grams`].
 fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let indexes = call.ints("ngram_indexes").unwrap_or_default();
@@ -101,8 +104,26 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
         format!("it takes 1 or 2 dimensions, not {}", sizes.len())
     })?;
+    whole_grams(call, counts)?;
+    if let [batch, _] = sizes[..] {
+        let some = cx.gt(batch, 0);
+        cx.require(some, "TfIdfVectorizer.C1", |_| "the batch is empty".to_owned())?;
+    }
     let width = indexes.iter().max().map_or(0, |most| most.saturating_add(1));
     let width = cx.int(width);
     let shape = if sizes.len() == 2 { vec![sizes[0], width] } else { vec![width] };
     call.one(shape)
+}
+
+/// (C3) of [`tf_idf`]: the pool has whole n-grams of each length.
+fn whole_grams(call: &Checked, counts: &[i64]) -> Result<(), KernelError> {
+    let items = call.length("pool_int64s").max(call.length("pool_strings")) as i64;
+    for (at, &start) in counts.iter().enumerate() {
+        let end = counts.get(at + 1).copied().unwrap_or(items);
+        let whole = 0 <= start && start <= end && end <= items && (end - start) % (at as i64 + 1) == 0;
+        call.check(whole, "TfIdfVectorizer.C3", || {
+            format!("from {start} to {end} are no whole {}-grams", at + 1)
+        })?;
+    }
+    Ok(())
 }
