@@ -54,16 +54,14 @@ impl<'p> Examination<'_, 'p> {
         }
         let Some(needs) = self.needs(run) else { return };
         for (n, (i, condition)) in open.into_iter().enumerate() {
-            let forcing = if n < MAX_TRACED {
-                self.forcing(run, &needs, i, condition)
-            } else {
-                same(&needs, condition)
+            let (traced, forcing) = match n < MAX_TRACED {
+                true => self.forcing(run, &needs, i, condition),
+                false => (Traced::Needed, same(&needs, condition)),
             };
             let guard = &mut self.report.guards[i];
             let located = forcing.iter().find(|g| needs.step(g).is_some_and(|s| s.code().is_some()));
             if let Some((forced, step)) = located.or(forcing.first()).and_then(|g| Some((g, needs.step(g)?)))
             {
-                let traced = if forced.condition == condition { Traced::Needed } else { Traced::Forced };
                 if guard.node.is_none() || step.code().is_some() {
                     (guard.node, guard.op) = (Some(step.node()), Some(step.op()));
                     guard.clause = Some(forced.clause.name().to_string());
@@ -110,7 +108,11 @@ impl<'p> Examination<'_, 'p> {
         let mut run_again = interpreter.run;
         let made = interpreter.derived.take().unwrap_or_default();
         let mut first = First::default();
-        let has_line = |at: usize| run_again.steps.get(at).is_some_and(|step| step.code().is_some());
+        // torch.export inserts reads of sizes itself, with the line of whatever came next.
+        let has_line = |at: usize| {
+            let step = run_again.steps.get(at);
+            step.is_some_and(|step| step.code().is_some() && !step.op().starts_with("aten.sym_size"))
+        };
         for (at, step) in run_again.steps.iter().enumerate().filter(|(at, s)| !s.is_nested() && has_line(*at))
         {
             for input in &step.reached().inputs {
@@ -138,11 +140,17 @@ impl<'p> Examination<'_, 'p> {
         Some(Needs { guards, steps, first: first.0 })
     }
 
-    /// The operators' conditions that force a violated one.
-    fn forcing(&self, run: &mut Run<'p>, needs: &Needs<'p>, at: usize, condition: Expr) -> Vec<Guard> {
+    /// The operators' conditions that force a violated one, or are broken with it.
+    fn forcing(
+        &self,
+        run: &mut Run<'p>,
+        needs: &Needs<'p>,
+        at: usize,
+        condition: Expr,
+    ) -> (Traced, Vec<Guard>) {
         let equal = same(needs, condition);
         if !equal.is_empty() {
-            return equal;
+            return (Traced::Needed, equal);
         }
         let broken = self.report.guards[at].witness.clone().unwrap_or_default();
         let env = &mut run.env;
@@ -160,7 +168,7 @@ impl<'p> Examination<'_, 'p> {
             .take(MAX_CANDIDATES)
             .collect();
         if candidates.is_empty() {
-            return Vec::new();
+            return (Traced::First, Vec::new());
         }
         let budget = Budget { points: 200, branches: 4, work: 5_000, ..Budget::small() };
         let assumed = self.assumptions.env.known_facts();
@@ -168,7 +176,7 @@ impl<'p> Examination<'_, 'p> {
             let mut facts = assumed.clone();
             facts.assume(&mut env.pool, guard.condition);
             if decide(&mut env.pool, &mut facts, condition, &budget).verdict.is_implied() {
-                return same(needs, guard.condition);
+                return (Traced::Forced, same(needs, guard.condition));
             }
         }
         let mut facts = assumed.clone();
@@ -176,9 +184,15 @@ impl<'p> Examination<'_, 'p> {
         match decide(&mut env.pool, &mut facts, condition, &budget).verdict {
             Verdict::Implied { because } => {
                 let used = |id| because.iter().any(|p| matches!(p, Premise::Fact(used) if *used == id));
-                candidates.iter().zip(ids).filter(|(_, id)| used(*id)).map(|(g, _)| (*g).clone()).collect()
+                let forcing = candidates.iter().zip(ids).filter(|(_, id)| used(*id));
+                (Traced::Forced, forcing.map(|(g, _)| (*g).clone()).collect())
             }
-            _ => Vec::new(),
+            _ => {
+                let about = env.pool.free_symbols(&[condition]);
+                let same_sizes = |g: &&&Guard| env.pool.free_symbols(&[g.condition]) == about;
+                let failing = candidates.iter().find(same_sizes);
+                (Traced::Fails, failing.map(|g| same(needs, g.condition)).unwrap_or_default())
+            }
         }
     }
 

@@ -125,6 +125,10 @@ impl Search<'_> {
                         good |= add(&[(s, v.clone()), (t, w.clone())]);
                     }
                 }
+                // Two sizes that have to be equal change by any amount together.
+                for v in self.tried(s, 0) {
+                    good |= add(&[(s, v.clone()), (t, v)]);
+                }
             }
         }
         if good || symbols.len() < 3 {
@@ -163,6 +167,14 @@ impl Search<'_> {
             {
                 best = Some(near);
             }
+        }
+        if best.is_none() && changed.len() > 1 {
+            // Sizes that have to be equal change together.
+            let (symbol, from) = &changed[0];
+            let mut sizes = self.tried(*symbol, 0);
+            sizes.sort_by_key(|v| (v.is_zero(), (v - from).abs()));
+            let with = |size: &Int| changed.iter().map(|(s, _)| (*s, size.clone())).collect::<Witness>();
+            return sizes.iter().map(with).find(|at| good(at)).or_else(|| good(&[]).then(Vec::new));
         }
         best.map(|(_, at)| at).or_else(|| good(&[]).then(Vec::new))
     }
@@ -306,6 +318,9 @@ impl<'p> Examination<'_, 'p> {
         let instance = instance.unwrap_or_default();
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
+            _ if is_guard && shown.len() > MAX_INSTANCE => {
+                "the exported module checks this, and refuses it".to_string()
+            }
             _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
             _ if own || alone => return,
             _ => format!("`{shown}` is false{instance}"),

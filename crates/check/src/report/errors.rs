@@ -14,6 +14,8 @@ const MAX_IN_FULL: usize = 2;
 const MAX_IN_SHORT: usize = 3;
 /// Longer conditions are not among the first that are shown in short.
 const MAX_READABLE: usize = 60;
+/// Of more inputs, only those are shown that differ from the example.
+const MAX_INPUTS: usize = 3;
 /// The longest line of source that is shown whole, in characters.
 const MAX_CODE: usize = 120;
 /// The most callers that are named.
@@ -91,7 +93,8 @@ fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style:
         let _ = writeln!(out, "  then          {}", visible(consequence));
     }
     if let Some(works) = &guard.works {
-        let _ = writeln!(out, "  works         {}", shapes(report, works));
+        let (shown, _) = changed(report, guard, works);
+        let _ = writeln!(out, "  works         {}", shapes(report, &shown));
     }
 }
 
@@ -201,9 +204,43 @@ fn callers(out: &mut String, stack: &[Frame]) {
 fn example(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
     if let Some(inputs) = &guard.inputs {
         let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
-        let _ =
-            writeln!(out, "  for example   {}   {}", shapes(report, inputs), style.faint(&visible(&names)));
+        let (shown, rest) = changed(report, guard, inputs);
+        let rest = if rest { ", the others as traced" } else { "" };
+        let names = style.faint(&visible(&names));
+        let _ = writeln!(out, "  for example   {}{rest}   {names}", shapes(report, &shown));
     }
+}
+
+/// Of many inputs those whose sizes differ from the example, and whether that leaves some out.
+fn changed(
+    report: &Report,
+    guard: &GuardReport,
+    inputs: &IndexMap<String, Json>,
+) -> (IndexMap<String, Json>, bool) {
+    let differs = |(name, value): (&String, &Json)| {
+        let symbol = report.symbols.get(name)?;
+        (symbol.hint.as_ref() != Some(value)).then(|| symbol.dim.as_ref().or(symbol.source.as_ref()))?
+    };
+    let names: Vec<&String> = guard.witness.iter().flatten().filter_map(differs).collect();
+    let speaks =
+        |size: &Json| size.as_str().is_some_and(|text| names.iter().any(|name| has_word(text, name)));
+    let is_changed = |name: &String| {
+        let input = report.inputs.iter().find(|input| input.name == *name);
+        input.and_then(|input| input.shape.as_ref()).is_none_or(|shape| shape.iter().any(speaks))
+    };
+    let kept: IndexMap<String, Json> =
+        inputs.iter().filter(|(name, _)| is_changed(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+    if inputs.len() <= MAX_INPUTS || kept.is_empty() || kept.len() == inputs.len() {
+        return (inputs.clone(), false);
+    }
+    (kept, true)
+}
+
+/// Whether a name stands in an expression as a word of its own.
+fn has_word(text: &str, name: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(name)
+        .any(|(at, _)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
 }
 
 /// The witness in the user's own names.

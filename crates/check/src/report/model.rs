@@ -223,6 +223,8 @@ pub enum Traced {
     Needed,
     /// The condition was recorded at export; it follows from what the node needs.
     Forced,
+    /// The condition was recorded at export; the node needs less, and fails at the counterexample too.
+    Fails,
     /// No node needs it; at this line the sizes that it speaks of first exist.
     First,
     /// The line is not known.
