@@ -61,7 +61,7 @@ fn is_like_a_code(text: &str) -> bool {
 fn unknown_code(code: &str) -> Failure {
     let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
     Failure::program(format!(
-        "`{code}` is no code of a diagnostic, and no such file is there; the codes are {}",
+        "`{code}` is not a diagnostic code, and there is no such file; the codes are {}",
         codes.join(", ")
     ))
 }

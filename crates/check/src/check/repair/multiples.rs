@@ -115,17 +115,18 @@ impl Split {
             }
             _ => Some(change),
         };
+        let of_part = |root: &String, part: &Part| match changes.get(root) {
+            None | Some(Change::Range { .. }) => linear(root, part.factor, part.offset),
+            Some(known) => of_root(known.composed(root, part.factor, part.offset)?),
+        };
         for (name, change) in &changes {
-            if !self.split.iter().any(|(split, _)| split == name) {
-                joined.insert(name.clone(), of_root(change.clone())?);
-            }
-        }
-        for (root, part) in &self.split {
-            let change = match changes.get(root) {
-                None | Some(Change::Range { .. }) => linear(root, part.factor, part.offset)?,
-                Some(known) => of_root(known.composed(root, part.factor, part.offset)?)?,
+            match self.split.iter().find(|(split, _)| split == name) {
+                Some((root, part)) => joined.insert(part.name.clone(), of_part(root, part)?),
+                None => joined.insert(name.clone(), of_root(change.clone())?),
             };
-            joined.insert(part.name.clone(), change);
+        }
+        for (root, part) in self.split.iter().filter(|(root, _)| !changes.contains_key(root)) {
+            joined.insert(part.name.clone(), of_part(root, part)?);
         }
         Some(joined)
     }
