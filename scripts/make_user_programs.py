@@ -257,7 +257,7 @@ def strip(data):
             content = source.read(name)
             if name.endswith(".json"):
                 text = content.decode()
-                text = re.sub(r'File \\+"[^"\\]*make_user_programs\.py\\+"', lambda m: 'File \\"model.py\\"', text)
+                text = re.sub(r'File \\+"[^"\\]*make_(user|report)_programs\.py\\+"', lambda m: 'File \\"model.py\\"', text)
                 text = re.sub(r'File \\+"[^"\\]*/(site-packages|lib)/', lambda m: 'File \\"', text)
                 text = text.replace(os.path.abspath(__file__), "model.py").replace(__file__, "model.py")
                 content = text.encode()

@@ -27,7 +27,7 @@ fn dim(name: &str) -> Json {
 
 #[test]
 fn the_first_fix_is_the_weakest_and_a_check_proves_it() {
-    let nothing = "excludes no input that works";
+    let nothing = "loses no working shapes";
     let table = [
         // A stride, found under two dimensions that must not be empty.
         (
@@ -86,7 +86,7 @@ fn what_a_spec_cannot_say_costs_inputs_that_work() {
     let fix = report.fixes.first().expect("a fix");
     assert!(fix.text.ends_with("z_0 = x_0 + 4"), "{}", fix.text);
     let cost = fix.cost.as_deref().expect("a cost");
-    assert!(cost.starts_with("excludes inputs that work, such as x: ["), "{cost}");
+    assert!(cost.starts_with("also rejects shapes that work, such as x: ["), "{cost}");
 }
 
 #[test]

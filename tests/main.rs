@@ -36,6 +36,7 @@ mod reading;
 mod readings;
 mod recorded;
 mod replay;
+mod reports;
 mod rules;
 mod rules_apply;
 mod run_time;

@@ -174,7 +174,7 @@ fn a_spec_that_admits_a_zero_that_a_guard_divides_by_is_violated() {
         let report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
         assert_eq!(report.verdict, verdict, "from {least}: {:?}", report.guards);
         if verdict == Outcome::Violated {
-            assert_eq!(report.guards[0].inputs.as_ref().expect("inputs")["args_0"], json!([2, 2, 0]));
+            assert_eq!(report.guards[0].inputs.as_ref().expect("inputs")["args_0"], json!([5, 12, 0]));
             assert!(
                 report.fixes.iter().any(|fix| fix.proved && fix.text.contains("min=1")),
                 "{:?}",

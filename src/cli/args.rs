@@ -42,6 +42,21 @@ impl Reasoning {
     }
 }
 
+/// How much work a command may do on one question.
+#[derive(Args, Debug)]
+pub struct Effort {
+    /// The multiple of the default work budget that one condition may use. What needs more stays undecided.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub budget: u32,
+}
+
+impl Effort {
+    /// The budget of a question.
+    pub fn budget(&self) -> Budget {
+        Budget::default().times(self.budget)
+    }
+}
+
 /// Files that declare custom operators.
 #[derive(Args, Debug)]
 pub struct OperatorFiles {

@@ -1,9 +1,8 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{Colour, Kernels, ProgramFile};
+use super::args::{Colour, Effort, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{files, onnx_model, operators, programs};
+use super::{files, onnx_model, operators, programs, sources};
 use crate::check::{CheckError, Checker, outline};
-use crate::decide::Budget;
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
@@ -25,6 +24,12 @@ pub struct CheckOptions {
     /// The operators.
     #[command(flatten)]
     pub operators: Kernels,
+    /// How much work is done.
+    #[command(flatten)]
+    pub effort: Effort,
+    /// The folder that paths of source files are given relative to: that of the checkout. By default, the current folder.
+    #[arg(long, value_name = "DIR")]
+    pub source_root: Option<PathBuf>,
     /// The format of the report.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
@@ -72,6 +77,7 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
         return onnx_model::report(&model, loaded.name(), options);
     }
     let mut checked = check_all(options, &loaded)?;
+    checked.iter_mut().for_each(|(report, _)| sources::relate(report, options.source_root.as_deref()));
     if !options.timings {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
@@ -154,7 +160,7 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> 
     };
     let operators = operators::load_on(&options.operators)?;
     let failed = |error: CheckError| programs::unreadable(checker.name(), error);
-    let budget = Budget::default();
+    let budget = options.effort.budget();
     let report = match &options.emit_smt2 {
         None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,
         Some(folder) => {

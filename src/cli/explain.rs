@@ -1,9 +1,8 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
-use super::args::{Colour, Format, Kernels, ModelChoice};
+use super::args::{Colour, Effort, Format, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::CheckError;
-use crate::decide::Budget;
 use crate::escape;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
@@ -28,6 +27,9 @@ pub struct ExplainOptions {
     /// The operators.
     #[command(flatten)]
     pub operators: Kernels,
+    /// How much work is done.
+    #[command(flatten)]
+    pub effort: Effort,
     /// The format of the answer.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -59,7 +61,7 @@ fn is_like_a_code(text: &str) -> bool {
 fn unknown_code(code: &str) -> Failure {
     let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
     Failure::program(format!(
-        "`{code}` is no code of a diagnostic, and no such file is there; the codes are {}",
+        "`{code}` is not a diagnostic code, and there is no such file; the codes are {}",
         codes.join(", ")
     ))
 }
@@ -87,7 +89,8 @@ fn explain(options: &ExplainOptions) -> Result<String> {
     };
     let mut explanations: Vec<Explanation> = Vec::with_capacity(dimensions.len());
     for dimension in &dimensions {
-        explanations.push(checker.explain(dimension, &operators, &Budget::default()).map_err(unreadable)?);
+        explanations
+            .push(checker.explain(dimension, &operators, &options.effort.budget()).map_err(unreadable)?);
     }
     if options.format == Format::Json {
         return json(serde_json::to_string_pretty(&explanations));

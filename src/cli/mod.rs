@@ -25,7 +25,9 @@ mod replay;
 #[cfg(feature = "service")]
 mod serve;
 mod show;
+mod sources;
 mod spec;
+mod start;
 mod verify;
 
 use crate::decide::{Budget, Trace};
@@ -44,6 +46,7 @@ const WRONG_USAGE: u8 = 2;
 /// Symbolic shape reasoning for exported PyTorch programs.
 #[derive(Parser, Debug)]
 #[command(version, about, arg_required_else_help = true)]
+#[command(after_help = "Where to start, also when torch.export itself failed: sizewise help start")]
 struct Options {
     /// The command.
     #[command(subcommand)]
@@ -96,6 +99,9 @@ enum Command {
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
+    if std::env::args_os().skip(1).eq(["help", "start"]) {
+        return start::print();
+    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => return usage(&error),

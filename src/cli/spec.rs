@@ -1,9 +1,8 @@
 //! `sizewise spec init` and `sizewise spec widen`: write the spec of a program.
-use super::args::{Kernels, ProgramFile};
+use super::args::{Effort, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{files, operators, programs};
 use crate::check::{CheckError, Checker};
-use crate::decide::Budget;
 use crate::escape;
 use crate::report::Outcome;
 use crate::spec::{Contract, Spec, Width};
@@ -38,6 +37,9 @@ pub struct SpecOptions {
     /// The operators.
     #[command(flatten)]
     pub operators: Kernels,
+    /// How much work is done.
+    #[command(flatten)]
+    pub effort: Effort,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -86,7 +88,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
     let name = files::shown(&options.program);
     let contract = contract(&checker, options)?;
     let check = |spec: Option<&Spec>| {
-        let report = checker.check(spec, &operators, &Budget::default());
+        let report = checker.check(spec, &operators, &options.effort.budget());
         report.map_err(|error: CheckError| Failure::program(format!("{name}: {error}")))
     };
     for width in [Width::Any, Width::Demanded, Width::Recorded] {

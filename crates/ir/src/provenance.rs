@@ -44,6 +44,12 @@ impl SourceLocation<'_> {
             || file.contains("/torch/nn/modules/")
     }
 
+    /// Whether the frame is an installed package's, torch's own included, rather than the user's.
+    pub fn is_library(&self) -> bool {
+        self.is_framework()
+            || ["site-packages/", "dist-packages/"].iter().any(|part| self.file.contains(part))
+    }
+
     /// The file without its directories.
     pub fn file_name(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or(self.file)
@@ -77,6 +83,19 @@ impl Provenance {
     /// The innermost frame that is not torch's own: the line to show to a user.
     pub fn location(&self) -> Option<SourceLocation<'_>> {
         self.frames().filter(|frame| !frame.is_framework()).last()
+    }
+
+    /// The frames that are not torch's own, innermost first. Of frames that follow each other on one line, one is given.
+    pub fn path(&self) -> Vec<SourceLocation<'_>> {
+        let mut path: Vec<_> = self.frames().filter(|frame| !frame.is_framework()).collect();
+        path.reverse();
+        path.dedup_by(|a, b| (a.file, a.line) == (b.file, b.line));
+        path
+    }
+
+    /// The qualified name of the innermost module around the node: `encoder.layers.0`; empty for the whole.
+    pub fn module(&self) -> Option<&str> {
+        self.modules().last().map(|module| module.path)
     }
 
     /// The modules around the node, outermost first.

@@ -3,6 +3,7 @@ use crate::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use crate::records::Records;
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use sizewise_ir::keys;
@@ -294,9 +295,10 @@ impl<'p> Evaluator<'p> {
     }
 
     fn shown(&self, e: Expr) -> String {
-        let name = |s: Symbol| {
-            self.contract.source_of(s).unwrap_or_else(|| self.contract.env.pool.symbol_name(s).to_string())
-        };
+        let symbols = self.contract.env.pool.free_symbols(&[e]);
+        let names: FxHashMap<Symbol, String> =
+            symbols.into_iter().map(|s| (s, self.contract.name_of(s))).collect();
+        let name = |s: Symbol| names.get(&s).map_or("?", String::as_str);
         text::print::python(&self.contract.env.pool, e, &name)
     }
 

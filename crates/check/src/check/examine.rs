@@ -7,17 +7,18 @@ use super::parallel::Parallel;
 use super::prove::{Proof, Prover, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
-use super::{minimal, overflow, strides};
+use super::{advice, minimal, overflow, place, strides};
 use crate::propagate::FailureKind;
 use crate::propagate::Run;
 use crate::report::{
     AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, Keeper, Level, MismatchReport,
-    Outcome, Report, UnsupportedReport, int_json,
+    Outcome, Report, Traced, UnsupportedReport, int_json,
 };
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
-use sizewise_expr::{Expr, is_cancelled, text};
+use sizewise_expr::{Expr, Pool, Symbol, Value as Number, is_cancelled, text};
 use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
@@ -32,7 +33,7 @@ pub(super) struct Examination<'a, 'p> {
     pub detailed: bool,
     pub report: &'a mut Report,
     /// The conditions found violated.
-    pub violated: Vec<Expr>,
+    pub violated: Vec<Obligation>,
     /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
     /// A callback that receives each question as an SMT-LIB 2 file.
@@ -59,7 +60,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Decides what the program demands of its inputs and what its operators need.
-    pub fn conditions(&mut self, run: &mut Run) {
+    pub fn conditions(&mut self, run: &mut Run<'p>) {
         // Demands and guards are decided under the spec alone, conditions on data-dependent sizes under the
         // runtime assertions too.
         let mut base = self.assumptions.env.clone();
@@ -90,6 +91,9 @@ impl<'p> Examination<'_, 'p> {
             self.minimal(&mut base, &list);
         }
         self.consequences(&mut base);
+        if self.detailed {
+            self.counterexamples_nearby(run, &base);
+        }
     }
 
     /// Whether some input satisfies the assumptions: if none does, they imply everything. The report says so,
@@ -155,7 +159,7 @@ impl<'p> Examination<'_, 'p> {
         }
         match proof.verdict {
             GuardVerdict::Violated => {
-                self.violated.push(obligation.condition);
+                self.violated.push(obligation.clone());
                 self.lower(Outcome::Violated);
             }
             GuardVerdict::Unknown => self.lower(Outcome::Unknown),
@@ -260,8 +264,23 @@ impl<'p> Examination<'_, 'p> {
 
     /// Marks the violated conditions that follow from others.
     fn consequences(&mut self, base: &mut ShapeEnv) {
+        let conditions: Vec<Expr> = self.violated.iter().map(|o| o.condition).collect();
+        let violated = self.report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
+        let witnesses: Vec<_> = violated.map(|guard| guard.witness.clone().unwrap_or_default()).collect();
+        let hints: FxHashMap<Symbol, Number> = base
+            .known_facts()
+            .ranges()
+            .filter_map(|(s, ..)| Some((s, base.symbol(s)?.hint.clone()?)))
+            .collect();
+        let value = |pool: &Pool, i: usize, s: Symbol| {
+            let given = witnesses.get(i)?.get(pool.symbol_name(s)).and_then(serde_json::Value::as_i64);
+            given.map(|v| Number::Int(v.into())).or_else(|| hints.get(&s).cloned())
+        };
+        let breaks = |pool: &Pool, i: usize, j: usize| {
+            pool.eval(conditions[j], |s| value(pool, i, s)).ok().map(|v| !v.as_bool())
+        };
         let (pool, facts) = base.facts();
-        let follows = minimal::consequences(pool, facts, &self.violated);
+        let follows = minimal::consequences(pool, facts, &conditions, &breaks);
         let violated = self.report.guards.iter_mut().filter(|g| g.verdict == GuardVerdict::Violated);
         for (guard, follows) in violated.zip(follows) {
             guard.follows = follows;
@@ -317,26 +336,26 @@ impl<'p> Examination<'_, 'p> {
             let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
             self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
             let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
-            self.report.guards.push(GuardReport {
+            let mut guard = GuardReport {
                 expr: expr.unwrap_or_else(|| failure.message.clone()),
                 kind: ConditionKind::Precondition,
                 verdict,
                 node: Some(step.node()),
                 op: Some(step.op()),
-                location: step.location(),
                 decided_by: Some("normal-form".to_string()),
                 because: Vec::new(),
                 witness: violated.then(IndexMap::new),
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
                 clause: failure.clause.map(|clause| clause.to_string()),
-                code: step.code(),
                 consequence: replayed.and_then(Result::ok),
                 reason: (!violated).then(|| failure.message.clone()),
                 cause: Cause::Operator,
                 excludes: None,
-                follows: false,
-            });
+                ..place::nowhere()
+            };
+            place::place(&mut guard, step, Traced::Needed);
+            self.report.guards.push(guard);
         }
     }
 
@@ -428,24 +447,27 @@ fn guard_report(
 ) -> GuardReport {
     let step = obligation.origin.and_then(|Origin(i)| run.steps.get(i as usize));
     let violated = proof.verdict == GuardVerdict::Violated;
-    GuardReport {
+    let mut guard = GuardReport {
         expr,
         kind: obligation.kind(),
         verdict: proof.verdict,
         node: step.map(|s| s.node()),
         op: step.map(|s| s.op()),
-        location: step.and_then(|s| s.location()),
         decided_by: Some(proof.decided_by.to_string()),
         because: proof.because,
         witness: witness.filter(|_| violated),
         inputs: proof.shapes.as_ref().filter(|_| violated).map(shapes_json),
         shown,
         clause: obligation.clause(),
-        code: step.and_then(|s| s.code()),
         consequence: proof.consequence,
+        settled_by: proof.reason.as_deref().and_then(advice::settled_by),
         reason: proof.reason,
         cause: obligation.cause(&base.pool),
         excludes: excluded(&base.pool, obligation.condition),
-        follows: false,
+        ..place::nowhere()
+    };
+    if let Some(step) = step {
+        place::place(&mut guard, step, Traced::Needed);
     }
+    guard
 }

@@ -22,6 +22,8 @@ enum Cost {
     Nothing,
     /// It excludes inputs that work, such as these.
     Inputs(String),
+    /// The exported module refuses what it does not handle.
+    LeftToModule,
     /// Neither was found out.
     Unknown,
 }
@@ -29,8 +31,11 @@ enum Cost {
 impl Cost {
     fn text(&self) -> Option<String> {
         match self {
-            Cost::Nothing => Some("excludes no input that works".to_string()),
-            Cost::Inputs(inputs) => Some(format!("excludes inputs that work, such as {inputs}")),
+            Cost::Nothing => Some("loses no working shapes".to_string()),
+            Cost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
+            Cost::LeftToModule => Some(
+                "torch.export infers these sizes, and the module checks them when it is called".to_string(),
+            ),
             Cost::Unknown => None,
         }
     }
@@ -50,6 +55,8 @@ struct Draft {
     spec: Spec,
     /// The changes as Python lines: names with their definitions.
     lines: IndexMap<String, String>,
+    /// Whether some size is left to the program.
+    automatic: bool,
     /// The changes so far as conditions on the symbols of the given spec; `None` if they cannot be written so.
     conditions: Option<Vec<Expr>>,
     /// Dimensions that the changes have introduced, in those symbols.
@@ -67,6 +74,7 @@ impl Session<'_> {
         let mut start = Draft {
             spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
             lines: IndexMap::new(),
+            automatic: false,
             conditions: Some(Vec::new()),
             meaning: dimensions(first),
         };
@@ -80,6 +88,10 @@ impl Session<'_> {
         let of_constants: Vec<Expr> = constants.iter().map(|(.., condition)| *condition).collect();
         let settled = first.assumptions.env.pool.free_symbols(&of_constants);
         unnamed.retain(|symbol| !settled.contains(symbol));
+        let automatic = match constants.is_empty() && unnamed.is_empty() {
+            true => automatic(first),
+            false => Vec::new(),
+        };
         let proposals = if !constants.is_empty() {
             // That may suffice; further changes are proposed by the next round.
             vec![Changes::new()]
@@ -88,13 +100,20 @@ impl Session<'_> {
         } else {
             let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
             start.spec = named;
+            let introduced: Vec<(Symbol, String)> =
+                names.iter().map(|(_, name, s, _)| (*s, name.clone())).collect();
             for (path, name, symbol, range) in names {
                 start.lines.insert(format!("# {} is {name}", visible(&path)), String::new());
                 start.lines.entry(name.clone()).or_insert(range);
                 let e = first.assumptions.env.pool.symbol_expr(symbol);
                 start.meaning.push((name, e));
             }
-            self.proposals(&mut self.examine(Some(&start.spec), budget, false)?)
+            let mut named = self.examine(Some(&start.spec), budget, false)?;
+            match named.violated.is_empty() {
+                // What was seen to be broken is undecided under the names: the changes are for what was seen.
+                true => self.proposals_for(first, &introduced),
+                false => self.proposals(&mut named),
+            }
         };
         let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
         for changes in proposals {
@@ -113,16 +132,31 @@ impl Session<'_> {
             }
             // No other fix is better than one without cost.
             if matches!(cost, Cost::Nothing) {
+                return Ok(fixes);
+            }
+        }
+        for changes in automatic {
+            if let Some(Repair { fix, .. }) = self.pursue(&start, &changes, first, budget)? {
+                // A size that is only fixed because no spec can say how it varies is better left to torch.
+                let at =
+                    if fixes.first().is_none_or(|first| fixes_a_size(&first.text)) { 0 } else { fixes.len() };
+                fixes.insert(at, fix);
                 break;
             }
         }
+        fixes.truncate(MAX_FIXES);
         Ok(fixes)
     }
 
     /// The repairs that the violated conditions call for.
     fn proposals(&self, examined: &mut Examined) -> Vec<Changes> {
+        self.proposals_for(examined, &[])
+    }
+
+    /// As [`Session::proposals`], more symbols having names.
+    fn proposals_for(&self, examined: &mut Examined, more: &[(Symbol, String)]) -> Vec<Changes> {
         let mut dims = IndexMap::new();
-        for (symbol, name) in &examined.assumptions.dims {
+        for (symbol, name) in examined.assumptions.dims.iter().chain(more.iter().map(|(s, name)| (s, name))) {
             let hint = examined
                 .assumptions
                 .env
@@ -159,7 +193,11 @@ impl Session<'_> {
             if examined.report.verdict == Outcome::Ok {
                 let pool = &mut first.assumptions.env.pool;
                 let kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
-                let cost = kept.map_or(Cost::Unknown, |kept| self.cost(kept, first, budget));
+                let cost = match kept {
+                    Some(kept) => self.cost(kept, first, budget),
+                    None if draft.automatic => Cost::LeftToModule,
+                    None => Cost::Unknown,
+                };
                 let spec = Some(draft.spec.to_json());
                 let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text() };
                 return Ok(Some(Repair { fix, cost, kept }));
@@ -205,6 +243,41 @@ impl Session<'_> {
             .collect();
         Cost::Inputs(shown.join(", "))
     }
+}
+
+/// Whether a change sets a dimension to a number.
+fn fixes_a_size(text: &str) -> bool {
+    let value =
+        |line: &str| line.split_once(" = ").map(|(_, value)| value.bytes().all(|c| c.is_ascii_digit()));
+    text.lines().any(|line| value(line) == Some(true))
+}
+
+/// Leaving dimensions of violated conditions to torch.export: one that an equation ties to several others, or all.
+fn automatic(first: &Examined) -> Vec<Changes> {
+    let pool = &first.assumptions.env.pool;
+    let change = |symbols: &[Symbol]| -> Changes {
+        let named = symbols.iter().filter_map(|s| Some((*s, first.assumptions.dims.get(s)?.clone())));
+        let bounds = |s: Symbol| {
+            let range = first.assumptions.env.known_facts().range(s);
+            let bound = |v: Option<Int>| v.and_then(|v| v.to_i64());
+            (bound(range.and_then(|r| r.lower())), bound(range.and_then(|r| r.upper())))
+        };
+        let auto = |s| {
+            let (min, max) = bounds(s);
+            Change::Auto { min: min.unwrap_or(0), max }
+        };
+        named.map(|(s, name)| (name, auto(s))).collect()
+    };
+    let mut choices: Vec<Changes> = Vec::new();
+    for &condition in &first.violated {
+        let symbols = pool.free_symbols(&[condition]);
+        if pool.as_func(condition, Func::IsZero).is_some() && symbols.len() > 2 && choices.len() < MAX_FIXES {
+            choices.extend(symbols.iter().rev().take(MAX_FIXES).map(|s| change(&[*s])));
+        }
+    }
+    choices.push(change(&pool.free_symbols(&first.violated)));
+    choices.retain(|changes| !changes.is_empty());
+    choices
 }
 
 /// Whether every input that one fix admits is admitted by another one.
@@ -255,6 +328,7 @@ impl Draft {
             }
         }
         for (name, change) in changes {
+            self.automatic |= matches!(change, Change::Auto { .. });
             let condition = self.condition(name, change, first);
             match (&mut self.conditions, condition) {
                 (Some(conditions), Some(condition)) => conditions.push(condition),
@@ -286,6 +360,7 @@ impl Draft {
         };
         match change {
             Change::Range { min, max } => Some(between(size, *min, *max)),
+            Change::Auto { .. } => None,
             Change::Size(value) => {
                 let value = pool.int(*value);
                 Some(pool.eq(size, value))

@@ -24,24 +24,47 @@ pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditio
 }
 
 /// The conditions beyond this many are not compared with those before them.
-const MAX_COMPARED: usize = 16;
+const MAX_COMPARED: usize = 160;
+/// Once this many conditions were found that do not follow, no more are looked for.
+const MAX_ROOTS: usize = 16;
 
-/// Which of the conditions, in order, follow from the facts and the conditions before them.
-pub(super) fn consequences(pool: &mut Pool, facts: &Facts, conditions: &[Expr]) -> Vec<bool> {
-    if conditions.len() < 2 {
-        return vec![false; conditions.len()];
-    }
+/// Which of the conditions follow from the facts and the others. `breaks(i, j)` says whether a known counterexample of
+/// the condition `i` breaks the condition `j` too, if that is known.
+pub(super) fn consequences(
+    pool: &mut Pool,
+    facts: &Facts,
+    conditions: &[Expr],
+    breaks: &dyn Fn(&Pool, usize, usize) -> Option<bool>,
+) -> Vec<bool> {
     let budget = Budget { points: 500, branches: 4, work: 5_000, ..Budget::small() };
+    let mut follows = vec![false; conditions.len()];
+    // A condition follows from the roots only if each of its counterexamples breaks one of them.
+    let may_follow =
+        |pool: &Pool, i: usize, roots: &[usize]| roots.iter().any(|&r| breaks(pool, i, r) != Some(false));
+    let mut roots: Vec<usize> = Vec::new();
     let mut known = facts.clone();
-    let mut follows = Vec::with_capacity(conditions.len());
-    for (i, &condition) in conditions.iter().enumerate() {
-        let implied = i > 0
-            && i < MAX_COMPARED
+    for (i, &condition) in conditions.iter().enumerate().take(MAX_COMPARED) {
+        follows[i] = may_follow(pool, i, &roots)
             && matches!(decide(pool, &mut known, condition, &budget).verdict, Verdict::Implied { .. });
-        if !implied && i < MAX_COMPARED {
+        if !follows[i] && roots.len() < MAX_ROOTS {
             known.assume(pool, condition);
+            roots.push(i);
         }
-        follows.push(implied);
+    }
+    // Earlier ones may follow from later ones.
+    for root in roots.clone() {
+        let others: Vec<usize> = roots.iter().copied().filter(|&r| r != root).collect();
+        if !may_follow(pool, root, &others) {
+            continue;
+        }
+        let mut known = facts.clone();
+        for &other in &others {
+            known.assume(pool, conditions[other]);
+        }
+        if matches!(decide(pool, &mut known, conditions[root], &budget).verdict, Verdict::Implied { .. }) {
+            follows[root] = true;
+            roots = others;
+        }
     }
     follows
 }

@@ -1,4 +1,6 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
+mod advice;
+mod causes;
 mod checker;
 mod error;
 mod evaluate;
@@ -10,11 +12,13 @@ mod fix;
 mod guard_set;
 mod ledger;
 mod minimal;
+mod nearby;
 mod obligation;
 mod outline;
 mod overflow;
 mod parallel;
 mod pipeline;
+mod place;
 mod prove;
 mod repair;
 mod runtime;

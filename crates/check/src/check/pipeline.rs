@@ -5,7 +5,7 @@ use super::evaluate::Evaluator;
 use super::examine::Examination;
 use super::summary;
 use crate::propagate::{Run, propagate};
-use crate::report::{Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
+use crate::report::{Assumed, Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
 use crate::spec::{Assumptions, Spec, bind};
 use indexmap::IndexMap;
 use sizewise_expr::Expr;
@@ -73,6 +73,9 @@ impl Checker {
             Some(spec) => bind(contract, spec),
         };
         let mut report = self.blank();
+        if task.spec.is_some() {
+            report.assumed = Assumed::Spec;
+        }
         for message in &contract.unreadable {
             report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message.clone()));
             report.verdict = Outcome::Unknown;
@@ -116,7 +119,10 @@ impl Checker {
         examination.failures(&mut run);
         examination.mismatches(&run);
         examination.rest(&mut run);
-        let violated = std::mem::take(&mut examination.violated);
+        if task.detailed {
+            examination.trace_causes(&mut run);
+        }
+        let violated = examination.violated.iter().map(|o| o.condition).collect();
         clock.lap("decide");
         report.timings = clock.laps;
         Ok(Examined { report, assumptions, violated })
@@ -128,6 +134,7 @@ impl Checker {
             tool: summary::tool(),
             program: summary::program(&self.path, &self.sha256, &self.program),
             verdict: Outcome::Ok,
+            assumed: Assumed::Contract,
             inputs: Vec::new(),
             outputs: Vec::new(),
             symbols: IndexMap::new(),
@@ -136,6 +143,7 @@ impl Checker {
             mismatches: Vec::new(),
             unsupported: Vec::new(),
             fixes: Vec::new(),
+            help: Vec::new(),
             runtime_asserts: Vec::new(),
             ledger: Vec::new(),
             diagnostics: Vec::new(),

@@ -188,7 +188,7 @@ impl Prover<'_, '_> {
                 Err(format!("the counterexample cannot be replayed: {message}"))
             }
             Err(refused) => Ok(match &refused.node {
-                Some(node) => format!("{node} fails: {}", refused.message),
+                Some(node) => format!("{node} fails: {}", without_operator(&refused.message)),
                 None => refused.message,
             }),
             Ok(evaluation) => {
@@ -235,6 +235,14 @@ impl Prover<'_, '_> {
             },
             Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
         }
+    }
+}
+
+/// The message of a refusal without the operator before it.
+fn without_operator(message: &str) -> &str {
+    match message.split_once(": ") {
+        Some((operator, rest)) if operator.contains('.') && !operator.contains(' ') => rest,
+        _ => message,
     }
 }
 

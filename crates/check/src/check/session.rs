@@ -3,6 +3,7 @@
 //! The trace assumes nothing of the inputs' sizes but that they are not negative, so its conditions are all
 //! that the program needs, whatever the spec. Each spec then only decides them, the program's symbols
 //! being replaced as the spec says.
+use super::advice::advise;
 use super::checker::Checker;
 use super::error::{CheckError, uncancelled};
 use super::evaluate::Evaluator;
@@ -66,6 +67,7 @@ impl<'c> Session<'c> {
                 let fixes = self.fixes(spec, &mut examined, budget)?;
                 examined.report.fixes.extend(fixes);
             }
+            advise(&mut examined.report);
             Ok(examined.report)
         })
     }
@@ -139,6 +141,7 @@ impl Checker {
                 let fixes = self.session(operators)?.fixes(spec, &mut examined, budget)?;
                 examined.report.fixes.extend(fixes);
             }
+            advise(&mut examined.report);
             Ok(examined.report)
         })
     }

@@ -129,10 +129,22 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Notes what was derived beside what is recorded, if that is wanted, without comparing them.
+    pub(super) fn note_beside_record(&mut self, graph: &Graph, made: &[(ValueId, Value)]) {
+        if self.derived.is_none() {
+            return;
+        }
+        for (id, value) in made {
+            let record = recorded::value(&mut self.records, &mut self.run.env, graph.meta(*id));
+            self.note_derived(*id, value, &record.unwrap_or(Value::Opaque));
+        }
+    }
+
     fn note_derived(&mut self, value: ValueId, derived: &Value, recorded: &Value) {
         if let Some(list) = &mut self.derived {
             let (found, recorded) = (derived.clone(), recorded.clone());
-            list.push(Derived { scope: self.scope.name().to_string(), value, found, recorded });
+            let scope = self.scope.name().to_string();
+            list.push(Derived { scope, origin: self.origin, value, found, recorded });
         }
     }
 

@@ -173,7 +173,9 @@ impl<'p> Interpreter<'p> {
             let made = made.collect();
             self.reconcile(frame.graph, &fresh, made)
         } else {
-            made.collect()
+            let made: Vec<_> = made.collect();
+            self.note_beside_record(frame.graph, &made);
+            made
         };
         for (id, value) in made {
             self.count_elements(&value)?;

@@ -2,7 +2,7 @@
 use sizewise_env::{Clause, Origin};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
-use sizewise_ir::{Node, ValueId};
+use sizewise_ir::{Node, Provenance, ValueId};
 use sizewise_kernels::Value;
 use std::sync::Arc;
 
@@ -50,19 +50,25 @@ impl<'p> Step<'p> {
         }
     }
 
+    /// Where the node comes from: of the graphs around it, the call of the innermost one if the node has no line.
+    pub fn provenance(&self) -> &Provenance {
+        let own = &self.reached.provenance;
+        match &self.scope.caller {
+            Some(caller) if own.location().is_none() => caller,
+            _ => own,
+        }
+    }
+
     /// The line of the user's code, `model.py:8`, if recorded; that of the call of the graph around where the
     /// node has none.
     pub fn location(&self) -> Option<String> {
-        let own = self.reached.provenance.location().map(|location| location.to_string());
-        own.or_else(|| self.scope.caller.as_ref()?.location.clone())
+        self.provenance().location().map(|location| location.to_string())
     }
 
     /// That line's text, if recorded.
     pub fn code(&self) -> Option<String> {
-        match self.reached.provenance.location() {
-            Some(location) => (!location.code.is_empty()).then(|| location.code.to_string()),
-            None => self.scope.caller.as_ref()?.code.clone(),
-        }
+        let location = self.provenance().location()?;
+        (!location.code.is_empty()).then(|| location.code.to_string())
     }
 }
 
@@ -72,14 +78,8 @@ pub(super) struct Scope {
     names: Option<Arc<str>>,
     /// How many they are.
     pub depth: usize,
-    caller: Option<Arc<Caller>>,
-}
-
-/// Where the call of a graph comes from.
-#[derive(Debug)]
-struct Caller {
-    location: Option<String>,
-    code: Option<String>,
+    /// Where the call of the innermost one comes from.
+    caller: Option<Arc<Provenance>>,
 }
 
 impl Scope {
@@ -89,7 +89,7 @@ impl Scope {
             None => name.into(),
             Some(around) => format!("{around}.{name}").into(),
         };
-        let caller = caller.map(|step| Arc::new(Caller { location: step.location(), code: step.code() }));
+        let caller = caller.map(|step| Arc::new(step.provenance().clone()));
         Scope { names: Some(names), depth: self.depth + 1, caller }
     }
 
@@ -130,6 +130,8 @@ pub struct Named {
 pub struct Derived {
     /// The graph, by the names of the graphs on the way: `true_graph_0.false_graph_0`; empty for the program's own.
     pub scope: String,
+    /// The step that made the value.
+    pub origin: Origin,
     /// The value.
     pub value: ValueId,
     /// What is derived, unbacked symbols being named as recorded.

@@ -93,7 +93,14 @@ impl Explanation {
         if let Some(size) = &self.also_taken {
             let _ = writeln!(out, "  every operator takes {} as well", visible(size));
         }
-        if self.is_static {
+        if self.is_static && ["0", "1"].contains(&self.recorded.as_str()) {
+            let _ = writeln!(
+                out,
+                "  the example had {} there, and torch.export specializes sizes 0 and 1: export again with an example \
+                 of 2 or more",
+                self.recorded
+            );
+        } else if self.is_static {
             let _ = writeln!(
                 out,
                 "  so the spec left it static, or Python read it as a number while the program was traced \
@@ -123,7 +130,7 @@ fn conditions(out: &mut String, list: &[Condition], style: Style, indent: &str) 
                 let _ =
                     writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
             }
-            _ => drop(writeln!(out, "{indent}  recorded by the program: {}", condition.cause.text())),
+            _ => drop(writeln!(out, "{indent}  recorded at export: {}", condition.cause.text())),
         }
         if let Some(excludes) = &condition.excludes {
             let _ = writeln!(out, "{indent}  {}", style.faint(&format!("excludes {}", visible(excludes))));

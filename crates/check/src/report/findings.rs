@@ -1,5 +1,5 @@
 //! The findings of a report as a flat list, for formats that tools read.
-use super::model::{GuardVerdict, Level, Report};
+use super::model::{GuardReport, GuardVerdict, Level, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 
@@ -60,6 +60,12 @@ fn file_and_line(location: Option<&String>) -> Option<(String, u32)> {
     Some((file.to_string(), line.parse().ok().filter(|line| *line > 0)?))
 }
 
+/// The innermost line of the user's own code; where there is none, that of a library.
+fn own_line(guard: &GuardReport) -> Option<(String, u32)> {
+    let frame = guard.stack.iter().find(|frame| !frame.library).or(guard.stack.first())?;
+    Some((frame.file.clone(), frame.line)).filter(|(_, line)| *line > 0)
+}
+
 /// Input shapes as `x: [2, 8], n = 3`.
 fn shapes(inputs: &IndexMap<String, Json>) -> String {
     let part = |(name, shape): (&String, &Json)| match shape {
@@ -87,6 +93,11 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
                     message += &format!(", such as {}", shapes(inputs));
                 }
                 message.push('.');
+                if let Some(line) =
+                    guard.location.as_ref().filter(|_| guard.stack.first().is_some_and(|f| f.library))
+                {
+                    message += &format!(" {line} needs it.");
+                }
                 message += fix.as_deref().unwrap_or_default();
                 (NOT_IMPLIED, message)
             }
@@ -96,12 +107,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
             }
             _ => continue,
         };
-        out.push(Finding {
-            rule,
-            message,
-            node: guard.node.clone(),
-            location: file_and_line(guard.location.as_ref()),
-        });
+        out.push(Finding { rule, message, node: guard.node.clone(), location: own_line(guard) });
     }
     for mismatch in &report.mismatches {
         let message = format!(

@@ -1,5 +1,6 @@
 //! Layer 7: what a check found, as plain data, and its renderers.
 mod codes;
+mod errors;
 mod explanation;
 mod findings;
 mod github;
@@ -13,6 +14,7 @@ mod store;
 mod style;
 mod text;
 mod torch;
+mod words;
 
 pub use codes::{CODES, meaning};
 pub use explanation::{Condition, Explanation};

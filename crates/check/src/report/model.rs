@@ -50,6 +50,16 @@ pub enum ConditionKind {
     Runtime,
 }
 
+/// What a check assumes of the inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Assumed {
+    /// A spec.
+    Spec,
+    /// The program's own ranges and guards.
+    Contract,
+}
+
 /// The whole report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -61,6 +71,8 @@ pub struct Report {
     pub program: ProgramInfo,
     /// The answer.
     pub verdict: Outcome,
+    /// What was assumed of the inputs.
+    pub assumed: Assumed,
     /// The user's inputs.
     pub inputs: Vec<TensorInfo>,
     /// What the user gets.
@@ -78,6 +90,8 @@ pub struct Report {
     pub unsupported: Vec<UnsupportedReport>,
     /// Fixes, proved to work.
     pub fixes: Vec<Fix>,
+    /// What else can be done, and why there is no fix where there is none.
+    pub help: Vec<String>,
     /// Conditions that can only be checked at run time.
     pub runtime_asserts: Vec<AssertReport>,
     /// The assumptions that the program's shapes depend on, and what enforces each.
@@ -183,6 +197,53 @@ pub struct GuardReport {
     pub excludes: Option<String>,
     /// Whether it follows from the assumptions and the violated conditions before it.
     pub follows: bool,
+    /// What the node and the line have to do with it.
+    pub traced: Traced,
+    /// How many more nodes need it.
+    pub more_nodes: usize,
+    /// The file of the user's line, as the program records it.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The module around the node: `encoder.layers.0.attention`.
+    pub module: Option<String>,
+    /// The calls on the way to the line, innermost first; torch's own are left out.
+    pub stack: Vec<Frame>,
+    /// The sizes nearest to the counterexample at which the program runs.
+    pub works: Option<IndexMap<String, Json>>,
+    /// What would settle an undecided condition.
+    pub settled_by: Option<String>,
+}
+
+/// What a condition's node and line have to do with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Traced {
+    /// The node needs it.
+    Needed,
+    /// The condition was recorded at export; it follows from what the node needs.
+    Forced,
+    /// The condition was recorded at export; the node needs less, and fails at the counterexample too.
+    Fails,
+    /// No node needs it; at this line the sizes that it speaks of first exist.
+    First,
+    /// The line is not known.
+    Nowhere,
+}
+
+/// A call on the way to a node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Frame {
+    /// The file, as the program records it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// The line's text.
+    pub code: String,
+    /// Whether the file is an installed package's.
+    pub library: bool,
 }
 
 /// What gives rise to a condition.
@@ -211,11 +272,11 @@ impl Cause {
     /// The cause in words.
     pub fn text(self) -> &'static str {
         match self {
-            Cause::Branch => "a branch taken when the program was traced",
-            Cause::Specialisation => "sizes 0 and 1 were specialized when the program was traced",
+            Cause::Branch => "the code branched on this size",
+            Cause::Specialisation => "torch.export specializes sizes 0 and 1",
             Cause::Operator => "an operator's condition",
             Cause::Assertion => "an assertion",
-            Cause::Record => "a size or range that the program records",
+            Cause::Record => "a size or range recorded at export",
             Cause::Divisor => "a guard divides by it",
             Cause::Overflow => "sizes have 64 bits",
             Cause::Data => "no data passes the assertions otherwise",

@@ -1,16 +1,19 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
-use super::model::{GuardReport, GuardVerdict, Level, Outcome, Report};
+use super::errors;
+use super::model::{Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
+use super::words::{plural, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::{coloured_lines, lines, python_string, visible};
-use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The most conditions of one kind that are listed in full.
 const MAX_LISTED: usize = 20;
-/// The longest condition that is shown whole, in characters.
-const MAX_SHOWN: usize = 160;
+/// Longer proved conditions are not listed.
+const MAX_PROVED: usize = 80;
+/// The most undecided conditions that are listed.
+const MAX_UNDECIDED: usize = 8;
 
 /// The report as text.
 pub fn to_text(report: &Report, style: Style) -> String {
@@ -25,30 +28,20 @@ pub fn to_text(report: &Report, style: Style) -> String {
         );
         place(&mut out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
-    violated(&mut out, report, style);
-    mismatches(&mut out, report, style);
-    fixes(&mut out, report, style);
+    errors::write(&mut out, report, style);
     undecided(&mut out, report, style);
     unsupported(&mut out, report, style);
     notes(&mut out, report, style);
+    let before = out.len();
     implied(&mut out, report);
     constants(&mut out, report);
     outputs(&mut out, report);
     timings(&mut out, report, style);
-    if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
-}
-
-/// A condition cut to a readable length; the JSON report has all of it.
-fn short(text: &str) -> Cow<'_, str> {
-    if text.chars().count() <= MAX_SHOWN {
-        return visible(text);
+    if out.len() > before {
+        out.insert(before, '\n');
     }
-    let start: String = text.chars().take(MAX_SHOWN).collect();
-    Cow::Owned(format!("{} ...", visible(&start)))
-}
-
-fn plural(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
+    summary(&mut out, report, style);
+    if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
 }
 
 fn head(out: &mut String, report: &Report, style: Style) {
@@ -69,7 +62,11 @@ fn head(out: &mut String, report: &Report, style: Style) {
 fn verdict(report: &Report, style: Style) -> String {
     let of = |wanted: GuardVerdict| report.guards.iter().filter(|g| g.verdict == wanted).count();
     match report.verdict {
-        Outcome::Ok => format!("{}, every admitted input is served", style.good("ok")),
+        Outcome::Ok if report.assumed == Assumed::Contract => {
+            let own = "every input that satisfies the ranges and guards recorded at export works; no spec was given";
+            format!("{}, {own}", style.good("ok"))
+        }
+        Outcome::Ok => format!("{}, every input that the spec admits works", style.good("ok")),
         Outcome::Violated => {
             let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
             let broken = errors.count() + report.mismatches.len();
@@ -83,7 +80,7 @@ fn verdict(report: &Report, style: Style) -> String {
             }
             let hidden = report.unsupported.len();
             if hidden > 0 {
-                reasons.push(plural(hidden, "node has no fake kernel", "nodes have no fake kernel"));
+                reasons.push(plural(hidden, "node has no shape function", "nodes have no shape function"));
             }
             if reasons.is_empty() {
                 reasons.push("not everything could be decided".to_string());
@@ -103,136 +100,27 @@ fn place(out: &mut String, location: Option<&str>, node: Option<&str>) {
     }
 }
 
-fn violated(out: &mut String, report: &Report, style: Style) {
-    let of = |follows: bool| -> Vec<&GuardReport> {
-        let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
-        violated.filter(|g| g.follows == follows).collect()
-    };
-    let (broken, consequences) = (of(false), of(true));
-    for guard in broken.iter().take(MAX_LISTED) {
-        let code = style.error("error[guard-not-implied]");
-        let _ = writeln!(out, "\n{code}: your spec allows shapes that break `{}`", short(&guard.shown));
-        where_from(out, guard);
-        if let Some(inputs) = &guard.inputs {
-            let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "  breaks        {}   {}",
-                shapes(report, inputs),
-                style.faint(&visible(&names))
-            );
-        }
-        if let Some(consequence) = &guard.consequence {
-            let _ = writeln!(out, "  then          {}", visible(consequence));
-        }
-    }
-    if broken.len() > MAX_LISTED {
-        let _ =
-            writeln!(out, "\n... and {} more (all of them with --format json)", broken.len() - MAX_LISTED);
-    }
-    if !consequences.is_empty() {
-        let shown: Vec<Cow<str>> = consequences.iter().take(3).map(|g| short(&g.shown)).collect();
-        let more = if consequences.len() > 3 { ", ..." } else { "" };
-        let n = plural(consequences.len(), "condition is", "conditions are");
-        let _ = writeln!(out, "\n{n} violated with these: {}{more}", shown.join(", "));
-    }
-}
-
-fn where_from(out: &mut String, guard: &GuardReport) {
-    match (guard.location.as_deref().map(visible), guard.code.as_deref().map(visible)) {
-        (Some(location), Some(code)) => drop(writeln!(out, "  {location}   {code}")),
-        (Some(location), None) => drop(writeln!(out, "  {location}")),
-        _ => {}
-    }
-    if let (Some(node), Some(op)) = (&guard.node, &guard.op) {
-        let clause = guard.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
-        let _ = writeln!(out, "  needed by     {} = {}{clause}", visible(node), visible(op));
-    } else {
-        let _ = writeln!(out, "  needed by     the program's own contract: {}", guard.cause.text());
-    }
-}
-
-/// The witness in the user's own names.
-fn assignment(report: &Report, witness: &IndexMap<String, Json>) -> String {
-    let own = |name: &String| {
-        let symbol = report.symbols.get(name);
-        symbol.and_then(|s| s.dim.clone().or_else(|| s.source.clone())).unwrap_or_else(|| name.clone())
-    };
-    let parts: Vec<String> = witness.iter().map(|(name, value)| format!("{} = {value}", own(name))).collect();
-    parts.join(", ")
-}
-
-/// The inputs with their shapes: `x: f32[2, 8], y: i64[3]`.
-fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
-    let mut parts = Vec::new();
-    for (name, shape) in inputs {
-        let dtype = report.inputs.iter().find(|i| i.name == *name).map_or("", |i| i.dtype.as_str());
-        let dtype = sizewise_ir::Dtype::from_name(dtype).map_or(dtype, |d| d.short_name());
-        parts.push(match shape {
-            Json::Array(sizes) => {
-                let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-                format!("{name}: {dtype}[{}]", sizes.join(", "))
-            }
-            value => format!("{name} = {value}"),
-        });
-    }
-    visible(&parts.join(", ")).into_owned()
-}
-
-fn mismatches(out: &mut String, report: &Report, style: Style) {
-    for mismatch in report.mismatches.iter().take(MAX_LISTED) {
-        let code = style.error("error[shape-mismatch]");
-        let _ = writeln!(
-            out,
-            "\n{code}: `{}` is recorded as {} but computed as {}",
-            visible(&mismatch.value),
-            visible(&mismatch.recorded),
-            visible(&mismatch.derived)
-        );
-        let _ = writeln!(out, "  node {}", visible(&mismatch.node));
-        if let Some(inputs) = &mismatch.inputs {
-            let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));
-        }
-    }
-}
-
-fn fixes(out: &mut String, report: &Report, style: Style) {
-    if report.fixes.is_empty() {
-        return;
-    }
-    let _ = writeln!(out);
-    for (i, fix) in report.fixes.iter().enumerate() {
-        let mut lines = fix.text.lines().map(visible);
-        let _ = writeln!(
-            out,
-            "{}         {}",
-            style.good(&format!("fix {}", i + 1)),
-            lines.next().unwrap_or_default()
-        );
-        for line in lines {
-            let _ = writeln!(out, "              {line}");
-        }
-        let state = if fix.proved { "proved" } else { "not proved" };
-        match &fix.cost {
-            Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
-            None => drop(writeln!(out, "              {state}")),
-        }
-    }
-}
-
 fn undecided(out: &mut String, report: &Report, style: Style) {
     let open: Vec<&GuardReport> =
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
-    for guard in open.iter().take(MAX_LISTED) {
+    if report.verdict == Outcome::Violated && !report.fixes.is_empty() && !open.is_empty() {
+        let n = plural(open.len(), "more condition is", "more conditions are");
+        let _ = writeln!(out, "\n{n} undecided under this spec; fix 1 settles that");
+        return;
+    }
+    for guard in open.iter().take(MAX_UNDECIDED) {
         let code = style.warning("warning[guard-undecided]");
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
-        where_from(out, guard);
-        if let Some(reason) = &guard.reason {
+        errors::place(out, guard, style);
+        if let Some(settled) = &guard.settled_by {
+            let _ = writeln!(out, "  to settle it  {}", visible(settled));
+        } else if let Some(reason) = &guard.reason {
             let _ = writeln!(out, "  because       {}", visible(reason));
         }
     }
-    if open.len() > MAX_LISTED {
-        let _ = writeln!(out, "\n... and {} more undecided", open.len() - MAX_LISTED);
+    if open.len() > MAX_UNDECIDED {
+        let n = open.len() - MAX_UNDECIDED;
+        let _ = writeln!(out, "\n... and {n} more undecided (all of them with --format json)");
     }
 }
 
@@ -247,8 +135,9 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
     let code = style.warning("warning[unsupported-operator]");
     let _ = writeln!(
         out,
-        "\n{code}: {} not checked; the recorded shapes of their results are trusted",
-        plural(report.unsupported.len(), "node is", "nodes are")
+        "\n{code}: {} skipped (no shape function); declare {} with --ops, see docs/operators.md",
+        plural(report.unsupported.len(), "node", "nodes"),
+        if by_op.len() == 1 { "the operator" } else { "the operators" }
     );
     for (op, nodes) in by_op {
         let shown = nodes.iter().take(3).map(|node| visible(node)).collect::<Vec<_>>().join(", ");
@@ -258,7 +147,11 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
 }
 
 fn notes(out: &mut String, report: &Report, style: Style) {
-    for diagnostic in report.diagnostics.iter().filter(|d| d.level != Level::Error) {
+    // How far dimensions may grow is of interest once the rest is in order.
+    let is_shown = |d: &Diagnostic| {
+        d.level != Level::Error && (report.verdict != Outcome::Violated || d.code != "overflow")
+    };
+    for diagnostic in report.diagnostics.iter().filter(|d| is_shown(d)) {
         let word =
             if diagnostic.level == Level::Warning { style.warning("warning") } else { style.faint("note") };
         let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, visible(&diagnostic.message));
@@ -285,16 +178,18 @@ fn implied(out: &mut String, report: &Report) {
     let listed: Vec<String> = proved
         .iter()
         .take(5)
+        .filter(|g| g.shown.len() <= MAX_PROVED)
         .map(|g| match &g.location {
             Some(location) => format!("{} ({})", short(&g.shown), visible(location)),
             None => short(&g.shown).into_owned(),
         })
         .collect();
-    let more = if proved.len() > 5 { ", ..." } else { "" };
+    let more = if proved.len() > listed.len() && !listed.is_empty() { ", ..." } else { "" };
     let _ = writeln!(
         out,
-        "\n{}: {}{more}",
+        "{}{}{}{more}",
         plural(proved.len(), "condition is proved", "conditions are proved"),
+        if listed.is_empty() { "" } else { ": " },
         listed.join(", ")
     );
 }
@@ -357,4 +252,41 @@ fn timings(out: &mut String, report: &Report, style: Style) {
     let parts: Vec<String> =
         report.timings.iter().map(|(phase, seconds)| format!("{phase} {:.1} ms", seconds * 1e3)).collect();
     let _ = writeln!(out, "{}", style.faint(&parts.join(", ")));
+}
+
+/// The report in a line.
+fn summary(out: &mut String, report: &Report, style: Style) {
+    let of = |verdict| report.guards.iter().filter(|g| g.verdict == verdict).count();
+    let mut parts = Vec::new();
+    if report.verdict == Outcome::Violated {
+        let (errors, follow) = errors::count(report);
+        let mut part = plural(errors, "error", "errors");
+        if follow > 0 {
+            let _ = write!(part, ", {} from them", plural(follow, "condition follows", "conditions follow"));
+        }
+        parts.push(part);
+        parts.push(match report.fixes.len() {
+            0 => "no fix".to_string(),
+            n => plural(n, "fix, proved", "fixes, proved"),
+        });
+    }
+    for (verdict, word) in [(GuardVerdict::Implied, "proved"), (GuardVerdict::Unknown, "undecided")] {
+        if of(verdict) > 0 {
+            parts.push(format!("{} {word}", plural(of(verdict), "condition", "conditions")));
+        }
+    }
+    if !report.unsupported.is_empty() {
+        parts.push(format!("{} skipped", plural(report.unsupported.len(), "node", "nodes")));
+    }
+    if !report.runtime_asserts.is_empty() {
+        parts.push(format!("{} left to run time", report.runtime_asserts.len()));
+    }
+    let word = match report.verdict {
+        Outcome::Ok => style.good("ok"),
+        Outcome::Violated => style.error("violated"),
+        Outcome::Unknown => style.warning("unknown"),
+        Outcome::Invalid => style.error("invalid"),
+    };
+    let tail = if parts.is_empty() { String::new() } else { format!(": {}", parts.join("; ")) };
+    let _ = writeln!(out, "\n{word}{tail}");
 }

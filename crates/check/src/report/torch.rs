@@ -214,6 +214,9 @@ impl Bullet<'_> {
 
 /// A source as guard code has it: `xs[0].shape[1]` is `L['xs'][0].size()[1]`.
 fn local(source: &str) -> String {
+    if let Some(inner) = source.strip_prefix('(') {
+        return format!("({}", local(inner));
+    }
     let (path, dim) = match source.rfind(".shape[") {
         Some(at) => (&source[..at], Some(&source[at + ".shape".len()..])),
         None => (source, None),
@@ -237,6 +240,7 @@ mod tests {
             ("xs[0].shape[1]", "L['xs'][0].size()[1]"),
             ("d['k'].shape[2]", "L['d']['k'].size()[2]"),
             ("n", "L['n']"),
+            ("(x.shape[0]//32)", "(L['x'].size()[0]//32)"),
         ];
         for (source, code) in table {
             assert_eq!(local(source), code);

@@ -1,4 +1,5 @@
 //! What is assumed of a program's inputs, and what is still to be proved.
+use super::solved::solved_text;
 use crate::records::Records;
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
@@ -90,6 +91,15 @@ impl<'p> Assumptions<'p> {
             }
             if let Some(symbol) = input.scalar.and_then(|e| self.env.pool.as_symbol(e)) {
                 self.names.entry(symbol).or_insert_with(|| input.path.clone());
+            }
+        }
+        // A symbol that is the whole size of no dimension is named by what it is computed from.
+        for input in &self.inputs {
+            for (i, &size) in input.admitted.iter().flatten().enumerate() {
+                let source = format!("{}.shape[{i}]", input.path);
+                if let Some((symbol, text)) = solved_text(&self.env.pool, size, &source) {
+                    self.names.entry(symbol).or_insert(text);
+                }
             }
         }
         for (symbol, name) in &self.dims {

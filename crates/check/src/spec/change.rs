@@ -42,19 +42,34 @@ pub enum Change {
     },
     /// One size.
     Size(i64),
+    /// What the program makes of it, within this range.
+    Auto {
+        /// The least size.
+        min: i64,
+        /// The greatest size, if there is one.
+        max: Option<i64>,
+    },
 }
 
 /// `Dim('b', min=2, max=8)`; a missing bound is left out.
 fn dim_text(name: &str, min: i64, max: Option<i64>) -> String {
-    let mut text = format!("Dim('{name}'");
-    if min > 0 {
-        let _ = write!(text, ", min={min}");
+    format!(
+        "Dim('{name}'{})",
+        bounds_text(min, max).into_iter().map(|b| format!(", {b}")).collect::<String>()
+    )
+}
+
+/// `Dim.AUTO(max=8)`; a missing bound is left out.
+fn auto_text(min: i64, max: Option<i64>) -> String {
+    match bounds_text(min, max) {
+        bounds if bounds.is_empty() => "Dim.AUTO".to_string(),
+        bounds => format!("Dim.AUTO({})", bounds.join(", ")),
     }
-    if let Some(max) = max {
-        let _ = write!(text, ", max={max}");
-    }
-    text.push(')');
-    text
+}
+
+fn bounds_text(min: i64, max: Option<i64>) -> Vec<String> {
+    let min = Some(min).filter(|&min| min > 0).map(|min| format!("min={min}"));
+    min.into_iter().chain(max.map(|max| format!("max={max}"))).collect()
 }
 
 fn dim_json(name: &str, min: i64, max: Option<i64>) -> Json {
@@ -87,6 +102,7 @@ impl Change {
                 format!("{name} = {}", linear(root, *factor, *offset))
             }
             Change::Size(size) => format!("{name} = {size}"),
+            Change::Auto { min, max } => format!("{name} = {}", auto_text(*min, *max)),
         }
     }
 
@@ -108,6 +124,7 @@ impl Change {
                 offset: factor.checked_mul(*o)?.checked_add(offset)?,
             },
             Change::Size(size) => Change::Size(factor.checked_mul(*size)?.checked_add(offset)?),
+            Change::Auto { .. } => Change::Auto { min: 0, max: None },
         })
     }
 
@@ -124,6 +141,8 @@ impl Change {
                 json!({"derived": linear(root, *factor, *offset), "root": roots.get(root)?})
             }
             Change::Size(size) => (*size).into(),
+            Change::Auto { min: ..=0, max: None } => "AUTO".into(),
+            Change::Auto { min, max } => json!({"hint": "AUTO", "min": min, "max": max}),
         })
     }
 }
@@ -290,6 +309,13 @@ mod tests {
                 json!({"derived": "16*_b + 6", "root": {"dim": "_b", "min": 1, "max": null}}),
             ),
             (Change::Size(6), "b = 6", json!(6), json!(12)),
+            (Change::Auto { min: 0, max: None }, "b = Dim.AUTO", json!("AUTO"), json!("AUTO")),
+            (
+                Change::Auto { min: 2, max: Some(64) },
+                "b = Dim.AUTO(min=2, max=64)",
+                json!({"hint": "AUTO", "min": 2, "max": 64}),
+                json!("AUTO"),
+            ),
             (
                 Change::Derived { root: "n".into(), factor: 2, offset: -1 },
                 "b = 2*n - 1",

@@ -2,6 +2,7 @@
 use super::assumptions::{Assumptions, InputSizes};
 pub use super::inputs::ContractError;
 use super::inputs::{self, InputKind, ProgramInput};
+use super::solved::solved_text;
 use crate::records::{Records, range};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
@@ -267,6 +268,23 @@ impl Contract<'_> {
     /// Where a symbol comes from, as the user writes it: `x.shape[0]`.
     pub fn source_of(&self, symbol: Symbol) -> Option<String> {
         self.source(symbol).map(Into::into)
+    }
+
+    /// What reports call a symbol: where it comes from, if need be computed from a size: `(x.shape[0]//32)`.
+    pub fn name_of(&self, symbol: Symbol) -> String {
+        if let Some(source) = self.source_of(symbol) {
+            return source;
+        }
+        let pool = &self.env.pool;
+        let sizes = self.inputs.iter().flat_map(|input| match &input.kind {
+            InputKind::Tensor { sizes, .. } => sizes.iter().map(|&e| (input.path(), e)).enumerate().collect(),
+            _ => Vec::new(),
+        });
+        let mut solved = sizes.filter_map(|(i, (path, e))| {
+            let (name, text) = solved_text(pool, e, &format!("{path}.shape[{i}]"))?;
+            (name == symbol).then_some(text)
+        });
+        solved.next().unwrap_or_else(|| pool.symbol_name(symbol).to_string())
     }
 
     /// How many sizes of inputs are one symbol; `None` for what is no symbol.

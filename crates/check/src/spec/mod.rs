@@ -13,6 +13,7 @@ mod initial;
 mod inputs;
 mod locate;
 mod parse;
+mod solved;
 
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;

@@ -118,16 +118,21 @@ fn within(list: &mut [NodeProto], known: &Scope) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The names that graphs within an attribute use.
+/// The names that graphs within an attribute use and do not make themselves.
 fn captured<'n>(attribute: &'n super::message::AttributeProto, used: &mut Vec<&'n str>) {
-    let mut graphs: Vec<&GraphProto> = attribute.g.iter().chain(&attribute.graphs).collect();
-    while let Some(graph) = graphs.pop() {
-        used.extend(graph.output.iter().map(|output| output.name.as_str()));
+    // Each graph with the names that those between it and the attribute make.
+    let mut graphs: Vec<(&GraphProto, FxHashSet<&str>)> =
+        attribute.g.iter().chain(&attribute.graphs).map(|graph| (graph, FxHashSet::default())).collect();
+    while let Some((graph, mut own)) = graphs.pop() {
+        own.extend(graph.input.iter().map(|input| input.name.as_str()));
+        own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
+        own.extend(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)));
+        let outputs = graph.output.iter().map(|output| output.name.as_str());
+        let inputs = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
+        used.extend(outputs.chain(inputs).filter(|name| !own.contains(name)));
         for node in &graph.node {
-            used.extend(node.input.iter().map(String::as_str));
-            graphs.extend(
-                node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs)),
-            );
+            let inner = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
+            graphs.extend(inner.map(|graph| (graph, own.clone())));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Growing a box of sizes around the traced example as far as the conditions are proved in it.
 use super::Changes;
 use super::equations::{Role, System};
+use super::multiples;
 use crate::spec::Change;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
@@ -10,6 +11,8 @@ use sizewise_solve::{Budget, Facts, Verdict, decide};
 const MAX_STRIDE: i64 = 64;
 /// How far from the example sizes are tried one by one, to find the stride that admits most of them.
 const REACH: i64 = 360;
+/// How many multiples of a large stride are tried.
+const FEW: i64 = 3;
 /// How far beyond the example an unbounded end is tried first.
 const BEYOND: i64 = 1009;
 /// Larger sizes count as unbounded.
@@ -92,6 +95,13 @@ impl Growing<'_> {
             if count > best.0 {
                 best = (count, stride);
             }
+        }
+        if best.0 == 0 {
+            // Code that needs multiples of a larger number says so.
+            let near = |stride: i64| (1..=FEW).take_while(|n| good(dim.example + n * stride)).count();
+            let named = multiples::constants(self.pool, &conditions).into_iter();
+            let found = named.filter(|&stride| stride > MAX_STRIDE).find(|&stride| near(stride) > 0);
+            best = found.map_or(best, |stride| (near(stride), stride));
         }
         let (count, stride) = best;
         if count == 0 {

@@ -8,6 +8,7 @@
 //! repair works is for a check of the changed spec to say.
 mod equations;
 mod growth;
+mod multiples;
 
 use crate::spec::{Change, Spec};
 use indexmap::IndexMap;
@@ -61,10 +62,12 @@ pub(super) fn propose(
     for turn in 0..named.len().clamp(1, MAX_ALTERNATIVES) {
         let mut order = named.clone();
         order.rotate_left(turn);
-        for all in [false, true] {
-            let mut system = equations::System::new(&order, &conditions);
+        let split = multiples::split(pool, &order, &conditions);
+        let plain = multiples::Split::none(&order, &conditions);
+        for (split, all) in split.iter().chain([&plain]).flat_map(|split| [(split, false), (split, true)]) {
+            let mut system = equations::System::new(&split.dims, &split.conditions);
             system.solve(pool, all);
-            let changes = growth::grow(pool, system);
+            let Some(changes) = split.joined(growth::grow(pool, system)) else { continue };
             if !changes.is_empty() && !alternatives.contains(&changes) {
                 alternatives.push(changes);
             }

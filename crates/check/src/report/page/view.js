@@ -46,7 +46,7 @@ const sizewise = (() => {
 
   function show(root, { report, graph }) {
     const state = { picked: null };
-    const nameOf = (symbol) => (report.symbols[symbol] && report.symbols[symbol].dim) || symbol;
+    const nameOf = (symbol) => (report.symbols[symbol] && (report.symbols[symbol].dim || report.symbols[symbol].source)) || symbol;
     // A size in the user's names.
     const named = (size) => String(size).replace(/[A-Za-z_][A-Za-z_0-9]*/g, (word) => (word in report.symbols ? nameOf(word) : word));
     // The report writes symbols and user's names; both mean the symbol.
@@ -109,17 +109,21 @@ const sizewise = (() => {
 
     function finding(guard) {
       const by = guard.decided_by ? `${guard.decided_by}${guard.because.length ? `: ${guard.because.slice(0, 6).join("; ")}` : ""}` : null;
-      const place = [guard.location, guard.code].filter(Boolean).join("   ");
-      const node = guard.node ? `${guard.node} = ${guard.op || ""}${guard.clause ? ` (${guard.clause})` : ""}` : "the program's own contract";
+      const place = [guard.location, guard.module, guard.code].filter(Boolean).join("   ");
+      const node = guard.node ? `${guard.node} = ${guard.op || ""}${guard.clause ? ` (${guard.clause})` : ""}` : "recorded at export";
+      const callers = guard.stack.slice(1).filter((frame) => !frame.library).slice(0, 3).map((frame) => `${frame.file}:${frame.line}, in ${frame.function}`);
       return make("article", { class: `finding ${guard.verdict}` },
         make("h3", {}, make("span", { class: `badge ${guard.verdict}` }, guard.verdict === "implied" ? "proved" : guard.verdict), " ", make("code", {}, guard.shown)),
         rows([
           ["source", place && make("code", {}, place)],
           ["needed by", make("code", {}, node)],
-          ["breaks", guard.inputs && make("code", {}, inputs(guard.inputs))],
+          ["called from", callers.length ? make("code", {}, callers.join("; ")) : null],
+          ["for example", guard.inputs && make("code", {}, inputs(guard.inputs))],
           ["where", guard.witness && Object.keys(guard.witness).length ? make("code", {}, Object.entries(guard.witness).map(([s, v]) => `${nameOf(s)} = ${v}`).join(", ")) : null],
           ["then", guard.consequence],
-          ["because", guard.verdict === "implied" ? by : guard.reason],
+          ["works", guard.works && make("code", {}, inputs(guard.works))],
+          ["to settle it", guard.settled_by],
+          ["because", guard.verdict === "implied" ? by : guard.settled_by ? null : guard.reason],
         ]));
     }
 
@@ -127,7 +131,7 @@ const sizewise = (() => {
       const of = (verdict) => report.guards.filter((guard) => guard.verdict === verdict);
       const broken = of("violated").filter((guard) => !guard.follows).length + report.mismatches.length;
       const says = {
-        ok: "every admitted input is served",
+        ok: report.assumed === "spec" ? "every input that the spec admits works" : "every input that satisfies the ranges and guards recorded at export works; no spec was given",
         violated: plural(broken, "error", "errors"),
         unknown: "not everything could be decided",
         invalid: "the spec does not fit the program",
@@ -222,8 +226,9 @@ const sizewise = (() => {
         listed("Violated", violated.filter((guard) => !guard.follows), finding),
         listed("Recorded shapes that are wrong", report.mismatches, (m) => make("article", { class: "finding violated" }, make("h3", {}, make("code", {}, m.value)), rows([["recorded", make("code", {}, m.recorded)], ["comes out as", make("code", {}, m.derived)], ["for inputs", m.inputs && make("code", {}, inputs(m.inputs))]]))),
         listed("What to change", report.fixes, fix),
+        listed("Help", report.help, (text) => make("p", {}, text)),
         listed("Undecided", report.guards.filter((guard) => guard.verdict === "unknown"), finding),
-        listed("Operators not looked into", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
+        listed("Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, text)),

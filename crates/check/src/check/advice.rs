@@ -1,0 +1,79 @@
+//! What can be done besides the fixes, and why there is no fix where there is none.
+use crate::report::{Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, Traced};
+
+/// The most advice in one report.
+const MAX_ADVICE: usize = 3;
+
+/// Adds advice to a violated report that has its fixes.
+pub(super) fn advise(report: &mut Report) {
+    if report.verdict != Outcome::Violated {
+        return;
+    }
+    let mut help: Vec<String> = Vec::new();
+    if report.fixes.is_empty() {
+        help.push(format!("no fix: {}", why_none(report)));
+    }
+    let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+    for text in errors.filter_map(of_condition) {
+        if help.len() < MAX_ADVICE && !help.contains(&text) {
+            help.push(text);
+        }
+    }
+    report.help = help;
+}
+
+/// What to do about the cause of one condition.
+fn of_condition(guard: &GuardReport) -> Option<String> {
+    let shown = &guard.shown;
+    let place = guard.location.as_ref().map(|line| format!(" before {line}")).unwrap_or_default();
+    match guard.cause {
+        Cause::Data => Some(format!(
+            "state it in the code, `torch._check({shown})`{place}, so that other inputs are refused"
+        )),
+        Cause::Record => {
+            let (size, value) = shown.split_once(" == ")?;
+            match value {
+                "0" | "1" => Some(format!(
+                    "torch.export specializes sizes 0 and 1, and {size} was {value} in the example: export again with an \
+                     example in which it is 2 or more"
+                )),
+                _ if value.bytes().all(|c| c.is_ascii_digit()) && guard.traced == Traced::First => {
+                    Some(format!(
+                        "{size} is {value} only because the code reads it as a number while it is traced; where the code \
+                     uses {size} as it is (no int(), no Python loop over it), an export keeps it dynamic"
+                    ))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Why there is no fix.
+fn why_none(report: &Report) -> String {
+    let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
+    let at_example = errors.clone().any(|g| g.witness.as_ref().is_some_and(|w| w.is_empty()));
+    if let Some(first) = report.unsupported.first() {
+        return format!(
+            "no spec can be proved while a node is skipped; declare {} with --ops (docs/operators.md)",
+            first.op
+        );
+    }
+    if !report.mismatches.is_empty() || at_example {
+        return "the program itself is wrong, whatever the spec is; export it again".to_string();
+    }
+    if report.assumed == Assumed::Contract {
+        return "no spec was given; `sizewise spec widen` writes one under which everything is proved"
+            .to_string();
+    }
+    "no ranges, multiples or relations of the named dimensions were found under which everything is proved; a larger \
+     budget (--budget 10) may find some"
+        .to_string()
+}
+
+/// What would settle an undecided condition, from the reason why it is undecided.
+pub(super) fn settled_by(reason: &str) -> Option<String> {
+    let ran_out = reason.contains("(budget: ") || reason.contains("the budget leaves");
+    ran_out.then(|| "a larger budget (--budget 10), or narrower ranges for the dimensions in it".to_string())
+}

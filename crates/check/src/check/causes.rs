@@ -1,0 +1,255 @@
+//! Where violated conditions come from: the operators that force what was recorded at export, and the user's lines.
+//!
+//! An archive records guards and static sizes without a source line. The program is propagated once more, with the sizes
+//! that the spec admits; guards are recorded but not assumed, so that every step that needs a condition is found. A
+//! condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
+//! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
+use super::examine::Examination;
+use super::place::place;
+use super::prove::Prover;
+use crate::propagate::{Interpreter, Mode, Run, Step, recorded};
+use crate::report::{GuardVerdict, Traced};
+use crate::spec::Assumptions;
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::{Clause, Guard, GuardKind, ShapeEnv};
+use sizewise_expr::{Expr, Pool, Sort, Value as Number};
+use sizewise_ir::{GraphInput, ValueId};
+use sizewise_kernels::{Cx, Tensor, Value};
+use sizewise_solve::{Budget, Premise, Verdict, decide};
+use std::sync::Arc;
+
+/// The most violated conditions that are traced to the operators that imply them.
+const MAX_TRACED: usize = 12;
+/// The most conditions of operators among which those that imply a violated one are sought.
+const MAX_CANDIDATES: usize = 24;
+
+/// What the steps need of the sizes that the spec admits.
+struct Needs<'p> {
+    guards: Vec<Guard>,
+    steps: Arc<Vec<Step<'p>>>,
+    /// The steps at which expressions first occur in a size.
+    first: FxHashMap<Expr, usize>,
+}
+
+impl<'p> Needs<'p> {
+    fn step(&self, guard: &Guard) -> Option<&Step<'p>> {
+        self.steps.get(guard.origin.0 as usize)
+    }
+}
+
+impl<'p> Examination<'_, 'p> {
+    /// Traces the violated conditions that have no line of their own to operators and lines.
+    pub fn trace_causes(&mut self, run: &mut Run<'p>) {
+        let violated: Vec<usize> = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .collect();
+        // Failures of steps come after the conditions, and have their step.
+        let open: Vec<(usize, Expr)> = violated
+            .into_iter()
+            .zip(self.violated.iter().map(|o| o.condition))
+            .filter(|(i, _)| !self.report.guards[*i].follows && self.report.guards[*i].code.is_none())
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let Some(needs) = self.needs(run) else { return };
+        for (n, (i, condition)) in open.into_iter().enumerate() {
+            let (traced, forcing) = match n < MAX_TRACED {
+                true => self.forcing(run, &needs, i, condition),
+                false => (Traced::Needed, same(&needs, condition)),
+            };
+            let guard = &mut self.report.guards[i];
+            let located = forcing.iter().find(|g| needs.step(g).is_some_and(|s| s.code().is_some()));
+            if let Some((forced, step)) = located.or(forcing.first()).and_then(|g| Some((g, needs.step(g)?)))
+            {
+                if guard.node.is_none() || step.code().is_some() {
+                    (guard.node, guard.op) = (Some(step.node()), Some(step.op()));
+                    guard.clause = Some(forced.clause.name().to_string());
+                    guard.more_nodes = forcing.len() - 1;
+                    place(guard, step, traced);
+                }
+            }
+            if guard.code.is_none()
+                && let Some(step) = first_use(&run.env.pool, &needs, condition)
+            {
+                place(guard, step, if guard.node.is_some() { guard.traced } else { Traced::First });
+            }
+        }
+    }
+
+    /// Propagates once more with the admitted sizes, every step saying what it needs.
+    fn needs(&self, run: &mut Run<'p>) -> Option<Needs<'p>> {
+        let mut env = self.assumptions.env.clone();
+        std::mem::swap(&mut env.pool, &mut run.env.pool);
+        env.keep_asking();
+        let mut records = self.assumptions.records.clone();
+        let program = self.evaluator.contract().program;
+        let inputs = recorded::inputs(program, &mut records, &mut env);
+        let Ok(inputs) = inputs else {
+            std::mem::swap(&mut env.pool, &mut run.env.pool);
+            return None;
+        };
+        let inputs = admitted(self.assumptions, &mut env, inputs);
+        let given: FxHashMap<ValueId, Value> = program
+            .graph
+            .inputs()
+            .iter()
+            .zip(&inputs)
+            .filter_map(|(input, value)| match input {
+                GraphInput::Value(id) => Some((*id, value.clone())),
+                GraphInput::Constant(_) => None,
+            })
+            .collect();
+        let mut interpreter =
+            Interpreter::new(program, env, records, self.evaluator.operators(), Mode::Evaluate);
+        interpreter.derived = Some(Vec::new());
+        // What was found until a failure still counts.
+        let _ = interpreter.propagate(inputs);
+        let mut run_again = interpreter.run;
+        let made = interpreter.derived.take().unwrap_or_default();
+        let mut first = First::default();
+        // torch.export inserts reads of sizes itself, with the line of whatever came next.
+        let has_line = |at: usize| {
+            let step = run_again.steps.get(at);
+            step.is_some_and(|step| step.code().is_some() && !step.op().starts_with("aten.sym_size"))
+        };
+        for (at, step) in run_again.steps.iter().enumerate().filter(|(at, s)| !s.is_nested() && has_line(*at))
+        {
+            for input in &step.reached().inputs {
+                input.arg.for_each_value(&mut |id| {
+                    if let Some(value) = given.get(&id) {
+                        first.add(&run_again.env.pool, value, at);
+                    }
+                });
+            }
+        }
+        for derived in &made {
+            let at = derived.origin.0 as usize;
+            if has_line(at) {
+                first.add(&run_again.env.pool, &derived.found, at);
+                first.add(&run_again.env.pool, &derived.recorded, at);
+            }
+        }
+        let mut guards = run_again.env.guards().to_vec();
+        for (condition, origin) in run_again.env.stated().iter().map(|a| (a.condition, a.origin)) {
+            let clause = Clause::ScalarAssertion;
+            guards.push(Guard { condition, kind: GuardKind::Precondition, origin, clause });
+        }
+        let steps = run_again.steps.clone();
+        std::mem::swap(&mut run_again.env.pool, &mut run.env.pool);
+        Some(Needs { guards, steps, first: first.0 })
+    }
+
+    /// The operators' conditions that force a violated one, or are broken with it.
+    fn forcing(
+        &self,
+        run: &mut Run<'p>,
+        needs: &Needs<'p>,
+        at: usize,
+        condition: Expr,
+    ) -> (Traced, Vec<Guard>) {
+        let equal = same(needs, condition);
+        if !equal.is_empty() {
+            return (Traced::Needed, equal);
+        }
+        let broken = self.report.guards[at].witness.clone().unwrap_or_default();
+        let env = &mut run.env;
+        let value = |pool: &Pool, s| {
+            let given = broken.get(pool.symbol_name(s)).and_then(serde_json::Value::as_i64);
+            given.map(|v| Number::Int(v.into())).or_else(|| self.assumptions.env.symbol(s)?.hint.clone())
+        };
+        // What holds at the counterexample does not imply the condition alone.
+        let mut seen: FxHashSet<Expr> = FxHashSet::default();
+        let fails = |pool: &Pool, e: Expr| pool.eval(e, |s| value(pool, s)).is_ok_and(|v| !v.as_bool());
+        let candidates: Vec<&Guard> = needs
+            .guards
+            .iter()
+            .filter(|g| fails(&env.pool, g.condition) && seen.insert(g.condition))
+            .take(MAX_CANDIDATES)
+            .collect();
+        if candidates.is_empty() {
+            return (Traced::First, Vec::new());
+        }
+        let budget = Budget { points: 200, branches: 4, work: 5_000, ..Budget::small() };
+        let assumed = self.assumptions.env.known_facts();
+        for guard in &candidates {
+            let mut facts = assumed.clone();
+            facts.assume(&mut env.pool, guard.condition);
+            if decide(&mut env.pool, &mut facts, condition, &budget).verdict.is_implied() {
+                return (Traced::Forced, same(needs, guard.condition));
+            }
+        }
+        let mut facts = assumed.clone();
+        let ids: Vec<_> = candidates.iter().map(|g| facts.assume(&mut env.pool, g.condition)).collect();
+        match decide(&mut env.pool, &mut facts, condition, &budget).verdict {
+            Verdict::Implied { because } => {
+                let used = |id| because.iter().any(|p| matches!(p, Premise::Fact(used) if *used == id));
+                let forcing = candidates.iter().zip(ids).filter(|(_, id)| used(*id));
+                (Traced::Forced, forcing.map(|(g, _)| (*g).clone()).collect())
+            }
+            _ => {
+                let about = env.pool.free_symbols(&[condition]);
+                let same_sizes = |g: &&&Guard| env.pool.free_symbols(&[g.condition]) == about;
+                let failing = candidates.iter().find(same_sizes);
+                (Traced::Fails, failing.map(|g| same(needs, g.condition)).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The prover of examples for conditions; no question is emitted.
+    pub(super) fn silent_prover(&self) -> Prover<'_, 'p> {
+        Prover { emit: None, ..self.prover() }
+    }
+}
+
+/// The steps that need this very condition.
+fn same(needs: &Needs, condition: Expr) -> Vec<Guard> {
+    needs.guards.iter().filter(|guard| guard.condition == condition).cloned().collect()
+}
+
+/// The inputs with the sizes that the spec admits.
+fn admitted(assumptions: &Assumptions, env: &mut ShapeEnv, mut inputs: Vec<Value>) -> Vec<Value> {
+    for input in &assumptions.inputs {
+        let Some(value) = inputs.get_mut(input.index) else { continue };
+        match (&input.admitted, input.scalar, &*value) {
+            (Some(sizes), _, Value::Tensor(tensor)) if tensor.sizes.as_slice() != sizes.as_slice() => {
+                let strides = Cx::new(env).contiguous_strides(sizes);
+                *value = Tensor { sizes: sizes.as_slice().into(), strides, ..(**tensor).clone() }.into();
+            }
+            (None, Some(scalar), Value::Int(recorded)) if *recorded != scalar => *value = Value::Int(scalar),
+            _ => {}
+        }
+    }
+    inputs
+}
+
+/// Where expressions first occur in sizes.
+#[derive(Default)]
+struct First(FxHashMap<Expr, usize>);
+
+impl First {
+    fn add(&mut self, pool: &Pool, value: &Value, at: usize) {
+        let sizes: Vec<Expr> = match value {
+            Value::Tensor(tensor) => tensor.sizes.to_vec(),
+            Value::Int(e) | Value::Bool(e) | Value::Float(e) => vec![*e],
+            _ => return,
+        };
+        let unknown = |e: &Expr| self.0.get(e).is_none_or(|&known| known > at);
+        let sizes: Vec<Expr> = sizes.into_iter().filter(unknown).collect();
+        if sizes.is_empty() {
+            return;
+        }
+        for part in pool.reachable(&sizes) {
+            let first = self.0.entry(part).or_insert(at);
+            *first = at.min(*first);
+        }
+    }
+}
+
+/// The step at which the sizes that a condition speaks of first exist, of those with a line.
+fn first_use<'n, 'p>(pool: &Pool, needs: &'n Needs<'p>, condition: Expr) -> Option<&'n Step<'p>> {
+    let parts = pool.reachable(&[condition]);
+    let parts = parts.into_iter().filter(|&e| pool.sort(e) == Sort::Int && !pool.is_constant(e));
+    let at = parts.filter_map(|e| needs.first.get(&e).copied()).max()?;
+    needs.steps.get(at)
+}

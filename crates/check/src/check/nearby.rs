@@ -1,0 +1,339 @@
+//! Counterexamples near the traced example, and the nearest sizes at which the program runs.
+//!
+//! A proof by refutation gives any counterexample. People want the one that differs least from the example that they
+//! traced: few sizes changed, each by little, none of them 0 unless that is the point, and no other condition broken.
+use super::evaluate::Shapes;
+use super::examine::Examination;
+use super::obligation::{Obligation, Source};
+use super::prove::shapes_json;
+use super::summary;
+use crate::propagate::Run;
+use crate::report::{ConditionKind, GuardVerdict, int_json};
+use crate::spec::{Assumptions, DemandKind};
+use rustc_hash::FxHashMap;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
+use sizewise_solve::{Facts, Witness};
+
+/// The most conditions whose counterexample is improved.
+const MAX_IMPROVED: usize = 24;
+/// How far from the example every size is tried, by the number of sizes that change together.
+const REACH: [i64; 3] = [130, 12, 4];
+/// Sizes that are tried as well.
+const USUAL: [i64; 12] = [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// The most sizes that are tried of one symbol, by the number of sizes that change together.
+const MAX_TRIED: [usize; 3] = [280, 40, 12];
+/// The most symbols that are changed; of conditions on more, some stay as in the example.
+const MAX_SYMBOLS: usize = 6;
+/// Counterexamples that are tried on the program before the first one found is kept.
+const MAX_REPLAYED: usize = 4;
+/// Conditions longer than this are not repeated with numbers.
+const MAX_INSTANCE: usize = 60;
+
+/// How far a counterexample is from what people want; less is better.
+type Score = (usize, usize, usize, Int);
+
+/// The sizes of a counterexample, and what is asked of them.
+struct Search<'a> {
+    pool: &'a Pool,
+    facts: &'a Facts,
+    assumptions: &'a Assumptions<'a>,
+    /// The example.
+    example: FxHashMap<Symbol, Int>,
+    condition: Expr,
+    /// Conditions that should not be broken too.
+    others: Vec<Expr>,
+}
+
+impl Search<'_> {
+    fn value(&self, changed: &[(Symbol, Int)], symbol: Symbol) -> Option<Number> {
+        let given = changed.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v);
+        given.or_else(|| self.example.get(&symbol)).map(|v| Number::Int(v.clone()))
+    }
+
+    fn holds(&self, changed: &[(Symbol, Int)], e: Expr) -> Option<bool> {
+        self.pool.eval(e, |s| self.value(changed, s)).ok().map(|v| v.as_bool())
+    }
+
+    /// Whether the assumptions hold.
+    fn is_admitted(&self, changed: &[(Symbol, Int)]) -> bool {
+        let inside = changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
+        inside && self.facts.conditions().iter().all(|&c| self.holds(changed, c) != Some(false))
+    }
+
+    fn score(&self, changed: &[(Symbol, Int)]) -> Option<Score> {
+        if self.holds(changed, self.condition) != Some(false) || !self.is_admitted(changed) {
+            return None;
+        }
+        let broken = self.others.iter().filter(|&&c| self.holds(changed, c) == Some(false)).count();
+        let zeros = changed.iter().filter(|(_, v)| v.is_zero()).count();
+        let far = |(s, v): &(Symbol, Int)| (v - self.example.get(s).unwrap_or(&Int::ZERO)).abs();
+        let distance = changed.iter().map(far).fold(Int::ZERO, |sum, d| &sum + &d);
+        Some((zeros, broken, changed.len(), distance))
+    }
+
+    /// The sizes to try of a symbol, the nearest first.
+    fn tried(&self, symbol: Symbol, together: usize) -> Vec<Int> {
+        let Some(example) = self.example.get(&symbol) else { return Vec::new() };
+        let mut sizes: Vec<Int> = Vec::new();
+        for d in 1..=REACH[together] {
+            sizes.push(example + &Int::from(d));
+            sizes.push(example - &Int::from(d));
+        }
+        sizes.extend(USUAL.map(Int::from));
+        if let Some(range) = self.facts.range(symbol) {
+            sizes.extend(range.lower());
+            sizes.extend(range.upper());
+        }
+        sizes.push(example + example);
+        let inside =
+            |v: &Int| !v.is_negative() && self.facts.range(symbol).is_none_or(|range| range.contains(v));
+        sizes.retain(|v| inside(v) && v != example);
+        sizes.sort_by_key(|v| (v - example).abs());
+        sizes.dedup();
+        sizes.truncate(MAX_TRIED[together]);
+        sizes
+    }
+
+    /// Counterexamples, the best first.
+    fn found(&self, symbols: &[Symbol]) -> Vec<(Score, Witness)> {
+        let mut found: Vec<(Score, Witness)> = Vec::new();
+        let tries =
+            |together: usize| -> Vec<Vec<Int>> { symbols.iter().map(|&s| self.tried(s, together)).collect() };
+        let mut add = |changed: &[(Symbol, Int)]| {
+            if let Some(score) = self.score(changed) {
+                found.push((score, changed.to_vec()));
+                found.sort_by(|(a, _), (b, _)| a.cmp(b));
+                found.truncate(MAX_REPLAYED);
+            }
+            found.first().is_some_and(|((zeros, broken, ..), _)| (*zeros, *broken) == (0, 0))
+        };
+        let mut good = add(&[]);
+        for (sizes, &s) in tries(0).into_iter().zip(symbols) {
+            for v in sizes {
+                good |= add(&[(s, v)]);
+            }
+        }
+        if good {
+            return found;
+        }
+        let sizes = tries(1);
+        for (i, &s) in symbols.iter().enumerate() {
+            for (j, &t) in symbols.iter().enumerate().skip(i + 1) {
+                for v in &sizes[i] {
+                    for w in &sizes[j] {
+                        good |= add(&[(s, v.clone()), (t, w.clone())]);
+                    }
+                }
+                // Two sizes that have to be equal change by any amount together.
+                for v in self.tried(s, 0) {
+                    good |= add(&[(s, v.clone()), (t, v)]);
+                }
+            }
+        }
+        if good || symbols.len() < 3 {
+            return found;
+        }
+        let sizes = tries(2);
+        for (i, j, k) in triples(symbols.len()) {
+            for u in &sizes[i] {
+                for v in &sizes[j] {
+                    for w in &sizes[k] {
+                        add(&[(symbols[i], u.clone()), (symbols[j], v.clone()), (symbols[k], w.clone())]);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The sizes nearest to a counterexample at which everything holds that is violated somewhere.
+    fn works(&self, changed: &[(Symbol, Int)], all: &[Expr]) -> Option<Witness> {
+        let good = |at: &[(Symbol, Int)]| {
+            self.is_admitted(at) && all.iter().all(|&c| self.holds(at, c) == Some(true))
+        };
+        let mut best: Option<(Int, Witness)> = None;
+        for (i, (symbol, from)) in changed.iter().enumerate() {
+            let mut sizes = self.tried(*symbol, 0);
+            sizes.extend(self.example.get(symbol).cloned());
+            sizes.sort_by_key(|v| (v.is_zero(), (v - from).abs()));
+            let with = |size: &Int| -> Witness {
+                let moved = changed.iter().enumerate();
+                moved.map(|(j, (s, v))| (*s, if i == j { size.clone() } else { v.clone() })).collect()
+            };
+            let near = sizes.iter().map(|size| ((size - from).abs(), with(size))).find(|(_, at)| good(at));
+            if let Some(near) = near
+                && best.as_ref().is_none_or(|(distance, _)| near.0 < *distance)
+            {
+                best = Some(near);
+            }
+        }
+        if best.is_none() && changed.len() > 1 {
+            // Sizes that have to be equal change together.
+            let (symbol, from) = &changed[0];
+            let mut sizes = self.tried(*symbol, 0);
+            sizes.sort_by_key(|v| (v.is_zero(), (v - from).abs()));
+            let with = |size: &Int| changed.iter().map(|(s, _)| (*s, size.clone())).collect::<Witness>();
+            return sizes.iter().map(with).find(|at| good(at)).or_else(|| good(&[]).then(Vec::new));
+        }
+        best.map(|(_, at)| at).or_else(|| good(&[]).then(Vec::new))
+    }
+}
+
+/// All choices of three of the first `n` numbers.
+fn triples(n: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..n).flat_map(move |i| (i + 1..n).flat_map(move |j| (j + 1..n).map(move |k| (i, j, k))))
+}
+
+impl<'p> Examination<'_, 'p> {
+    /// Replaces the counterexamples by some near the example.
+    pub fn counterexamples_nearby(&mut self, run: &Run<'p>, base: &ShapeEnv) {
+        let mut example: FxHashMap<Symbol, Int> = FxHashMap::default();
+        for (symbol, ..) in base.known_facts().ranges() {
+            let hint = base.symbol(symbol).and_then(|info| info.hint.as_ref()).and_then(Number::as_int);
+            example.extend(hint.map(|hint| (symbol, hint)));
+        }
+        let violated: Vec<usize> = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .collect();
+        let all: Vec<Expr> = self.violated.iter().map(|o| o.condition).collect();
+        let roots: Vec<Expr> = violated
+            .iter()
+            .zip(&all)
+            .filter(|(i, _)| !self.report.guards[**i].follows)
+            .map(|(_, &condition)| condition)
+            .take(MAX_IMPROVED)
+            .collect();
+        let mut improved = 0;
+        for (at, i) in violated.into_iter().enumerate().take(all.len()) {
+            if self.report.guards[i].follows || improved >= MAX_IMPROVED {
+                continue;
+            }
+            improved += 1;
+            let obligation = self.violated[at].clone();
+            let others = roots.iter().copied().filter(|&c| c != obligation.condition).collect();
+            let search = Search {
+                pool: &base.pool,
+                facts: base.known_facts(),
+                assumptions: self.assumptions,
+                example: example.clone(),
+                condition: obligation.condition,
+                others,
+            };
+            let found = self.nearest(&search, &obligation, &all);
+            self.describe(i, &obligation, found, run, base);
+        }
+    }
+
+    /// The best counterexample that the program refuses, with what happens, and sizes that work.
+    fn nearest(&self, search: &Search, obligation: &Obligation, all: &[Expr]) -> Option<Near> {
+        let mut symbols = search.pool.free_symbols(&[obligation.condition]);
+        if !symbols.iter().all(|s| search.example.contains_key(s)) {
+            return None;
+        }
+        // Sizes that the assumptions tie to these may have to change with them.
+        let tied = search.facts.conditions().iter().map(|&c| search.pool.free_symbols(&[c]));
+        for other in tied.filter(|c| c.iter().any(|s| symbols.contains(s))).flatten().collect::<Vec<_>>() {
+            if search.example.contains_key(&other) && !symbols.contains(&other) {
+                symbols.push(other);
+            }
+        }
+        symbols.truncate(MAX_SYMBOLS);
+        let mut found = search.found(&symbols);
+        // Sizes that another condition ties to these may have to change for that one to hold.
+        if found.first().is_some_and(|((_, broken, ..), _)| *broken > 0) {
+            let tied = search.others.iter().map(|&c| search.pool.free_symbols(&[c]));
+            for other in tied.filter(|c| c.iter().any(|s| symbols.contains(s))).flatten().collect::<Vec<_>>()
+            {
+                if search.example.contains_key(&other) && !symbols.contains(&other) {
+                    symbols.push(other);
+                }
+            }
+            symbols.truncate(MAX_SYMBOLS);
+            found = search.found(&symbols);
+        }
+        let prover = self.silent_prover();
+        for ((_, broken, ..), witness) in found {
+            if !search.assumptions.admits(&witness) {
+                continue;
+            }
+            let Some(shapes) = prover.shapes_at(&witness) else { continue };
+            let Ok(consequence) = prover.replay(&shapes) else { continue };
+            let works = search.works(&witness, all);
+            let works = works.and_then(|at| prover.shapes_at(&at)).filter(|at| prover.replay(at).is_err());
+            return Some(Near { witness, shapes, consequence, works, alone: broken == 0 });
+        }
+        None
+    }
+
+    /// Writes a counterexample into the report, and what happens there in terms of the condition.
+    fn describe(
+        &mut self,
+        i: usize,
+        obligation: &Obligation,
+        near: Option<Near>,
+        run: &Run,
+        base: &ShapeEnv,
+    ) {
+        let guard = &mut self.report.guards[i];
+        let mut alone = false;
+        if let Some(near) = near {
+            let mut witness = near.witness;
+            // All sizes that the condition speaks of are named.
+            for s in base.pool.free_symbols(&[obligation.condition]) {
+                if !witness.iter().any(|(known, _)| *known == s)
+                    && let Some(hint) = base.symbol(s).and_then(|i| i.hint.as_ref()).and_then(Number::as_int)
+                {
+                    witness.push((s, hint));
+                }
+            }
+            let named = |(s, v): &(Symbol, Int)| (base.pool.symbol_name(*s).to_string(), int_json(v));
+            guard.witness = Some(witness.iter().map(named).collect());
+            guard.inputs = Some(shapes_json(&near.shapes));
+            guard.works = near.works.as_ref().map(shapes_json);
+            guard.consequence = Some(near.consequence);
+            alone = near.alone;
+        }
+        let node = obligation.origin.and_then(|origin| run.step(origin)).map(|step| step.node());
+        let own = node.is_some_and(|node| {
+            guard.consequence.as_deref().is_some_and(|text| text.starts_with(&format!("{node} ")))
+        });
+        let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
+        let is_record = obligation.source == Source::Demand(DemandKind::Contract);
+        let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
+        let number = |s: Symbol| sizes.get(base.pool.symbol_name(s)).map(ToString::to_string);
+        let shown = summary::shown(self.assumptions, base, obligation.condition);
+        let instance =
+            base.pool.free_symbols(&[obligation.condition]).into_iter().all(|s| number(s).is_some());
+        let instance = (instance && shown.len() <= MAX_INSTANCE).then(|| {
+            let numbers: FxHashMap<Symbol, String> = base
+                .pool
+                .free_symbols(&[obligation.condition])
+                .into_iter()
+                .filter_map(|s| Some((s, number(s)?)))
+                .collect();
+            let name = |s: Symbol| numbers.get(&s).map_or("?", String::as_str);
+            format!(", here `{}`", text::print::python(&base.pool, obligation.condition, &name))
+        });
+        let instance = instance.unwrap_or_default();
+        guard.consequence = Some(match guard.kind {
+            ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
+            _ if is_guard && shown.len() > MAX_INSTANCE => {
+                "the exported module checks this, and refuses it".to_string()
+            }
+            _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
+            _ if own || alone => return,
+            _ => format!("`{shown}` is false{instance}"),
+        });
+    }
+}
+
+/// A counterexample near the example.
+struct Near {
+    witness: Witness,
+    shapes: Shapes,
+    consequence: String,
+    works: Option<Shapes>,
+    /// Whether no other condition is broken that does not follow.
+    alone: bool,
+}

@@ -1,0 +1,39 @@
+//! Pieces of text that reports are made of.
+use super::model::Report;
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use sizewise_expr::escape::visible;
+use std::borrow::Cow;
+
+/// The longest condition that is shown whole, in characters.
+const MAX_SHOWN: usize = 160;
+
+/// A condition cut to a readable length; the JSON report has all of it.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    if text.chars().count() <= MAX_SHOWN {
+        return visible(text);
+    }
+    let start: String = text.chars().take(MAX_SHOWN).collect();
+    Cow::Owned(format!("{} ...", visible(&start)))
+}
+
+pub(super) fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// The inputs with their shapes: `x: f32[2, 8], y: i64[3]`.
+pub(super) fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String {
+    let mut parts = Vec::new();
+    for (name, shape) in inputs {
+        let dtype = report.inputs.iter().find(|i| i.name == *name).map_or("", |i| i.dtype.as_str());
+        let dtype = sizewise_ir::Dtype::from_name(dtype).map_or(dtype, |d| d.short_name());
+        parts.push(match shape {
+            Json::Array(sizes) => {
+                let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+                format!("{name}: {dtype}[{}]", sizes.join(", "))
+            }
+            value => format!("{name} = {value}"),
+        });
+    }
+    visible(&parts.join(", ")).into_owned()
+}

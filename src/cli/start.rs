@@ -1,0 +1,45 @@
+//! `sizewise help start`: where to begin.
+use std::process::ExitCode;
+
+/// What to do first.
+const START: &str = "\
+You have an exported program and want to know which sizes it serves:
+
+    sizewise check model.pt2 --spec spec.json     does every input that the spec admits work?
+    sizewise spec init model.pt2                  the spec that the program has, to edit
+    sizewise spec widen model.pt2                 the widest spec that is proved to work
+
+torch.export.export itself failed with your dynamic_shapes (\"Constraints violated\"):
+
+ 1. Export once more and let torch infer the sizes; this succeeds wherever the model can be traced:
+
+        from torch.export import Dim, export, save
+        ep = export(model, args, dynamic_shapes={\"x\": (Dim.AUTO, Dim.AUTO)})
+        save(ep, \"model.pt2\")
+
+    Use an example in which no dynamic size is 0 or 1: torch.export makes those static.
+    If that fails too (data-dependent sizes), use torch.export.draft_export in place of export.
+
+ 2. Write the dynamic_shapes that you wanted to a file, and check them:
+
+        {\"x\": [{\"dim\": \"batch\", \"min\": 1, \"max\": 64}, {\"dim\": \"seq\", \"max\": 512}]}
+
+        sizewise check model.pt2 --spec spec.json
+
+    The report names the line that needs each condition, an input near your example that breaks it, and fixes that are
+    proved to work.
+
+ 3. Paste a fix into your code and export with it, or write it to a file: sizewise check ... --fix fixed.json
+
+The exported model fails in production:
+
+    echo '{\"id\": 1, \"shapes\": {\"x\": [3, 8]}}' | sizewise eval model.pt2     what happens at these sizes, and why
+    sizewise explain model.pt2 --dim x.0                                 why this dimension is static
+    sizewise guards model.pt2 --emit python                              a checker to stand before the model
+";
+
+/// Prints it.
+pub fn print() -> ExitCode {
+    print!("{START}");
+    ExitCode::SUCCESS
+}

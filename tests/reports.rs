@@ -1,0 +1,132 @@
+//! Reports as people read them, word for word: `tests/data/reports/NAME.txt` has each. `SIZEWISE_RECORD=1` writes them
+//! anew, to be read aloud before they are kept.
+//!
+//! `swin` and `kv_decode` are exports of transformers' models with random weights, `bert` is that of `examples/`; the
+//! other programs come from `scripts/make_report_programs.py`.
+use serde_json::{Value as Json, json};
+use sizewise::check::Checker;
+use sizewise::decide::Budget;
+use sizewise::fake::Operators;
+use sizewise::report::{GuardVerdict, Outcome, Report, Style, to_text};
+use sizewise::spec::Spec;
+use std::path::PathBuf;
+
+fn dim(name: &str) -> Json {
+    json!({"dim": name})
+}
+
+fn between(name: &str, min: i64, max: i64) -> Json {
+    json!({"dim": name, "min": min, "max": max})
+}
+
+fn at_least(name: &str, min: i64) -> Json {
+    json!({"dim": name, "min": min})
+}
+
+fn bert() -> Json {
+    let ids = json!([between("batch", 1, 8), between("seq", 2, 128)]);
+    json!({
+        "input_ids": ids,
+        "attention_mask": ids,
+        "token_type_ids": [between("batch", 1, 8), between("types", 2, 128)],
+    })
+}
+
+fn kv_decode() -> Json {
+    let cache = |length: &str| json!([dim("b"), null, dim(length), null]);
+    json!({
+        "input_ids": [dim("b"), null],
+        "attention_mask": [dim("b"), {"derived": "past + 1", "root": dim("past")}],
+        "keys": [cache("past"), cache("past")],
+        "values": [cache("pv"), cache("pv")],
+    })
+}
+
+/// The name of the report, the program and the spec.
+fn reports() -> Vec<(&'static str, &'static str, Json)> {
+    let frames = json!([between("frames", 2, 100), null]);
+    let tables = json!([[dim("batch"), dim("first"), null], [dim("rows"), dim("second"), null]]);
+    vec![
+        ("bert", "examples/bert.pt2", bert()),
+        (
+            "detection",
+            "tests/data/reports/detection.pt2",
+            json!({
+                "images": [at_least("batch", 1), null, between("height", 32, 512), between("width", 32, 512)],
+                "anchors": [dim("anchors"), null],
+            }),
+        ),
+        ("kv_decode", "tests/data/reports/kv_decode.pt2", kv_decode()),
+        (
+            "demucs",
+            "tests/data/reports/demucs.pt2",
+            json!({"mix": [between("batch", 1, 16), null, at_least("samples", 1)]}),
+        ),
+        (
+            "swin",
+            "tests/data/reports/swin.pt2",
+            json!({"pixel_values": [dim("b"), null, dim("h"), dim("w")]}),
+        ),
+        (
+            "unbacked",
+            "tests/data/reports/unbacked.pt2",
+            json!({"tokens": [at_least("tokens", 2)], "position": []}),
+        ),
+        (
+            "derived",
+            "tests/data/reports/derived.pt2",
+            json!({"frames": frames, "labels": [between("pairs", 1, 50), null]}),
+        ),
+        (
+            "nested",
+            "tests/data/reports/nested.pt2",
+            json!({"batch": {"dense": [dim("batch"), null], "tables": tables}}),
+        ),
+        (
+            "deep",
+            "tests/data/reports/deep.pt2",
+            json!({"x": [at_least("batch", 1), between("seq", 1, 512), null]}),
+        ),
+        (
+            "clean",
+            "tests/data/reports/deep.pt2",
+            json!({"x": [between("batch", 1, 64), between("seq", 1, 64), null]}),
+        ),
+    ]
+}
+
+fn check(program: &str, spec: &Json) -> Report {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(program);
+    let bytes = std::fs::read(path).expect("a program");
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let checker = Checker::read(name, &bytes).expect("a program");
+    let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+    let mut report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
+    report.timings.clear();
+    report
+}
+
+#[test]
+fn reports_read_as_recorded() {
+    for (name, program, spec) in reports() {
+        let report = check(program, &spec);
+        let text = to_text(&report, Style::default());
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/reports/{name}.txt"));
+        if std::env::var_os("SIZEWISE_RECORD").is_some() {
+            std::fs::write(&path, &text).expect("a file");
+        }
+        let recorded = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(text, recorded, "{name}");
+        assert!(text.lines().count() <= 40, "{name} is too long");
+        let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+        for error in errors.clone() {
+            assert!(error.location.is_some() && error.code.is_some(), "{name}: {} has no line", error.shown);
+            assert!(error.inputs.is_some() && error.consequence.is_some(), "{name}: {}", error.shown);
+        }
+        if report.verdict == Outcome::Violated {
+            let fix = text.lines().position(|line| line.starts_with("fix 1")).expect("a fix");
+            assert!(errors.count() < 3 || fix < 15, "{name}: the fix is far down");
+            assert!(report.fixes.iter().all(|fix| fix.proved), "{name}");
+        }
+    }
+}
