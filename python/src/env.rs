@@ -101,7 +101,7 @@ fn full(budget: f64) -> Budget {
 }
 
 /// A budget times a factor.
-fn scaled(budget: &Budget, factor: f64) -> Budget {
+pub fn scaled(budget: &Budget, factor: f64) -> Budget {
     if factor > 1.0 {
         return budget.times(factor.min(1e6) as u32);
     }

@@ -6,7 +6,9 @@ mod door;
 mod env;
 mod errors;
 mod facts;
+mod program;
 mod questions;
+mod report;
 mod term;
 
 use pyo3::prelude::*;
@@ -16,5 +18,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("has_smt", sizewise::decide::HAS_SMT)?;
-    module.add_class::<env::Env>()
+    module.add_class::<env::Env>()?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<report::Report>()
 }
