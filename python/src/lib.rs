@@ -6,12 +6,23 @@ mod door;
 mod env;
 mod errors;
 mod facts;
+mod nodes;
 mod program;
 mod questions;
 mod report;
 mod term;
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the `sizewise` program on arguments, the first of which is its name, and returns its exit status.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    let status = py.detach(|| sizewise::cli::run_on(arguments));
+    // An exit status can be compared, but not read.
+    (0..=u8::MAX).find(|&code| status == ExitCode::from(code)).unwrap_or(u8::MAX)
+}
 
 /// The native module.
 #[pymodule(gil_used = false)]
@@ -20,5 +31,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("has_smt", sizewise::decide::HAS_SMT)?;
     module.add_class::<env::Env>()?;
     module.add_class::<program::Program>()?;
-    module.add_class::<report::Report>()
+    module.add_class::<report::Report>()?;
+    module.add_function(wrap_pyfunction!(main, module)?)
 }

@@ -1,13 +1,15 @@
 //! Programs that were read, and the questions that are asked of them.
 use crate::door;
 use crate::errors::{Kind, raise};
+use crate::nodes;
 use crate::report::Report;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
-use sizewise::ir::ReadErrorKind;
 use sizewise::ir::pt2::ReadOptions;
+use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
 use sizewise::query;
 use sizewise::report::Outcome;
 use sizewise::report::guard_code::Language;
@@ -78,6 +80,28 @@ impl Program {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.checker.program().warnings.iter().map(ToString::to_string).collect()
+    }
+
+    /// The inputs that a caller passes: placeholder, parameter, place in the call (`args[0]['a']`), and whether Python
+    /// can go that way by itself.
+    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>, String, bool)>> {
+        let inputs = self.checker.program().user_inputs();
+        let inputs = inputs.map_err(|error| raise(py, Kind::Program, error.to_string()))?;
+        let parameter = |input: &UserInput| match input.path.first() {
+            Some(PathStep::Parameter(name)) => Some(name.to_string()),
+            _ => None,
+        };
+        let plain = self.checker.program().call_signature().is_none_or(|call| is_plain(&call.in_spec));
+        let described = inputs
+            .iter()
+            .map(|input| (input.placeholder.to_string(), parameter(input), input.call_path.clone(), plain));
+        Ok(described.collect())
+    }
+
+    /// Where a node comes from; `None` if there is no such node.
+    fn origin<'py>(&self, py: Python<'py>, node: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let found = nodes::find(&self.checker.program().graph, node);
+        found.map(|node| nodes::origin(py, node)).transpose()
     }
 
     /// Checks it under a spec (JSON), or under its own contract.
@@ -175,6 +199,11 @@ impl Program {
         let unreadable = |error| Refusal::from(CheckError::Contract(error));
         Contract::load(self.checker.program()).map_err(unreadable)
     }
+}
+
+/// Whether a structure has containers only whose elements Python reaches as paths are written.
+fn is_plain(spec: &TreeSpec) -> bool {
+    !matches!(spec.kind, TreeKind::Other { .. }) && spec.children.iter().all(is_plain)
 }
 
 fn bug(error: serde_json::Error) -> Refusal {
