@@ -74,7 +74,8 @@ def _concerns_shapes(error: BaseException | None) -> bool:
     while error is not None:
         if any(kind.__name__ in _SHAPE_ERRORS for kind in type(error).__mro__):
             return True
-        if "marked" in str(error) and "dynamic" in str(error):
+        text = str(error)
+        if ("marked" in text and "dynamic" in text) or "derived min value" in text or "derived max value" in text:
             return True
         error = error.__cause__ or error.__context__
     return False

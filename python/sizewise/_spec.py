@@ -42,6 +42,9 @@ def _plain(value: Any, path: str) -> Any:
     if entry is not None:
         return entry
     if isinstance(value, Mapping):
+        if is_entry(value) or value.keys() == {"dynamic_shapes", "dims"}:
+            # As the JSON of specs has it.
+            return dict(value)
         return {_key(key): _plain(item, f"{path}[{key!r}]") for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
@@ -149,12 +152,13 @@ def linear(text: str, name: str) -> tuple[int, int]:
 
 def is_entry(tree: Any) -> bool:
     """Whether a part of a spec's JSON is the entry of a dimension or a number."""
-    return not isinstance(tree, (list, dict)) or (isinstance(tree, dict) and ("hint" in tree or is_dim(tree)))
-
-
-def is_dim(tree: dict[str, Any]) -> bool:
-    """Whether an object of a spec's JSON is a named or derived dimension."""
-    return isinstance(tree.get("dim"), str) or isinstance(tree.get("derived"), str)
+    if not isinstance(tree, Mapping):
+        return not isinstance(tree, (list, tuple))
+    if tree.keys() <= {"hint", "min", "max"}:
+        return isinstance(tree.get("hint"), str)
+    if tree.keys() <= {"dim", "min", "max"}:
+        return isinstance(tree.get("dim"), str) and tree["dim"] not in _HINTS
+    return tree.keys() == {"derived", "root"} and isinstance(tree["derived"], str)
 
 
 def rebuilt(tree: Any, template: Any, entry: Callable[[Any], Any]) -> Any:
