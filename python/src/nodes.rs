@@ -17,7 +17,7 @@ pub fn origin<'py>(py: Python<'py>, node: &Node) -> PyResult<Bound<'py, PyDict>>
         origin.set_item("line", place.line)?;
         origin.set_item("source", place.code)?;
     }
-    if let Some(module) = node.provenance.modules().last() {
+    if let Some(module) = node.provenance.modules().last().filter(|module| !module.path.is_empty()) {
         origin.set_item("module", module.path)?;
     }
     let frames = node.provenance.frames();

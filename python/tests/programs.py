@@ -121,7 +121,13 @@ WRONG: list[tuple[str, nn.Module, tuple[Any, ...], dict[str, Any] | None, Any]] 
     ("keys and values differ", module(attention), heads, None, ({0: b, 2: n}, {0: b, 2: m}, {0: b, 2: k})),
     ("the width of heads", module(attention), heads, None, ({0: b, 3: n}, {0: b}, {0: b})),
     ("sizes that are no windows", module(windows), (randn(2, 16, 16, 8),), None, ({0: b, 1: n, 2: m},)),
-    ("a wrong derived dimension", module(cat), (square, randn(4, 6)), None, ({0: b, 1: n}, {0: 2 * b - 4, 1: 2 * n})),
+    (
+        "a wrong derived dimension",
+        module(lambda self, x, y: x + y[::2]),
+        (square, randn(8, 3)),
+        None,
+        ({0: b}, {0: b + 4}),
+    ),
     ("a range without names", module(positions, layer=nn.Embedding(16, 8)), (randn(2, 10, 8),), None, ({1: Dim.AUTO(max=100)},)),
     (
         "asked to be dynamic",
