@@ -41,7 +41,7 @@ class ShapeChecker:
         """For inputs that are not passed as they were when the program was exported."""
         args, kwargs = _moved(self._names, args, kwargs)
         try:
-            return self._call(args, kwargs)  # type: ignore[no-any-return]
+            return self._call(args, kwargs)
         except (LookupError, AttributeError, TypeError) as error:
             return f"the inputs are not structured as those of the example: {error}"
 

@@ -158,7 +158,7 @@ class Env:
         if isinstance(e, str):
             return self._native.read(e)
         if isinstance(e, (int, float)) and not isinstance(e, bool):
-            return self._native.int(e) if isinstance(e, int) else self._native.float(e)
+            return self._native.integer(e) if isinstance(e, int) else self._native.double(e)
         if is_sympy(e):
             return self._sympy.number(e)
         return number_of(self._native, as_expr(e), self._memo)

@@ -77,7 +77,7 @@ class Expr:
 
     def _call(self, func: str, other: Any, swap: bool = False) -> Expr:
         if not is_expression(other):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         other = other if isinstance(other, (Expr, int, float)) else as_expr(other)
         return Expr(func, other, self) if swap else Expr(func, self, other)
 
@@ -257,5 +257,5 @@ def _operand(env: _native.Env, arg: Any, memo: dict[int, tuple[int, Expr]]) -> i
     if isinstance(arg, Expr):
         return memo[id(arg)][0]
     if isinstance(arg, bool):
-        return env.bool(arg)
-    return env.int(arg) if isinstance(arg, int) else env.float(arg)
+        return env.truth(arg)
+    return env.integer(arg) if isinstance(arg, int) else env.double(arg)

@@ -170,8 +170,8 @@ def rebuilt(tree: Any, template: Any, entry: Callable[[Any], Any]) -> Any:
             keys = {_key(key): key for key in template}
             return {keys.get(k, k): rebuilt(v, template.get(keys.get(k, k)), entry) for k, v in tree.items()}
         if dataclasses.is_dataclass(template) and not isinstance(template, type):
-            parts = {k: rebuilt(v, getattr(template, k, None), entry) for k, v in tree.items()}
-            return dataclasses.replace(template, **parts)
+            fields = {k: rebuilt(v, getattr(template, k, None), entry) for k, v in tree.items()}
+            return dataclasses.replace(template, **fields)
         integers = bool(tree) and all(key.isdigit() for key in tree)
         return {int(k) if integers else k: rebuilt(v, None, entry) for k, v in tree.items()}
     parts = list(template) if isinstance(template, (list, tuple)) else []

@@ -59,17 +59,17 @@ class Reader:
         if getattr(node, "is_Symbol", False):
             return env.symbol(node.name)
         if name in _INTEGERS:
-            return env.int(int(node))
+            return env.integer(int(node))
         if name in _DOUBLES:
-            return env.float(float(node))
+            return env.double(float(node))
         if node is True or name == "BooleanTrue":
-            return env.bool(True)
+            return env.truth(True)
         if node is False or name == "BooleanFalse":
-            return env.bool(False)
+            return env.truth(False)
         if name in _INFINITIES:
             return env.call(_INFINITIES[name], [])
         if getattr(node, "is_Rational", False):
-            return env.call("Rational", [env.int(int(node.p)), env.int(int(node.q))])
+            return env.call("Rational", [env.integer(int(node.p)), env.integer(int(node.q))])
         raise ExpressionError(f"{name} of sympy has no counterpart")
 
 
@@ -114,7 +114,7 @@ def _evaluated(node: Any, names: dict[str, Any], functions: Any, sympy: Any) -> 
             return names[node.id]
         if isinstance(node, ast.UnaryOp):
             operand = walk(node.operand)
-            return {ast.USub: lambda: -operand, ast.Invert: lambda: sympy.Not(operand)}[type(node.op)]()
+            return -operand if isinstance(node.op, ast.USub) else sympy.Not(operand)
         if isinstance(node, ast.BinOp):
             return _binary(type(node.op).__name__, walk(node.left), walk(node.right), functions, sympy)
         if isinstance(node, ast.Compare):

@@ -59,7 +59,8 @@ def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:
     artifact = serde.serialize(
         ep, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
     )
-    return artifact.exported_program.decode()
+    text: str = artifact.exported_program.decode()
+    return text
 
 
 def _number(value: float) -> str:
@@ -126,7 +127,7 @@ class Walk:
         inputs = ", ".join(map(self._input_spec, signature.input_specs))
         outputs = ", ".join(map(self._output_spec, signature.output_specs))
         calls = ", ".join(map(self._call_entry, ep.module_call_graph))
-        metadata = serde.GraphModuleSerializer.serialize_graph_module_metadata(None, ep.graph_module.meta)  # type: ignore[arg-type]
+        metadata = serde.GraphModuleSerializer.serialize_graph_module_metadata(None, ep.graph_module.meta)
         named = {name: {"field_names": list(fields)} for name, fields in self.named_tuples.items()}
         ranges = {
             str(symbol): {"min_val": serde._sympy_int_to_int(r.lower, "ceil"), "max_val": serde._sympy_int_to_int(r.upper, "floor")}
@@ -202,7 +203,7 @@ class Walk:
             self.state.single = True
             self.state.outputs = [self._argument(result)]
         else:
-            self.state.outputs = [self._argument(arg) for arg in result]  # type: ignore[union-attr]
+            self.state.outputs = [self._argument(arg) for arg in result]
 
     def _call(self, node: Node) -> None:
         target = node.target
@@ -391,7 +392,7 @@ class Walk:
             if isinstance(value, kind)
         )
         if node.is_constant() or getattr(expr, "is_number", False) or expr in (True, False):
-            return self._size(make(expr))  # type: ignore[operator]
+            return self._size(make(expr))
         text = f'{{"as_expr": {{"expr_str": {quoted(self._expression(expr))}'
         hint = None if tag == "as_bool" else node.hint
         if hint is not None:
@@ -474,18 +475,18 @@ class Walk:
         if not arg:
             return f'{{"{_empty_list(kind)}": []}}'
         kinds = {type(item) for item in arg}
-        if len(kinds) == 1 and (tag := _LISTS.get(next(iter(kinds)))):
-            name, write = tag
+        if len(kinds) == 1 and (known := _LISTS.get(next(iter(kinds)))):
+            name, write = known
             return f'{{"{name}": [{", ".join([write(item) for item in arg])}]}}'
         state = self.state
-        for values, concrete, tag, part, write in (
+        for values, concrete, tag, part, shown in (
             (state.ints, int, "as_sym_ints", "as_int", int.__repr__),
             (state.floats, float, "as_sym_floats", "as_float", _number),
             (state.bools, bool, "as_sym_bools", "as_bool", _truth),
         ):
             if all(type(item) is concrete or (isinstance(item, Node) and item.name in values) for item in arg):
                 texts = [
-                    f'{{"as_name": {quoted(item.name)}}}' if isinstance(item, Node) else f'{{"{part}": {write(item)}}}'  # type: ignore[operator]
+                    f'{{"as_name": {quoted(item.name)}}}' if isinstance(item, Node) else f'{{"{part}": {shown(item)}}}'
                     for item in arg
                 ]
                 return f'{{"{tag}": [{", ".join(texts)}]}}'

@@ -149,7 +149,7 @@ impl Env {
     }
 
     /// An integer.
-    fn int(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn integer(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         let value = to_int(value)?;
         self.with(py, |state| {
             let e = state.pool.int(value);
@@ -158,7 +158,7 @@ impl Env {
     }
 
     /// A double.
-    fn float(&self, py: Python<'_>, value: f64) -> PyResult<usize> {
+    fn double(&self, py: Python<'_>, value: f64) -> PyResult<usize> {
         self.with(py, |state| {
             let e = state.pool.float(value);
             Ok(state.keep(Term::plain(e)))
@@ -166,7 +166,7 @@ impl Env {
     }
 
     /// A truth value.
-    fn bool(&self, py: Python<'_>, value: bool) -> PyResult<usize> {
+    fn truth(&self, py: Python<'_>, value: bool) -> PyResult<usize> {
         self.with(py, |state| {
             let e = state.pool.bool(value);
             Ok(state.keep(Term::plain(e)))

@@ -152,11 +152,11 @@ def test_the_decider_answers_by_verdict_alone() -> None:
     env = _native.Env()
     s = env.symbol("s0")
     env.declare(s, 2, 100, 16)
-    eight = env.int(8)
-    env.assume(env.call("Eq", [env.call("Mod", [s, eight]), env.int(0)]))
+    eight = env.integer(8)
+    env.assume(env.call("Eq", [env.call("Mod", [s, eight]), env.integer(0)]))
     assert env.settle(env.call("Ge", [s, eight])) in [(True, "store"), (True, "ranges")]
-    assert env.settle(env.call("Lt", [s, env.int(4)]))[0] is False
-    assert env.settle(env.call("Ge", [s, env.int(16)])) == (None, "open")
+    assert env.settle(env.call("Lt", [s, env.integer(4)]))[0] is False
+    assert env.settle(env.call("Ge", [s, env.integer(16)])) == (None, "open")
     times_eight = env.call("Mul", [eight, env.call("FloorDiv", [s, eight])])
     assert env.settle(env.call("Eq", [times_eight, s]))[0] is True
     with pytest.raises(sizewise.ExpressionError):
