@@ -90,7 +90,10 @@ def _name(program: Any) -> str:
     """A name for a live program: the class of its outermost module."""
     for node in program.graph_module.graph.nodes:
         for _, kind in (node.meta.get("nn_module_stack") or {}).values():
-            return str(kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
+            name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            # torch.export puts names that are no classes there, too.
+            if "." in name:
+                return name.rpartition(".")[2]
     return "program"
 
 

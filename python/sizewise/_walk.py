@@ -229,6 +229,10 @@ class Walk:
             inputs = self._unnamed_inputs(node)
             outputs = self._unnamed_outputs(node, value)
             single = f', "is_hop_single_tensor_return": {"true" if isinstance(value, torch.Tensor) else "false"}'
+        elif callable(target) and type(target) not in serde._serialization_registry:
+            # Wrappers such as those of vmap in graphs before dispatch.
+            name = quoted(_operator(target))
+            inputs, outputs = self._unnamed_inputs(node), self._unnamed_outputs(node, value)
         else:
             raise Unknown(f"a call of {target}")
         self.state.nodes.append(

@@ -117,7 +117,7 @@ impl Env {
 
     /// A copy that goes on by itself.
     fn branch(&self, py: Python<'_>) -> PyResult<Env> {
-        Ok(Env { state: Mutex::new(Some(self.with(py, |state| Ok(state.clone()))?)) })
+        Ok(Env { state: Mutex::new(Some(self.with(py, |state| Ok(state.branch()))?)) })
     }
 
     /// A symbol: `kind` is `int`, `float` or `bool`; without it the name decides, as torch's names do.

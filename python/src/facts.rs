@@ -47,6 +47,11 @@ pub struct State {
 }
 
 impl State {
+    /// A copy whose expressions are its own from here on.
+    pub fn branch(&self) -> State {
+        State { pool: self.pool.branch(), ..self.clone() }
+    }
+
     /// Numbers a term.
     pub fn keep(&mut self, term: Term) -> usize {
         self.terms.push(term);

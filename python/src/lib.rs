@@ -24,6 +24,12 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     (0..=u8::MAX).find(|&code| status == ExitCode::from(code)).unwrap_or(u8::MAX)
 }
 
+/// Panics, to test what becomes of a panic.
+#[pyfunction]
+fn panics(py: Python<'_>) -> PyResult<()> {
+    door::run(py, || panic!("asked for")).map_err(|stopped| stopped.into_error(py))
+}
+
 /// The native module.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -32,5 +38,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<env::Env>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<report::Report>()?;
-    module.add_function(wrap_pyfunction!(main, module)?)
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(panics, module)?)
 }

@@ -66,7 +66,7 @@ def test_errors(area: Path, area_spec: Path, tmp_path: Path) -> None:
     assert raised.value.report is not None and raised.value.fix is not None and isinstance(raised.value, ValueError)
     with pytest.raises(sizewise.SpecError, match="the tensor has 1 dimension"):
         sizewise.check(area, {"x": [None, None]}).raise_if_violated()
-    for program, message in [(b"", "empty"), (b"PK\3\4", ""), (tmp_path / "none.pt2", "No such file")]:
+    for program, message in [(b"", "empty"), (b"PK\3\4", "archive"), (tmp_path / "none.pt2", "No such file")]:
         with pytest.raises(sizewise.ProgramError, match=message):
             sizewise.check(program)
     for spec in [{"x": ["batch"]}, {"x": [object()]}, "/nowhere.json", {"x": [True]}]:
@@ -78,6 +78,12 @@ def test_errors(area: Path, area_spec: Path, tmp_path: Path) -> None:
         sizewise.check(3)
     with pytest.raises(sizewise.SpecError):
         sizewise.explain(area, "nobody", 0)
+
+
+def test_a_panic_is_an_internal_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(sizewise.InternalError, match="a bug in sizewise.*asked for"):
+        _native.panics()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_every_code_is_of_one_exception() -> None:
