@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sizewise import _native
-from sizewise._check import Ops, operators, read
-from sizewise._errors import ShapeError
+from sizewise._check import Ops, evaluate, operators, read
+from sizewise._errors import ShapeError, SpecError
 
 
 class ShapeChecker:
     """Raises `ShapeError` for inputs that a program does not serve.
 
-    It is called as the module is. A call costs microseconds.
+    It is called as the module is. A call costs microseconds where the inputs are in the region that is proved; others
+    are looked at one by one, which takes a millisecond: single sizes of 0 or 1 may be served although no proof
+    covers them.
     """
 
     def __init__(self, program: _native.Program, declared: list[tuple[str, str]]) -> None:
@@ -23,11 +25,20 @@ class ShapeChecker:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         try:
-            reason = self._call(args, kwargs)
+            doubt = self._call(args, kwargs)
         except (LookupError, AttributeError, TypeError):
-            reason = self._slowly(args, kwargs)
-        if reason is not None:
-            raise ShapeError(reason)
+            doubt = self._moved(args, kwargs)
+        if doubt is not None:
+            self._decide(doubt)
+
+    def _decide(self, sizes: dict[str, Any]) -> None:
+        """Raises unless these shapes are served."""
+        try:
+            result = evaluate(self._program, sizes, ops=dict(self._declared))
+        except (SpecError, TypeError) as error:
+            raise ShapeError(str(error)) from None
+        if not result.ok:
+            raise ShapeError(result.error or "refused")
 
     def accepts(self, *args: Any, **kwargs: Any) -> bool:
         """Whether the program serves these inputs."""
@@ -37,16 +48,17 @@ class ShapeChecker:
             return False
         return True
 
-    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    def _moved(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """For inputs that are not passed as they were when the program was exported."""
         args, kwargs = _moved(self._names, args, kwargs)
         try:
             return self._call(args, kwargs)
         except (LookupError, AttributeError, TypeError) as error:
-            return f"the inputs are not structured as those of the example: {error}"
+            message = f"the inputs are not structured as those of the example: {error}"
+            raise ShapeError(message) from None
 
     def source(self, language: str = "python") -> str:
-        """The checker as a file without dependencies: ``"python"``, ``"c"``, ``"rust"``, or ``"json"``."""
+        """The proved region as a file without dependencies: ``"python"``, ``"c"``, ``"rust"``, or ``"json"``."""
         return self._program.guards(language, self._declared)
 
 
@@ -82,7 +94,10 @@ def _moved(names: _Names, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     return tuple(given), rest
 
 
-def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[Any, Any], str | None]]:
+def _compiled(
+    program: _native.Program, source: str
+) -> tuple[_Names, Callable[[Any, Any], dict[str, Any] | None]]:
+    """The names of the parameters, and what gives the sizes of inputs that are not in the proved region."""
     space: dict[str, Any] = {}
     exec(compile(source, "<sizewise shape checker>", "exec"), space)
     inner: Callable[[Mapping[str, Any]], str | None] = space["check"]
@@ -101,7 +116,7 @@ def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[
     text += f"    if len(args) != {count} or len(kwargs) != {len(keywords)}:\n        raise LookupError(_count)\n"
     if not plain:
         text += f"    flat = _flatten((args, kwargs))\n    if len(flat) != {len(inputs)}:\n        raise LookupError(_count)\n"
-    text += f"    return _check({{{', '.join(entries)}}})\n"
+    text += f"    sizes = {{{', '.join(entries)}}}\n    return None if _check(sizes) is None else sizes\n"
     message = f"expected {count} positional and {len(keywords)} keyword arguments"
     bound = {"_check": inner, "_size": _size, "_flatten": _flatten, "_count": message}
     exec(compile(text, "<sizewise shape checker>", "exec"), bound)
