@@ -35,6 +35,7 @@ use crate::escape;
 use crate::query;
 use args::Reasoning;
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The exit status of an internal error.
@@ -99,12 +100,17 @@ enum Command {
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
-    if std::env::args_os().skip(1).eq(["help", "start"]) {
+    run_on(std::env::args_os().collect())
+}
+
+/// Runs the program on these arguments, the first of which is its name.
+pub fn run_on(arguments: Vec<OsString>) -> ExitCode {
+    if arguments.iter().skip(1).eq(["help", "start"]) {
         return start::print();
     }
-    let options = match Options::try_parse() {
+    let options = match Options::try_parse_from(&arguments) {
         Ok(options) => options,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &arguments),
     };
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|panic| files::complain(&panic.to_string())));
@@ -125,8 +131,8 @@ pub fn run() -> ExitCode {
 }
 
 /// Prints what is wrong with the arguments, or the help. Quoted arguments may contain anything.
-fn usage(error: &clap::Error) -> ExitCode {
-    let given: Vec<String> = std::env::args_os().map(|given| given.to_string_lossy().into_owned()).collect();
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let given: Vec<String> = arguments.iter().map(|given| given.to_string_lossy().into_owned()).collect();
     let mut parts: Vec<&str> = given.iter().flat_map(|given| given.split(['=', ','])).collect();
     parts.extend(given.iter().map(String::as_str));
     parts.retain(|part| escape::visible(part) != *part);

@@ -18,6 +18,7 @@ mod remarks;
 pub mod size;
 mod source;
 mod srepr;
+pub mod tree;
 
 pub use source::{Property, SourcePath, Step};
 

@@ -19,7 +19,7 @@ const MAX_DEPTH: u32 = 200;
 /// Constants and coefficients beyond this many bits are refused.
 const MAX_BITS: u64 = 1 << 17;
 /// One text may add this many nodes to the pool.
-const MAX_NEW_NODES: usize = 1 << 19;
+pub(super) const MAX_NEW_NODES: usize = 1 << 19;
 
 /// The result of reading a text.
 #[derive(Clone, PartialEq, Debug)]
@@ -233,8 +233,8 @@ pub(super) struct Reader<'a, 's> {
     pub(super) brackets: Option<Brackets>,
     /// Whether divisors and assumptions are asked for.
     pub(super) remarks: bool,
-    depth: u32,
-    max_nodes: usize,
+    pub(super) depth: u32,
+    pub(super) max_nodes: usize,
     pub(super) divisors: IndexSet<Expr, FxBuildHasher>,
     /// Operations other than integer divisions that may have no value.
     pub(super) partial: IndexSet<Expr, FxBuildHasher>,

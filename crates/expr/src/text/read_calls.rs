@@ -218,6 +218,11 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
+    /// The function `name` of operands that were read before.
+    pub(super) fn applied(&mut self, name: &str, positional: Args<'a>) -> Result<Operand<'a>, ReadError> {
+        self.called(name, Arguments { positional, keywords: SmallVec::new() }, 0)
+    }
+
     fn called(&mut self, name: &str, arguments: Arguments<'a>, at: usize) -> Result<Operand<'a>, ReadError> {
         let Some((function, least, most)) = lookup(name) else {
             return Err(self.error(at, format!("unknown function {}", clipped(name))));

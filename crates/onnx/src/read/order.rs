@@ -131,7 +131,8 @@ fn captured<'n>(attribute: &'n super::message::AttributeProto, used: &mut Vec<&'
         let inputs = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
         used.extend(outputs.chain(inputs).filter(|name| !own.contains(name)));
         for node in &graph.node {
-            let inner = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
+            let inner =
+                node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
             graphs.extend(inner.map(|graph| (graph, own.clone())));
         }
     }

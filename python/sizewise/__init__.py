@@ -1,0 +1,134 @@
+"""sizewise: checks the dynamic shapes of exported PyTorch programs.
+
+Parts are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+# What `typing` would say; importing it takes longer than all the rest.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sizewise import testing
+    from sizewise._check import (
+        Evaluation,
+        Explanation,
+        Spec,
+        check,
+        check_many,
+        evaluate,
+        explain,
+        spec_of,
+        widest_spec,
+    )
+    from sizewise._checker import ShapeChecker, shape_checker
+    from sizewise._env import Answer, Bounds, Dropped, Env, Minimized
+    from sizewise._errors import (
+        ExpressionError,
+        InternalError,
+        ProgramError,
+        ShapeError,
+        SizewiseError,
+        SpecError,
+        Unsupported,
+    )
+    from sizewise._expr import Expr, ExprLike, Max, Min
+    from sizewise._export import export
+    from sizewise._native import __version__
+    from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
+
+__all__ = [
+    "Answer",
+    "Bounds",
+    "Condition",
+    "Dropped",
+    "Env",
+    "Evaluation",
+    "Explanation",
+    "Expr",
+    "ExprLike",
+    "ExpressionError",
+    "Fix",
+    "Frame",
+    "InternalError",
+    "Max",
+    "Min",
+    "Minimized",
+    "ProgramError",
+    "Report",
+    "RuntimeAssert",
+    "ShapeChecker",
+    "ShapeError",
+    "SizewiseError",
+    "Spec",
+    "SpecError",
+    "Unsupported",
+    "Value",
+    "__version__",
+    "check",
+    "check_many",
+    "evaluate",
+    "explain",
+    "export",
+    "shape_checker",
+    "spec_of",
+    "testing",
+    "widest_spec",
+]
+
+#: Where the names are.
+_PLACES = {
+    "Evaluation": "_check",
+    "Explanation": "_check",
+    "Spec": "_check",
+    "check": "_check",
+    "check_many": "_check",
+    "evaluate": "_check",
+    "explain": "_check",
+    "spec_of": "_check",
+    "widest_spec": "_check",
+    "ShapeChecker": "_checker",
+    "shape_checker": "_checker",
+    "Answer": "_env",
+    "Bounds": "_env",
+    "Dropped": "_env",
+    "Env": "_env",
+    "Minimized": "_env",
+    "ExpressionError": "_errors",
+    "InternalError": "_errors",
+    "ProgramError": "_errors",
+    "ShapeError": "_errors",
+    "SizewiseError": "_errors",
+    "SpecError": "_errors",
+    "Unsupported": "_errors",
+    "export": "_export",
+    "Expr": "_expr",
+    "ExprLike": "_expr",
+    "Max": "_expr",
+    "Min": "_expr",
+    "__version__": "_native",
+    "Condition": "_report",
+    "Fix": "_report",
+    "Frame": "_report",
+    "Report": "_report",
+    "RuntimeAssert": "_report",
+    "Value": "_report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "testing":
+        return importlib.import_module("sizewise.testing")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'sizewise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"sizewise.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_PLACES]

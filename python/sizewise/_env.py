@@ -1,0 +1,170 @@
+"""Environments: facts about sizes, and questions under these facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sizewise import _native
+from sizewise._expr import _TEXT, Expr, ExprLike, as_expr, number_of
+from sizewise._sympy import Reader, is_sympy
+
+#: The expressions that an environment remembers; after so many it begins anew.
+_MAX_MEMO = 1 << 16
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to "do the facts imply this?".
+
+    An answer is true where the verdict is ``"implied"``.
+    """
+
+    #: "inconsistent" says that the facts contradict each other.
+    verdict: Literal["implied", "refuted", "inconsistent", "unknown"]
+    #: Values of the symbols that satisfy the facts and not the condition.
+    witness: dict[str, int] | None = None
+    #: The facts that it follows from.
+    because: list[str] = field(default_factory=list)
+    #: The step of the decision procedure that settled it.
+    decided_by: str = ""
+    #: Why it is unknown.
+    reason: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.verdict == "implied"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the greatest value of an expression; `None` where it is unbounded or not known."""
+
+    min: int | None
+    max: int | None
+    #: Values of the symbols at which it is least.
+    min_at: dict[str, int] | None
+    #: Values of the symbols at which it is greatest.
+    max_at: dict[str, int] | None
+    #: Whether both are taken, or really infinite.
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A guard that follows from others."""
+
+    guard: str
+    because: list[str]
+
+
+@dataclass(frozen=True)
+class Minimized:
+    """An equivalent set of guards without redundant members."""
+
+    guards: list[Expr]
+    dropped: list[Dropped]
+
+
+class Env:
+    """Facts about sizes, and questions under these facts.
+
+    Expressions are texts as torch prints them, integers, sympy expressions, or `Expr`. Threads may share an
+    environment.
+
+    Examples
+    --------
+    >>> import sizewise
+    >>> env = sizewise.Env()
+    >>> s = env.symbol("s0", min=2)
+    >>> env.assume(s % 8 == 0)
+    >>> env.implies("s0 >= 8")
+    Answer(verdict='implied', witness=None, because=['Eq(Mod(s0, 8), 0)', '2 <= s0'], decided_by='range', reason=None)
+    >>> env.implies(s >= 16).witness
+    {'s0': 8}
+    >>> env.simplify("8*(s0//8)")
+    Expr('s0')
+    >>> env.bounds(s + 1).min
+    9
+    """
+
+    def __init__(self) -> None:
+        self._native = _native.Env()
+        self._memo: dict[int, tuple[int, Expr]] = {}
+        self._sympy = Reader(self._native)
+
+    def symbol(self, name: str, *, min: int | None = None, max: int | None = None, hint: int | None = None) -> Expr:
+        """Declares a symbol.
+
+        Parameters
+        ----------
+        name : str
+            Its name. Names such as ``zf0`` are doubles, as torch's are; all others are integers.
+        min, max : int, optional
+            The least and the greatest value. A second declaration narrows the range.
+        hint : int, optional
+            A value that occurs: where to look first.
+        """
+        self._native.declare(self._native.symbol(name), min, max, hint)
+        return Expr.symbol(name)
+
+    def assume(self, *conditions: ExprLike) -> None:
+        """Adds conditions to the facts."""
+        for condition in conditions:
+            self._native.assume(self._number(condition), _text(condition))
+
+    def implies(self, condition: ExprLike, *, budget: float = 1.0) -> Answer:
+        """Whether a condition holds wherever the facts do.
+
+        Values that make a divisor zero are left out of account. `budget` is a factor on the counted work.
+        """
+        return Answer(*self._native.implies(self._number(condition), budget))
+
+    def simplify(self, e: ExprLike, *, budget: float = 1.0) -> Expr:
+        """The smallest expression found that is equal under the facts."""
+        return Expr(_TEXT, self._native.simplify(self._number(e), _text(e), budget))
+
+    def bounds(self, e: ExprLike, *, budget: float = 1.0) -> Bounds:
+        """The least and the greatest value of an expression under the facts."""
+        return Bounds(*self._native.bounds(self._number(e), budget))
+
+    def minimize(self, guards: Iterable[ExprLike], *, budget: float = 1.0) -> Minimized:
+        """An equivalent set of guards under the declared ranges, without redundant members.
+
+        Assumptions are not used: the guards are to say everything.
+        """
+        guards = list(guards)
+        numbered = [(self._number(guard), _text(guard)) for guard in guards]
+        kept, dropped = self._native.minimize(numbered, budget)
+        shown = [Dropped(str(guards[i]), because) for i, because in dropped]
+        return Minimized([Expr(_TEXT, text) for text in kept], shown)
+
+    def branch(self) -> Env:
+        """A copy that goes on by itself."""
+        env = Env()
+        env._native = self._native.branch()
+        env._memo = dict(self._memo)
+        env._sympy = Reader(env._native, dict(self._sympy.memo))
+        return env
+
+    def _number(self, e: Any) -> int:
+        """The number of an expression in the native environment."""
+        if len(self._memo) > _MAX_MEMO:
+            self._memo.clear()
+        if len(self._sympy.memo) > _MAX_MEMO:
+            self._sympy.memo.clear()
+        if isinstance(e, Expr):
+            return number_of(self._native, e, self._memo)
+        if isinstance(e, str):
+            return self._native.read(e)
+        if isinstance(e, (int, float)) and not isinstance(e, bool):
+            return self._native.integer(e) if isinstance(e, int) else self._native.double(e)
+        if is_sympy(e):
+            return self._sympy.number(e)
+        return number_of(self._native, as_expr(e), self._memo)
+
+
+def _text(e: Any) -> str | None:
+    if isinstance(e, Expr):
+        return e.args[0] if e.func == _TEXT else None
+    return e if isinstance(e, str) else None

@@ -1,0 +1,145 @@
+"""Exporting with a check, and with a proved fix of a wrong spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sizewise._check import check
+from sizewise._errors import ShapeError, SizewiseError
+from sizewise._report import Report
+
+
+def export(
+    module: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    fix: bool = False,
+    **options: Any,
+) -> tuple[Any, Report]:
+    """Exports a module with ``torch.export.export`` and checks the program.
+
+    Where torch refuses the spec, the module is exported with `Dim.AUTO` instead, and the spec is checked against that.
+
+    Parameters
+    ----------
+    module, args, kwargs, dynamic_shapes, strict, options
+        As ``torch.export.export`` takes them.
+    fix : bool
+        Whether a wrong spec is replaced by the first proved fix.
+
+    Returns
+    -------
+    program : ExportedProgram
+    report : Report
+        The report of the check of the program under its spec.
+
+    Raises
+    ------
+    ShapeError
+        If the spec is wrong and not fixed. The message says what to write.
+    """
+    from torch.export import export as torch_export
+
+    def attempt(shapes: Any) -> Any:
+        return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
+
+    shapes = _resolved(dynamic_shapes, module, args, kwargs)
+    try:
+        program = attempt(shapes)
+    except Exception as refusal:
+        if shapes is None or not _concerns_shapes(refusal):
+            raise
+        return _repaired(attempt, shapes, refusal, fix)
+    report = check(program, shapes)
+    if report.verdict != "violated":
+        return program, report
+    return _fixed(attempt, report, None, fix)
+
+
+def _resolved(shapes: Any, module: Any, args: Any, kwargs: Any) -> Any:
+    """A `ShapesCollection` or `AdditionalInputs` as the shapes that it stands for."""
+    resolve: Callable[..., Any] | None = getattr(shapes, "dynamic_shapes", None)
+    return resolve(module, args, kwargs) if callable(resolve) else shapes
+
+
+#: Names of torch's exceptions about shapes that other dimensions may avoid.
+_SHAPE_ERRORS = ("ConstraintViolationError", "UserError", "GuardOnDataDependentSymNode", "ValueRangeError")
+
+
+def _concerns_shapes(error: BaseException | None) -> bool:
+    while error is not None:
+        if any(kind.__name__ in _SHAPE_ERRORS for kind in type(error).__mro__):
+            return True
+        text = str(error)
+        if ("marked" in text and "dynamic" in text) or "derived min value" in text or "derived max value" in text:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool) -> tuple[Any, Report]:
+    """Finds out with inferred dimensions what the spec should have been."""
+    try:
+        program = attempt(_inferred(shapes))
+    except Exception:
+        raise refusal from None
+    try:
+        report = check(program, shapes)
+    except SizewiseError:
+        raise refusal from None
+    if report.verdict == "violated":
+        return _fixed(attempt, report, refusal, fix)
+    if report.verdict == "ok":
+        # The spec suffices for the program that torch infers, so that is the program.
+        return program, report
+    raise refusal
+
+
+def _fixed(
+    attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool
+) -> tuple[Any, Report]:
+    proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
+    if fix:
+        for candidate in proved:
+            shapes = candidate.dynamic_shapes
+            try:
+                program = attempt(shapes)
+            except Exception:
+                try:
+                    # torch may refuse names that it could have inferred.
+                    program = attempt(_inferred(shapes, keep_ranges=True))
+                except Exception:
+                    continue
+            again = check(program, shapes)
+            if again.verdict == "ok":
+                return program, again
+    message = str(report)
+    if proved:
+        message += f"\n\nWrite instead:\n\n{_indented(proved[0].code)}"
+    raise ShapeError(message, report) from refusal
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _inferred(shapes: Any, keep_ranges: bool = False) -> Any:
+    """The same spec with `Dim.AUTO` for each dimension that is dynamic."""
+    from torch.export import Dim
+
+    from sizewise._spec import _plain, rebuilt
+
+    def entry(e: Any) -> Any:
+        if e is None or isinstance(e, int) or e == "STATIC":
+            return e if e != "STATIC" else Dim.STATIC
+        if keep_ranges and isinstance(e, Mapping) and "derived" not in e:
+            low, high = e.get("min"), e.get("max")
+            return Dim.AUTO(min=low, max=high)
+        return Dim.AUTO
+
+    return rebuilt(_plain(shapes, "dynamic_shapes"), shapes, entry)
+

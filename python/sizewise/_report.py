@@ -1,0 +1,329 @@
+"""Reports of checks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from sizewise import _native
+from sizewise._errors import ShapeError, SpecError
+from sizewise._spec import to_code, to_objects
+
+#: The formats that a report keeps when it is pickled.
+_FORMATS = ("json", "text", "html", "sarif", "github", "torch")
+
+Verdict = Literal["ok", "violated", "unknown", "invalid"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of the stack of calls that made a node."""
+
+    file: str
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that the program needs, with the verdict on it."""
+
+    #: The condition, in the names of the spec where it has such.
+    expr: str
+    verdict: Literal["implied", "violated", "unknown"]
+    #: What gives rise to it: "guard", "precondition", "assertion", "contract", "overflow", "runtime".
+    kind: str
+    #: What it is, in a sentence.
+    message: str
+    #: The clause of the operator that demands it.
+    clause: str | None
+    #: Shapes of the inputs that the spec admits and that break it.
+    inputs: dict[str, Any] | None
+    #: Values of the symbols there.
+    witness: dict[str, int] | None
+    #: What follows from: the facts of a proof.
+    because: list[str]
+    node: str | None
+    op: str | None
+    #: The line of the user's code.
+    file: str | None
+    line: int | None
+    source: str | None
+    #: The path of the module that the node belongs to.
+    module: str | None
+    #: The calls that led to it, outermost first.
+    stack: list[Frame] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the spec."""
+
+    #: The change: definitions of dimensions.
+    text: str
+    #: Whether a check of the changed spec came out ok.
+    proved: bool
+    #: What the change costs.
+    cost: str | None
+    #: The whole changed spec as JSON is read.
+    spec: Any = None
+    _template: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def dynamic_shapes(self) -> Any:
+        """The changed spec for ``torch.export.export``."""
+        return to_objects(self.spec, self._template)
+
+    @property
+    def code(self) -> str:
+        """The changed spec as Python to paste."""
+        return to_code(self.spec, self._template)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Fix, (self.text, self.proved, self.cost, self.spec, _picklable(self._template))
+
+
+@dataclass(frozen=True)
+class RuntimeAssert:
+    """A condition that only data decides."""
+
+    expr: str
+    message: str
+    after_node: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output."""
+
+    name: str
+    #: Sizes: integers, or expressions as text; `None` for what is no tensor.
+    shape: list[int | str] | None
+    dtype: str
+    #: The greatest sizes; outputs only.
+    upper_bound: list[int | None] | None = None
+
+
+class Report:
+    """What a check found.
+
+    Printing it gives the text of ``sizewise check``; in Jupyter it shows the page.
+    """
+
+    def __init__(self, native: _native.Report, program: _native.Program, template: Any = None) -> None:
+        self._native: _native.Report | None = native
+        self._program: _native.Program | None = program
+        self._template = template
+        self._rendered: dict[str, str] = {}
+
+    def _render(self, form: str) -> str:
+        text = self._rendered.get(form)
+        if text is None:
+            if self._native is None:
+                raise ValueError(f"a report that was pickled has no form {form!r}")
+            text = self._rendered[form] = self._native.render(form) or ""
+        return text
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._render("json"))
+        return data
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer: ``"ok"``, ``"violated"``, ``"unknown"`` or ``"invalid"`` (the spec does not fit)."""
+        verdict: Verdict = self._data["verdict"]
+        return verdict
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program runs on every admitted input."""
+        return self.verdict == "ok"
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """All conditions, each with its verdict."""
+        return [self._condition(guard) for guard in self._data["guards"]]
+
+    @property
+    def violations(self) -> list[Condition]:
+        """The conditions that some admitted input breaks; those that follow from others come last."""
+        found = zip(self._data["guards"], self.conditions)
+        broken = [(bool(guard["follows"]), condition) for guard, condition in found if condition.verdict == "violated"]
+        return [condition for follows in (False, True) for f, condition in broken if f == follows]
+
+    @property
+    def unknowns(self) -> list[Condition]:
+        """The conditions that were neither proved nor refuted."""
+        return [condition for condition in self.conditions if condition.verdict == "unknown"]
+
+    @cached_property
+    def fixes(self) -> list[Fix]:
+        """Changes of the spec that make it imply every condition, the best first."""
+        return [
+            Fix(fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template) for fix in self._data["fixes"]
+        ]
+
+    @property
+    def runtime_asserts(self) -> list[RuntimeAssert]:
+        """What only data decides."""
+        asserts = self._data["runtime_asserts"]
+        return [RuntimeAssert(a["expr"], a["message"], a["after_node"]) for a in asserts]
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The inputs with their shapes."""
+        return [Value(v["name"], v["shape"], v["dtype"]) for v in self._data["inputs"]]
+
+    @property
+    def outputs(self) -> list[Value]:
+        """The outputs with their shapes."""
+        return [Value(v["name"], v["shape"], v["dtype"], v.get("upper_bound")) for v in self._data["outputs"]]
+
+    @property
+    def guards(self) -> list[str]:
+        """What the program needs of its inputs beyond their ranges, without conditions that follow from others."""
+        guards: list[str] = self._data["minimal_guards"]
+        return guards
+
+    @property
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """Warnings and notes."""
+        diagnostics: list[dict[str, Any]] = self._data["diagnostics"]
+        return diagnostics
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds by phase."""
+        timings: dict[str, float] = self._data["timings"]
+        return timings
+
+    def _condition(self, guard: dict[str, Any]) -> Condition:
+        origin: dict[str, Any] = {}
+        if guard["node"] is not None and self._program is not None:
+            origin = self._program.origin(guard["node"]) or {}
+        file, line = origin.get("file"), origin.get("line")
+        if file is None and guard["location"]:
+            file, _, number = guard["location"].rpartition(":")
+            line = int(number) if number.isdigit() else None
+        return Condition(
+            expr=guard["shown"],
+            verdict=guard["verdict"],
+            kind=guard["kind"],
+            message=_message(guard),
+            clause=guard["clause"],
+            inputs=guard["inputs"],
+            witness=guard["witness"],
+            because=guard["because"],
+            node=guard["node"],
+            op=guard["op"],
+            file=file,
+            line=line,
+            source=guard["code"] or origin.get("source"),
+            module=origin.get("module"),
+            stack=[Frame(*frame) for frame in origin.get("stack", [])],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON report as objects."""
+        data: dict[str, Any] = json.loads(self._render("json"))
+        return data
+
+    def to_json(self) -> str:
+        """The JSON report."""
+        return self._render("json")
+
+    def to_html(self) -> str:
+        """A page that needs no network."""
+        return self._render("html")
+
+    def to_sarif(self) -> str:
+        """A SARIF log, for code scanning."""
+        return self._render("sarif")
+
+    def to_github(self) -> str:
+        """Annotations for GitHub Actions."""
+        return self._render("github")
+
+    def __str__(self) -> str:
+        return self._render("text").rstrip("\n")
+
+    def __repr__(self) -> str:
+        name, violations = self._data["program"]["path"], len(self.violations)
+        return f"<sizewise.Report {name}: {self.verdict}, {violations} violation{'' if violations == 1 else 's'}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        title = escape(repr(self)[1:-1])
+        page = escape(self.to_html(), quote=True)
+        frame = f'<iframe srcdoc="{page}" style="width:100%;height:600px;border:0" sandbox="allow-scripts"></iframe>'
+        text = f"<pre>{escape(str(self))}</pre>"
+        return f"<details{'' if self.ok else ' open'}><summary>{title}</summary>{text}<details><summary>Graph</summary>{frame}</details></details>"
+
+    def raise_if_violated(self, *, unknown: bool = False) -> None:
+        """Raises what is wrong.
+
+        Parameters
+        ----------
+        unknown : bool
+            Whether an undecided program is an error, too.
+
+        Raises
+        ------
+        ShapeError
+            If some admitted input breaks a condition.
+        SpecError
+            If the spec does not fit the program.
+        """
+        if self.verdict == "invalid":
+            raise SpecError("; ".join(d["message"] for d in self.diagnostics) or str(self))
+        if self.verdict == "violated" or (unknown and self.verdict == "unknown"):
+            raise ShapeError(str(self), self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        conditions = self.conditions
+        rendered = {form: self._render(form) for form in _FORMATS}
+        return {"rendered": rendered, "conditions": conditions, "template": _picklable(self._template)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._native = self._program = None
+        self._rendered = state["rendered"]
+        self._template = state["template"]
+        self.__dict__["conditions"] = state["conditions"]
+
+
+def _picklable(template: Any) -> Any:
+    """The containers of a template alone: derived dimensions hold functions."""
+    import pickle
+
+    from sizewise._spec import _plain, rebuilt
+
+    try:
+        shell = rebuilt(_plain(template, ""), template, lambda entry: None)
+        pickle.dumps(shell)
+    except Exception:
+        return None
+    return shell
+
+
+def _message(guard: dict[str, Any]) -> str:
+    needed = f"`{guard['shown']}`"
+    at = f" ({guard['location']})" if guard["location"] else ""
+    of = f" of {guard['op']}" if guard["op"] else ""
+    if guard["verdict"] == "violated":
+        then = f": {guard['consequence']}" if guard["consequence"] else ""
+        return f"the spec allows shapes that break {needed}{of}{at}{then}"
+    if guard["verdict"] == "unknown":
+        why = f": {guard['reason']}" if guard["reason"] else ""
+        return f"{needed}{of}{at} is undecided{why}"
+    return f"{needed}{of}{at} holds"

@@ -1,0 +1,235 @@
+"""Against torch itself: live programs, specs as objects, exports."""
+
+import dataclasses
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import sizewise
+from sizewise import _walk, testing
+from torch import nn, randn
+from torch.export import Dim
+
+from programs import WRONG, module  # isort: skip
+
+pytestmark = pytest.mark.torch
+
+
+def known(value: Any, key: str = "") -> Any:
+    """A document without what this package does not write: nulls, where nodes came from, the order of terms."""
+    if isinstance(value, dict):
+        return {key: known(item, key) for key, item in value.items() if item is not None and key != "from_node"}
+    if key == "expr_str":
+        env = sizewise._native.Env()
+        return env.text(env.read(value))
+    return [known(item) for item in value] if isinstance(value, list) else value
+
+
+class Everything(nn.Module):
+    """Operators with arguments and results of many kinds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.LSTM(6, 5, batch_first=True)
+        self.register_buffer("seen", torch.zeros(1))
+        self.register_buffer("hidden", torch.ones(5), persistent=False)
+
+    def forward(self, x: Any, pair: Any, scale: float, *, options: Any) -> Any:
+        y, (h, c) = self.layer(x)
+        self.seen.add_(1)
+        a, b = pair
+        n = x.shape[0]
+        first = torch.cond(x.sum() > 0, lambda t: t.sin(), lambda t: t.cos(), (y,))
+        picked = a[torch.zeros(n, dtype=torch.long)]
+        chosen = (a > 0).nonzero()
+        many = torch.split(y, 1, dim=1)
+        values, indices = y.max(dim=-1)
+        empty = x.new_zeros(n, 0)
+        grid = x.reshape(n, -1, 2).to(torch.float64, memory_format=torch.contiguous_format)
+        size = torch.tensor(n * 2)
+        return {
+            "first": first * self.hidden,
+            "rest": [picked + b, chosen, many[0] + many[1], values, indices, empty, grid, size],
+            "n": n * 2 + x.shape[1] // 2,
+            "text": options["mode"],
+            "scaled": x * scale,
+        }
+
+
+def everything() -> Any:
+    args = (randn(4, 6, 6), (randn(3, 5), randn(4, 5)), 0.5)
+    shapes = {
+        "x": {0: Dim("n", max=64), 1: Dim.AUTO},
+        "pair": ({0: Dim.AUTO}, {0: Dim.AUTO}),
+        "scale": None,
+        "options": {"mode": None},
+    }
+    shapes["pair"][1][0] = shapes["x"][0]
+    return torch.export.export(Everything(), args, {"options": {"mode": "fast"}}, dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_the_walk_writes_what_torch_writes(decomposed: bool) -> None:
+    program = everything()
+    if decomposed:
+        program = program.run_decompositions()
+    walked, serialized = _walk.Walk().program(program), _walk.serialized_by_torch(program)
+    assert known(json.loads(walked)) == known(json.loads(serialized))
+
+
+def test_a_live_program_is_checked_as_its_archive(tmp_path: Any) -> None:
+    program = everything()
+    torch.export.save(program, tmp_path / "program.pt2")
+    live, saved = sizewise.check(program).to_dict(), sizewise.check(tmp_path / "program.pt2").to_dict()
+    for part in ("program", "timings"):
+        del live[part], saved[part]
+    assert live == saved
+
+
+class Inner(nn.Module):
+    """A module that does not serve empty inputs."""
+
+    def forward(self, x: Any) -> Any:
+        return x.amax(0)
+
+
+class Outer(nn.Module):
+    """A module with that one in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x)
+
+
+def test_conditions_name_the_users_code() -> None:
+    program = torch.export.export(Outer(), (randn(4, 3),), dynamic_shapes=({0: Dim.AUTO},))
+    broken = sizewise.check(program, ({0: Dim("a", min=0)},)).violations[0]
+    assert (broken.expr, broken.clause, broken.op) == ("a != 0", "amax.C2", "aten.amax.default")
+    assert broken.file is not None and broken.file.endswith("test_torch.py")
+    assert broken.source == "return x.amax(0)" and broken.line
+    assert broken.module == "inner" and broken.stack[-1].line == broken.line
+    assert broken.inputs == {"x": [0, 3]}
+
+
+@dataclasses.dataclass
+class Pair:
+    """An input that is a registered dataclass."""
+
+    left: Any
+    right: Any
+
+
+torch.export.register_dataclass(Pair)
+
+
+@pytest.mark.parametrize(
+    ("forward", "args", "shapes", "changed"),
+    [
+        (lambda self, x, y: x + y, (randn(4), randn(4)), ({0: Dim("a")}, {0: Dim("b")}), tuple),
+        (lambda self, x, y: x + y, (randn(4), randn(4)), {"x": [Dim("a")], "y": (Dim("b"),)}, dict),
+        (lambda self, p: p["l"] + p["r"], ({"l": randn(4), "r": randn(4)},), [{"l": {0: Dim("a")}, "r": {0: Dim("b")}}], list),
+        (lambda self, p: p.left + p.right, (Pair(randn(4), randn(4)),), ([{0: Dim("a")}, {0: Dim("b")}],), tuple),
+    ],
+)
+def test_fixes_are_specs_of_the_same_form(forward: Any, args: Any, shapes: Any, changed: type) -> None:
+    auto = torch.utils._pytree.tree_map(lambda _: Dim.AUTO, shapes)
+    program = torch.export.export(module(forward), args, dynamic_shapes=auto)
+    report = sizewise.check(program, shapes)
+    assert report.verdict == "violated" and report.fixes[0].proved
+    fixed = report.fixes[0].dynamic_shapes
+    assert isinstance(fixed, changed)
+    again = torch.export.export(module(forward), args, dynamic_shapes=fixed)
+    assert sizewise.check(again, fixed).ok
+    space: dict[str, Any] = {"Dim": Dim, "Pair": Pair}
+    exec(report.fixes[0].code, space)
+    assert sizewise.check(again, space["dynamic_shapes"]).ok
+    assert pickle.loads(pickle.dumps(report)).fixes[0].code == report.fixes[0].code
+
+
+def test_derived_dimensions_and_hints_are_read() -> None:
+    from sizewise._spec import to_code, to_json, to_objects
+
+    batch = Dim("batch", min=2, max=64)
+    shapes = {"x": {0: 2 * batch + 1, 1: 3}, "y": [batch, Dim.AUTO(min=2), Dim.STATIC], "z": None}
+    tree = json.loads(to_json(shapes))
+    assert tree["x"] == {"0": {"derived": "2*batch + 1", "root": {"dim": "batch", "min": 2, "max": 64}}, "1": 3}
+    assert tree["y"][1] == {"hint": "AUTO", "min": 2, "max": None}
+    assert json.loads(to_json(to_objects(tree, shapes))) == tree
+    assert to_code(tree, shapes) == (
+        "batch = Dim('batch', min=2, max=64)\n"
+        "dynamic_shapes = {'x': {0: 2*batch + 1, 1: 3}, 'y': [batch, Dim.AUTO(min=2), Dim.STATIC], 'z': None}"
+    )
+
+
+@pytest.mark.parametrize(("model", "args", "kwargs", "shapes"), [pytest.param(*rest, id=name) for name, *rest in WRONG])
+def test_wrong_specs_are_fixed(model: Any, args: Any, kwargs: Any, shapes: Any) -> None:
+    program, report = sizewise.export(model.eval(), args, kwargs, dynamic_shapes=shapes, fix=True)
+    assert report.ok
+    runs = program.module()
+    leaves, structure = torch.utils._pytree.tree_flatten((args, kwargs or {}))
+    names = [name for name, *_ in sizewise._check.read(program).inputs()]
+    for sizes in testing.corners(program, limit=12):
+        drawn = [randn(sizes[name]) if name in sizes else leaf for name, leaf in zip(names, leaves)]
+        if any(leaf.numel() == 0 or leaf.numel() > 1 << 22 for leaf in drawn):
+            continue
+        given, by_name = torch.utils._pytree.tree_unflatten(drawn, structure)
+        runs(*given, **by_name)
+
+
+def test_an_export_that_is_not_fixed_says_what_to_write() -> None:
+    _, model, args, kwargs, shapes = WRONG[4]
+    with pytest.raises(sizewise.ShapeError, match=r"Write instead:\n\n    b = Dim\('b', min=1, max=512\)") as raised:
+        sizewise.export(model, args, kwargs, dynamic_shapes=shapes)
+    assert raised.value.__cause__ is not None and raised.value.fix is not None
+
+
+def test_a_right_spec_is_exported_as_it_is() -> None:
+    batch = Dim("batch", max=64)
+    program, report = sizewise.export(nn.Linear(4, 2), (randn(3, 4),), dynamic_shapes=({0: batch},))
+    assert report.ok and [value.shape for value in report.outputs] == [["batch", 2]]
+    testing.assert_shapes_ok(program, ({0: batch},))
+
+
+def test_errors_that_are_not_about_shapes_stay_torchs() -> None:
+    with pytest.raises(ZeroDivisionError):
+        sizewise.export(module(lambda self, x: x / (1 // 0)), (randn(3),), dynamic_shapes=({0: Dim("b")},))
+
+
+def test_a_shape_checker_says_what_the_module_says() -> None:
+    program = everything()
+    runs, check = program.module(), sizewise.shape_checker(program)
+
+    def inputs(n: int, t: int, rows: int, width: int, m: int) -> tuple[Any, Any]:
+        args = (randn(n, t, width), (randn(rows, 5), randn(m, 5)), 0.5)
+        return args, {"options": {"mode": "fast"}}
+
+    for case in [(4, 6, 3, 6, 4), (64, 4, 9, 6, 64), (65, 4, 9, 6, 65), (4, 6, 3, 7, 4), (4, 6, 3, 6, 5), (2, 3, 3, 6, 2)]:
+        args, kwargs = inputs(*case)
+        try:
+            runs(*args, **kwargs)
+            served = True
+        except Exception:
+            served = False
+        assert check.accepts(*args, **kwargs) == served, case
+
+
+def test_inputs_for_hypothesis_run() -> None:
+    hypothesis = pytest.importorskip("hypothesis")
+    program, _ = sizewise.export(module(lambda self, x, y: x @ y), (randn(4, 5), randn(5, 6)), dynamic_shapes=(
+        {0: Dim("a", max=32), 1: Dim("k", max=32)}, {0: Dim("k", max=32)}))
+    runs = program.module()
+
+    @hypothesis.settings(max_examples=15, database=None, deadline=None)
+    @hypothesis.given(testing.inputs(program))
+    def drawn(inputs: Any) -> None:
+        args, kwargs = inputs
+        assert runs(*args, **kwargs).shape == (args[0].shape[0], 6)
+
+    drawn()

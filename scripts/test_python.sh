@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds the Python package into a virtual environment outside the repository, and runs its tests. Those that need torch
+# are skipped where it is missing; SIZEWISE_WITH_TORCH=1 installs it.
+set -euo pipefail
+cd "$(dirname "$0")/../python"
+folder="${SIZEWISE_PYTHON_ENV:-${XDG_CACHE_HOME:-$HOME/.cache}/sizewise/python}"
+if ! command -v python3 >/dev/null; then
+  echo "no python3: the tests of the Python package are skipped" >&2
+  exit 0
+fi
+[ -x "$folder/bin/python" ] || python3 -m venv "$folder"
+export VIRTUAL_ENV="$folder" PATH="$folder/bin:$PATH"
+if ! pip install --quiet "maturin>=1.9,<2" pytest hypothesis mypy; then
+  echo "the package index cannot be reached: the tests of the Python package are skipped" >&2
+  exit 0
+fi
+if [ -n "${SIZEWISE_WITH_TORCH:-}" ]; then
+  pip install --quiet torch==2.15.0 sympy
+fi
+maturin develop --quiet
+mypy
+pytest -q
