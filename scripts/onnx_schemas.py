@@ -52,6 +52,13 @@ def main():
         attrs = " ".join(f"{n}:{LETTER[a['type']]}{'!' if a.get('required') else ''}" for n, a in sorted(s["attrs"].items()))
         lines.append("|".join([s["domain"], s["op"], str(s["since"]), side("inputs"), side("outputs"), bound, attrs,
                                "deprecated" if s.get("deprecated") else ""]))
+    # onnxruntime registers these in the domain of ONNX, too (contrib_defs.cc), from version 1 on.
+    own = types(["tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"])
+    statistics = types(["tensor(float)", "tensor(double)", "tensor(bfloat16)"])
+    bound, attrs = f"T={own} V={own} U={statistics}", "axis:i epsilon:f stash_type:i"
+    lines.append(f"|SimplifiedLayerNormalization|1|2..2 X:T scale:V|1..2 Y:V inv_std_var:U?|{bound}|{attrs}|")
+    layer = f"|LayerNormalization|1|2..3 X:T Scale:V B:V?|1..3 Y:V Mean:U? InvStdDev:U?|{bound}|{attrs}|"
+    lines.insert(next(at for at, line in enumerate(lines) if line.startswith("|LayerNormalization|")), layer)
     print("# Operator schemas: facts read from onnx 1.23.2 (Apache-2.0) and onnxruntime 1.31.1 (MIT) by scripts/onnx_schemas.py.")
     for text, number in sets.items():
         print(f"#{number} {text}")

@@ -54,7 +54,14 @@ fn answer(model: &Model, request: &Fields) -> std::result::Result<Fields, Refusa
     match evaluate(model, &sizes, &filled) {
         Ok(evaluated) => {
             fields.insert("ok".into(), true.into());
-            fields.insert("outputs".into(), json!(evaluated.outputs));
+            fields.insert(
+                "outputs".into(),
+                evaluated
+                    .outputs
+                    .iter()
+                    .map(|sizes| sizes.as_ref().map(|s| s.iter().map(evaluated_size).collect::<Json>()))
+                    .collect(),
+            );
         }
         Err(refused) => {
             fields.insert("ok".into(), false.into());
@@ -98,6 +105,14 @@ fn size(size: &ShownSize) -> Json {
         ShownSize::Number(number) => (*number).into(),
         ShownSize::Text(text) => text.as_str().into(),
         ShownSize::Open(_) => Json::Null,
+    }
+}
+
+/// A size of an output; one that data decide is a name.
+fn evaluated_size(size: &ShownSize) -> Json {
+    match size {
+        ShownSize::Open(name) => name.as_deref().into(),
+        known => self::size(known),
     }
 }
 

@@ -226,12 +226,22 @@ impl Check<'_> {
         }
         for (at, (message, value)) in model.graph.output.iter().zip(results).enumerate() {
             let output = declared(&message.name, message.r#type.as_ref());
-            let (Some(sizes), Some(derived)) = (&output.shape, value.tensor().and_then(|t| t.shape.clone()))
-            else {
+            if let (Some(stated), Some(tensor)) = (output.dtype, value.tensor())
+                && output.is_tensor
+                && stated != tensor.dtype
+            {
+                let types = (stated.name().to_owned(), tensor.dtype.name().to_owned());
+                let example = self.example();
+                self.wrong(&output.name, 0, types, example);
+                continue;
+            }
+            let Some(sizes) = &output.shape else { continue };
+            let Some(derived) = value.tensor().and_then(|tensor| tensor.shape.clone()) else {
+                self.compare_example(at, &output.name, sizes, &named);
                 continue;
             };
             if sizes.len() != derived.len() {
-                let inputs = self.symbolic.at(|symbol| self.symbolic.hint(symbol)).unwrap_or_default();
+                let inputs = self.example();
                 let (declared, derived) = (sizes.len(), derived.len());
                 self.wrong(&output.name, 0, (format!("rank {declared}"), format!("rank {derived}")), inputs);
                 continue;
@@ -248,9 +258,57 @@ impl Check<'_> {
                     },
                     Given::Open => continue,
                 };
+                if self.is_open(size) {
+                    self.compare_example(at, &output.name, sizes, &named);
+                    break;
+                }
                 self.compare((at, &output.name, dim), given, expected, size);
             }
         }
+    }
+
+    /// The sizes of the example.
+    fn example(&self) -> FxHashMap<String, Vec<i64>> {
+        self.symbolic.at(|symbol| self.symbolic.hint(symbol)).unwrap_or_default()
+    }
+
+    /// Whether data decide a size.
+    fn is_open(&self, size: Expr) -> bool {
+        let known = |s: &Symbol| self.symbolic.symbols.iter().any(|(symbol, _)| symbol == s);
+        !self.symbolic.env.pool.free_symbols(&[size]).iter().all(known)
+    }
+
+    /// Compares an output whose sizes only data decide with what is declared, at the example.
+    fn compare_example(&mut self, at: usize, name: &str, sizes: &[Given], named: &FxHashMap<String, Expr>) {
+        let example = self.example();
+        let made = evaluate(self.model, &example, &FxHashMap::default()).ok();
+        let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
+        let expected = |given: &Given| match given {
+            Given::Size(number) => Some(*number),
+            Given::Name(name) => {
+                let e = *named.get(name)?;
+                e.as_inline().or_else(|| self.symbolic.hint(self.symbolic.env.pool.as_symbol(e)?))
+            }
+            Given::Open => None,
+        };
+        if sizes.iter().all(|given| expected(given).is_none())
+            && made.as_ref().is_none_or(|m| m.len() == sizes.len())
+        {
+            return;
+        }
+        let Some(made) = made else { return self.lower(Verdict::Unknown) };
+        if made.len() != sizes.len() {
+            let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
+            return self.wrong(name, 0, ranks, example);
+        }
+        for (dim, (given, made)) in sizes.iter().zip(&made).enumerate() {
+            if let (Some(stated), Some(made)) = (expected(given), made.number())
+                && stated != made
+            {
+                return self.wrong(name, dim, (stated.to_string(), made.to_string()), example);
+            }
+        }
+        self.lower(Verdict::Unknown);
     }
 
     fn compare(&mut self, (at, name, dim): (usize, &str, usize), given: &Given, expected: Expr, size: Expr) {
@@ -259,11 +317,6 @@ impl Check<'_> {
         let mut env = self.symbolic.env.clone();
         // The output is compared where the model runs.
         conditions.into_iter().for_each(|condition| env.assume(condition));
-        let symbols = env.pool.free_symbols(&[same]);
-        let known = |s: &Symbol| self.symbolic.symbols.iter().any(|(symbol, _)| symbol == s);
-        if !symbols.iter().all(known) {
-            return;
-        }
         let (pool, facts) = env.facts();
         let witness = match decide(pool, facts, same, &Budget::default()).verdict {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
@@ -276,7 +329,7 @@ impl Check<'_> {
         };
         let Some(sizes) = self.symbolic.at(value) else { return self.lower(Verdict::Unknown) };
         let evaluated = evaluate(self.model, &sizes, &FxHashMap::default()).ok();
-        let made = evaluated.and_then(|evaluated| *evaluated.outputs.get(at)?.as_ref()?.get(dim)?);
+        let made = evaluated.and_then(|evaluated| evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number());
         let number = |e: Expr| match e.as_inline() {
             Some(number) => Some(number),
             None => sizewise_expr::Evaluator::new(&env.pool, |s| {

@@ -1,4 +1,5 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
+use super::symbols::ShownSize;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
 use crate::walk::{Given, Input, Walk, filling, inputs, value};
@@ -31,8 +32,8 @@ pub struct Refused {
 /// What a model makes of inputs.
 #[derive(Debug, Clone)]
 pub struct Evaluated {
-    /// The sizes of each output; `None` if it is no tensor or its rank is not known, and for sizes that are not known.
-    pub outputs: Vec<Option<Vec<Option<i64>>>>,
+    /// The sizes of each output; `None` if it is no tensor or its rank is not known.
+    pub outputs: Vec<Option<Vec<ShownSize>>>,
 }
 
 fn refused(message: String) -> Refused {
@@ -70,7 +71,10 @@ pub fn evaluate(
     let mut walk = Walk::new(model, env, true);
     match walk.run(values) {
         Some(results) => {
-            let size = |e: &Expr| e.as_inline();
+            let size = |e: &Expr| match e.as_inline() {
+                Some(size) => ShownSize::Number(size),
+                None => ShownSize::Open(Some(print::expression(&walk.env.pool, *e))),
+            };
             let sizes = |value: &Value| Some(value.tensor()?.shape.as_ref()?.iter().map(size).collect());
             Ok(Evaluated { outputs: results.iter().map(sizes).collect() })
         }

@@ -132,6 +132,16 @@ fn usable(name: &str) -> bool {
         && name.len() <= 100
 }
 
+impl ShownSize {
+    /// The size, if it is a number.
+    pub fn number(&self) -> Option<i64> {
+        match self {
+            ShownSize::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
 impl Symbolic {
     /// Symbols for the sizes of a model's inputs, at least `least`, with these hints by their order.
     pub fn new(model: &Model, least: i64, hint: impl Fn(usize) -> i64) -> Symbolic {

@@ -50,19 +50,27 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
             format!("padding of {before} and {after} for a window of {window}")
         })?;
     }
+    some_elements(cx, &sizes)?;
     let mut shape = sizes[..2].to_vec();
-    if !ceil || spatial.auto_pad != AutoPad::Given {
+    if !ceil && spatial.auto_pad == AutoPad::Given {
         shape.extend(spatial.counts(cx, &sizes[2..], "Pool.C4")?);
         return Ok(shape);
     }
     for (i, &size) in sizes[2..].iter().enumerate() {
-        let (before, after) = spatial.pads[i];
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
-        let more = cx.int(before + after + spatial.strides[i] - 1);
-        let padded = cx.add(size, more);
+        let (before, both) = padding(cx, &spatial, i, size);
+        let padded = cx.add(size, both);
+        let floor = windows(cx, padded, spatial.kernel[i], stride, dilation);
+        if !ceil {
+            let some = cx.ge(floor, 1);
+            cx.require(some, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
+            shape.push(floor);
+            continue;
+        }
+        let less = cx.int(spatial.strides[i] - 1);
+        let padded = cx.add(padded, less);
         let upwards = windows(cx, padded, spatial.kernel[i], stride, dilation);
         // A window that begins in the padding behind is none.
-        let before = cx.int(before);
         let inside = cx.add(size, before);
         let inside = cx.sub(inside, 1);
         let inside = cx.floor_div(inside, stride);
@@ -75,12 +83,49 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     Ok(shape)
 }
 
-/// `[n, c, 1..]`. (C1) The input has a batch, channels and more.
-pub(super) fn global(_: &mut Cx, call: &Checked) -> Outcome {
+/// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as onnxruntime
+/// has it.
+fn padding(cx: &mut Cx, spatial: &Spatial, i: usize, size: Expr) -> (Expr, Expr) {
+    let (before, after) = spatial.pads[i];
+    if !matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
+        return (cx.int(before), cx.int(before.saturating_add(after)));
+    }
+    let stride = cx.int(spatial.strides[i]);
+    let count = cx.ceil_div(size, stride);
+    let steps = cx.sub(count, 1);
+    let reach = cx.mul(steps, stride);
+    let reach = cx.add(reach, spatial.kernel[i]);
+    let needed = cx.sub(reach, size);
+    let natural = cx.ge(needed, 0);
+    let needed = if cx.surely(natural) { needed } else { cx.max(needed, 0) };
+    let two = cx.int(2);
+    let half = if spatial.auto_pad == AutoPad::SameLower {
+        cx.ceil_div(needed, two)
+    } else {
+        cx.floor_div(needed, two)
+    };
+    (half, needed)
+}
+
+/// onnxruntime: only the batch may be empty.
+fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
+    let mut filled: Vec<Expr> = Vec::with_capacity(sizes.len());
+    for &size in &sizes[1..] {
+        filled.push(cx.ne(size, 0));
+    }
+    let filled = cx.all(&filled);
+    let none = cx.eq(sizes[0], 0);
+    let fine = cx.any(&[filled, none]);
+    cx.require(fine, "Pool.C6", |cx| format!("of {} only the batch may be empty", cx.show_all(sizes)))
+}
+
+/// `[n, c, 1..]`. (C1) The input has a batch, channels and more. (C6) Only the batch may be empty.
+pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    call.check(shape.len() >= 2, "GlobalPool.C1", || {
+    call.check(shape.len() >= 3, "GlobalPool.C1", || {
         format!("an image has at least 2 dimensions, not {}", shape.len())
     })?;
+    some_elements(cx, &shape)?;
     shape[2..].fill(Expr::ONE);
     call.one(shape)
 }

@@ -384,11 +384,7 @@ impl<'m> Walk<'m> {
         for (at, value) in results.iter().enumerate() {
             if at < states {
                 let initial = inputs[at].as_ref().map_or(Value::Unknown, without_elements);
-                outputs.push(if same_shape(&initial, value) {
-                    initial
-                } else {
-                    self.widened(&initial, value)
-                });
+                outputs.push(self.state(step, initial, value)?);
                 continue;
             }
             let axis = out_axes.get(at - states).copied().unwrap_or(0);
@@ -404,6 +400,19 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// A state of a scan, which keeps its shape. (C2) What a round makes of it has the same sizes.
+    fn state(&mut self, step: usize, initial: Value, after: &Value) -> Result<Value, Ended> {
+        let shapes = match (&initial, after) {
+            (Value::Tensor(a), Value::Tensor(b)) => a.shape.clone().zip(b.shape.clone()),
+            _ => None,
+        };
+        let Some((before, made)) = shapes else { return Ok(self.widened(&initial, after)) };
+        if let Err(error) = Cx::new(&mut self.env).require_same_shape(&before, &made, "Scan.C2") {
+            self.failed(step, error)?;
+        }
+        Ok(initial)
     }
 
     /// `SequenceMap`: the body for each item.

@@ -206,7 +206,8 @@ impl<'m> Walk<'m> {
         let inputs: Vec<Option<Value>> = node
             .input
             .iter()
-            .map(|name| (!name.is_empty()).then(|| scope.get(name).cloned().unwrap_or(Value::Unknown)))
+            // A parameter of a function that the call leaves out is as if it were left out here.
+            .map(|name| if name.is_empty() { None } else { scope.get(name).cloned() })
             .collect();
         if let Some(at) = self.model.function(domain, &node.op_type) {
             return self.function(at, node, inputs, frame);
@@ -259,8 +260,9 @@ impl<'m> Walk<'m> {
         let function = &self.model.functions[at];
         let mut scope = Scope { values: FxHashMap::default(), outer: None };
         for (name, value) in function.message.input.iter().zip(inputs) {
-            // A parameter that is left out is an empty name to the nodes that take it.
-            scope.values.insert(name, value.unwrap_or(Value::Unknown));
+            if let Some(value) = value {
+                scope.values.insert(name, value);
+            }
         }
         // Attributes of the call may stand for those of an outer one; what it does not give, the function may.
         let own = node.attribute.iter().filter_map(|own| match own.ref_attr_name.as_str() {
