@@ -70,6 +70,16 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     ] {
         cx.require_eq(a, b, "Attention.C2", what)?;
     }
+    for (size, what) in [
+        (q.batch, "batch"),
+        (q.length, "length of queries"),
+        (k.length, "length of keys"),
+        (q.size, "head"),
+        (v.size, "head"),
+    ] {
+        let some = cx.ge(size, 1);
+        cx.require(some, "Attention.C2", |_| format!("the {what} is 0"))?;
+    }
     let remainder = cx.modulo(q.heads, k.heads);
     cx.require_eq(remainder, Expr::ZERO, "Attention.C3", "heads of queries that are left over")?;
     let mut total = k.length;
@@ -116,7 +126,7 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
     if call.since() < 24 {
         return cx.require_expandable(last, &products[3..], "Attention.C5");
     }
-    let fits = cx.le(last[0], products[3]);
+    let fits = cx.ge(last[0], products[3]);
     cx.require(fits, "Attention.C5", |cx| {
         format!("the mask is {} wide for {}", cx.show(last[0]), cx.show(products[3]))
     })
@@ -138,7 +148,7 @@ fn rotary(cx: &mut Cx, call: &Checked) -> Outcome {
         cx.int(part / 2)
     } else {
         let two = cx.int(2);
-        exactly(cx, x.size, two, "RotaryEmbedding.C3")?
+        cx.floor_div(x.size, two)
     };
     let (cosines, sines) = (call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
     cx.require_same_shape(&cosines, &sines, "RotaryEmbedding.C2")?;

@@ -63,11 +63,17 @@ fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::Bool), Vec::new()).into()])
 }
 
-/// (C1) All three meet in the shape of the first.
+/// (C1) Both terms have one shape, whose last size is not 0; the gate has 1 in its place.
 fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     cx.require_same_shape(&sizes, call.shape(1)?, "GatedAdd.C1")?;
-    cx.require_expandable(call.shape(2)?, &sizes, "GatedAdd.C1")?;
+    let mut gate = sizes.clone();
+    if let Some(last) = gate.last_mut() {
+        let some = cx.ge(*last, 1);
+        cx.require(some, "GatedAdd.C1", |_| "the last size is 0".to_owned())?;
+        *last = Expr::ONE;
+    }
+    cx.require_same_shape(call.shape(2)?, &gate, "GatedAdd.C1")?;
     call.one(sizes)
 }
 
@@ -304,6 +310,9 @@ fn repeat_block(cx: &mut Cx, call: &Checked) -> Outcome {
     cx.require_eq(ids[0], scores[0], "NGramRepeatBlock.C1", "batches")?;
     let size = call.int("ngram_size", 0);
     call.check(size > 0, "NGramRepeatBlock.C2", || format!("the n-gram has {size} ids"))?;
+    if ids[1].as_inline().is_none_or(|length| length >= size) {
+        gather::inside(cx, call.given(0)?, scores[1], "NGramRepeatBlock.C1")?;
+    }
     call.one(scores)
 }
 
@@ -315,18 +324,21 @@ fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("the input has rank {}", sizes.len())
     })?;
     let skip = call.shape(1)?.to_vec();
-    let fine = skip.len() == sizes.len() || skip.len() + 1 == sizes.len();
+    let fine = matches!(skip.len(), 2 | 3) && skip.len() <= sizes.len();
     call.check(fine, "SkipLayerNormalization.C1", || format!("the skip has rank {}", skip.len()))?;
     let shift = sizes.len() - skip.len();
     for (dim, &size) in skip.iter().enumerate() {
         let own = sizes[shift + dim];
         if shift + dim == 0 && sizes.len() == 3 {
-            cx.require_expandable(&[size], &[own], "SkipLayerNormalization.C1")?;
+            // onnxruntime takes the skip of any batch.
+            continue;
         } else {
             cx.require_eq(size, own, "SkipLayerNormalization.C1", "the input and the skip")?;
         }
     }
     let last = sizes[sizes.len() - 1];
+    let some = cx.ge(last, 1);
+    cx.require(some, "SkipLayerNormalization.C2", |_| "the last size is 0".to_owned())?;
     for at in 2..call.count() {
         if call.has(at) {
             vector(cx, call, at, last, "SkipLayerNormalization.C2")?;

@@ -62,7 +62,11 @@ impl Spatial {
                 ));
             }
         };
-        let pads = match call.ints("pads").filter(|_| auto_pad == AutoPad::Given) {
+        let both = call.ints("pads").is_some() && auto_pad != AutoPad::Given;
+        call.check(!both || !call.op().contains("Conv"), "Spatial.C3", || {
+            "auto_pad and pads are given".to_owned()
+        })?;
+        let pads = match call.ints("pads") {
             None => vec![(0, 0); count],
             Some(pads) => {
                 call.check(pads.len() == 2 * count, "Spatial.C1", || {

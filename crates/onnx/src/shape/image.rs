@@ -271,7 +271,7 @@ fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![height, width, channels])
 }
 
-/// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`. (C2) The limits are scalars.
+/// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`.
 fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     let (boxes, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(boxes.len() == 3 && scores.len() == 3, "NonMaxSuppression.C1", || {
@@ -283,16 +283,6 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     cx.require_eq(boxes[1], scores[2], "NonMaxSuppression.C1", "boxes and scores")?;
     let center = call.int("center_point_box", 0);
     call.check(matches!(center, 0 | 1), "NonMaxSuppression.C1", || format!("center_point_box is {center}"))?;
-    for at in 2..call.count() {
-        if call.has(at) {
-            let shape = call.shape(at)?.to_vec();
-            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || {
-                format!("a limit is of rank {}", shape.len())
-            })?;
-            let count = cx.product(shape);
-            cx.require_eq(count, Expr::ONE, "NonMaxSuppression.C2", "the number of a limit")?;
-        }
-    }
     let three = cx.int(3);
     let most = match call.tensor(2).map(Tensor::single) {
         // Without a limit nothing is kept.
@@ -323,7 +313,8 @@ fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
     let mode = call.text("mode", "avg");
     call.check(matches!(mode, "avg" | "max"), "RoiAlign.C3", || format!("no mode is named {mode}"))?;
     let (height, width) = (call.int("output_height", 1), call.int("output_width", 1));
-    call.check(height > 0 && width > 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
+    super::gather::inside(cx, call.given(2)?, sizes[0], "RoiAlign.C2")?;
+    call.check(height >= 0 && width >= 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
     call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || {
         "sampling_ratio is negative".to_owned()
     })?;

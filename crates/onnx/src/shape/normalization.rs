@@ -100,7 +100,8 @@ fn local_response(_: &mut Cx, call: &Checked) -> Outcome {
 
 /// The normalized input, and mean and inverse deviation with the normalized dimensions reduced to 1.
 ///
-/// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input.
+/// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input. (C3) These
+/// are not empty.
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", -1), sizes.len(), "LayerNormalization.C1")?;
@@ -109,6 +110,9 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.require_expandable(call.shape(input)?, &sizes, "LayerNormalization.C2")?;
         }
     }
+    let count = cx.product(sizes[at..].to_vec());
+    let some = cx.ge(count, 1);
+    cx.require(some, "LayerNormalization.C3", |_| "there is nothing to normalize".to_owned())?;
     let statistics: Vec<Expr> =
         sizes.iter().enumerate().map(|(dim, &size)| if dim < at { size } else { Expr::ONE }).collect();
     let stash = match call.attribute("stash_type") {

@@ -52,19 +52,12 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     }
     some_elements(cx, &sizes)?;
     let mut shape = sizes[..2].to_vec();
-    if !ceil && spatial.auto_pad == AutoPad::Given {
-        shape.extend(spatial.counts(cx, &sizes[2..], "Pool.C4")?);
-        return Ok(shape);
-    }
     for (i, &size) in sizes[2..].iter().enumerate() {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
         let (before, both) = padding(cx, &spatial, i, size);
         let padded = cx.add(size, both);
-        let floor = windows(cx, padded, spatial.kernel[i], stride, dilation);
         if !ceil {
-            let some = cx.ge(floor, 1);
-            cx.require(some, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
-            shape.push(floor);
+            shape.push(truncated(cx, (padded, spatial.kernel[i], stride, dilation))?);
             continue;
         }
         let less = cx.int(spatial.strides[i] - 1);
@@ -81,6 +74,31 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         shape.push(count);
     }
     Ok(shape)
+}
+
+/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) It is not
+/// negative.
+fn truncated(
+    cx: &mut Cx,
+    (padded, kernel, stride, dilation): (Expr, Expr, Expr, Expr),
+) -> Result<Expr, KernelError> {
+    let count = windows(cx, padded, kernel, stride, dilation);
+    let reach = cx.sub(kernel, 1);
+    let reach = cx.mul(dilation, reach);
+    let fits = cx.gt(padded, reach);
+    if cx.surely(fits) || stride == Expr::ONE {
+        let natural = cx.ge(count, 0);
+        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+        return Ok(count);
+    }
+    let short = cx.sub(reach, padded);
+    let short = cx.add(short, 1);
+    let missing = cx.floor_div(short, stride);
+    let negative = cx.sub(1, missing);
+    let count = cx.pool().ite(fits, count, negative);
+    let natural = cx.ge(count, 0);
+    cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+    Ok(count)
 }
 
 /// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as onnxruntime

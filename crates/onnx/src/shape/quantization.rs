@@ -155,8 +155,8 @@ fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
-    single(cx, call, &[2, 4])?;
-    per_column(cx, call, &[3, 5], last(b))?;
+    single(cx, call, &[4])?;
+    per_column(cx, call, &[5], last(b))?;
     bias(cx, call, 6, &shape)?;
     call.one(shape)
 }
@@ -225,6 +225,10 @@ fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
     call.check(rank >= 3, "GlobalPool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
+    for &size in &shape[1..] {
+        let some = cx.ge(size, 1);
+        cx.require(some, "GlobalPool.C6", |_| "a size beside the batch is 0".to_owned())?;
+    }
     if channels_last(call) {
         shape[1..rank - 1].fill(Expr::ONE);
     } else {
