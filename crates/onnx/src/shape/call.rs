@@ -168,7 +168,7 @@ impl<'c, 'a> Checked<'c, 'a> {
             }
         }
         for (name, _, required) in &schema.attributes {
-            if *required && self.attribute(name).is_none() {
+            if *required && self.attribute(name).is_none() && op != "Constant" {
                 return Err(refused("schema.S3", format!("{op} needs its attribute `{name}`")));
             }
         }
