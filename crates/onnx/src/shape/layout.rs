@@ -81,7 +81,7 @@ pub(super) fn sizes_of(
     let length = cx.literal(shape[0], clause)?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
-    let known = tensor.list().unwrap_or_else(|| vec![Element::Open; length]);
+    let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length]);
     Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
 }
 

@@ -47,8 +47,8 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
     let rank = sizes.len();
     let mut flags = vec![false; rank];
     let constant = match call.op() {
-        // Nothing looks at these when a model is loaded.
-        "ReduceMax" | "ReduceMin" => false,
+        // Nothing looks at their attributes when a model is loaded.
+        "ReduceMax" | "ReduceMin" if call.ints("axes").is_some() => false,
         _ => call.tensor(1).is_none_or(|axes| axes.constant),
     };
     let loaded = call.since() >= 11 && constant;

@@ -78,7 +78,7 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
             format!("{name} is to have 1 dimension, not {}", shape.len())
         })?;
         let length = cx.literal(shape[0], "Slice.C1")?;
-        match tensor.list() {
+        match tensor.list_of(usize::try_from(length).unwrap_or(0)) {
             Some(list) => Ok(list.iter().map(|e| e.int().map_or(Bound::Open, Bound::Known)).collect()),
             None if length <= 64 => Ok(vec![Bound::Open; usize::try_from(length).unwrap_or(0)]),
             None => Err(open(call.op(), name)),
