@@ -39,7 +39,7 @@ def main():
 
     for s in sorted(schemas, key=lambda s: (s["domain"], s["op"], s["since"])):
         def formal(p):
-            mark = {"optional": "?", "variadic": "*" if p.get("homogeneous", False) else "+"}.get(p.get("option"), "")
+            mark = {"optional": "?", "variadic": "*" if p.get("homogeneous") else "+"}.get(p.get("option"), "")
             kind = p["type"] if p["type"] in s["types"] else short(p["type"])
             return f"{p['name']}:{kind}{mark}"
 

@@ -1,7 +1,7 @@
 //! One call of an operator: its inputs, attributes and the outputs that are asked for.
 use super::dtype::Dtype;
 use super::schema::{Occurs, Schema};
-use super::value::{Tensor, Value};
+use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -168,7 +168,7 @@ impl<'c, 'a> Checked<'c, 'a> {
             }
         }
         for (name, _, required) in &schema.attributes {
-            if *required && self.attribute(name).is_none() {
+            if *required && self.attribute(name).is_none() && op != "Constant" {
                 return Err(refused("schema.S3", format!("{op} needs its attribute `{name}`")));
             }
         }
@@ -349,7 +349,13 @@ impl<'c, 'a> Checked<'c, 'a> {
         clause: &'static str,
     ) -> Result<Option<Vec<i64>>, KernelError> {
         let Some(tensor) = self.tensor(at) else { return Ok(None) };
-        let Some(items) = tensor.ints() else {
+        let count = match tensor.shape.as_deref() {
+            Some(&[size]) if tensor.elements.is_some() => usize::try_from(cx.literal(size, clause)?).ok(),
+            _ => tensor.count().and_then(|count| usize::try_from(count).ok()),
+        };
+        let items = count.and_then(|count| tensor.list_of(count));
+        let items: Option<Vec<Expr>> = items.and_then(|items| items.iter().map(Element::int).collect());
+        let Some(items) = items else {
             return Err(open(self.op(), &format!("the elements of its input {at}")));
         };
         items.into_iter().map(|e| cx.literal(e, clause)).collect::<Result<_, _>>().map(Some)

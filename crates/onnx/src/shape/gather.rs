@@ -1,5 +1,6 @@
 //! Operators that take elements by their indices.
 use super::call::{Checked, Outcome};
+use super::elements::{Grid, build, indices, place};
 use super::value::{Element, Elements, Tensor};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
@@ -57,19 +58,19 @@ fn gather(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, shape)?;
     result.elements = match &data.elements {
         Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
-        Some(Elements::List(list)) if sizes.len() == 1 => taken_from(list, indices),
-        _ => None,
+        Some(Elements::List(_)) => taken_from(data, indices, at, &result),
+        None => None,
     };
     Ok(vec![result.into()])
 }
 
-fn taken_from(list: &[Element], indices: &Tensor) -> Option<Elements> {
-    let taken = indices.list()?.into_iter().map(|index| {
-        let index = index.int()?.as_inline()?;
-        let index = if index < 0 { index + list.len() as i64 } else { index };
-        list.get(usize::try_from(index).ok()?).cloned()
-    });
-    taken.collect::<Option<Vec<_>>>().map(|taken| Elements::List(taken.into()))
+fn taken_from(data: &Tensor, indices: &Tensor, at: usize, result: &Tensor) -> Option<Elements> {
+    let (data, indices) = (Grid::new(data)?, Grid::new(indices)?);
+    let rank = indices.sizes().len();
+    build(result.shape.as_deref()?, |index| {
+        let place = place(indices.get(&index[at..at + rank])?, data.sizes()[at])?;
+        data.get(&[&index[..at], &[place], &index[at + rank..]].concat()).cloned()
+    })
 }
 
 /// An element for each index. (C1) The axis is within the rank, and ranks agree. (C2) Beside the axis no size of the
@@ -88,27 +89,50 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
             })?;
         }
     }
-    inside(cx, call.given(1)?, sizes[at], "GatherElements.C3")?;
-    call.one(taken)
+    let (data, indices) = (call.given(0)?, call.given(1)?);
+    inside(cx, indices, sizes[at], "GatherElements.C3")?;
+    let mut result = call.output(0, taken)?;
+    result.elements = Grid::new(data).zip(Grid::new(indices)).and_then(|(data, indices)| {
+        build(result.shape.as_deref()?, |index| {
+            let mut from = index.to_vec();
+            from[at] = place(indices.get(index)?, data.sizes()[at])?;
+            data.get(&from).cloned()
+        })
+    });
+    Ok(vec![result.into()])
 }
 
-/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of both. (C2) Tuples are not longer than
-/// what follows the batch dimensions. (C3) Indices are within their dimensions. The
-/// specification has equal batch sizes; onnxruntime does not look at them.
+/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of the data. (C2) Tuples are not longer than
+/// what follows the batch dimensions. (C3) Indices are within their dimensions
+/// where something is taken. (C4) There are equally many tuples for each batch; the specification has equal sizes.
 pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let batch = call.int("batch_dims", 0);
     let (rank, index_rank) = (sizes.len(), taken.len());
     call.check(rank > 0 && index_rank > 0, "GatherND.C1", || "an operand is a scalar".to_owned())?;
-    let least = rank.min(index_rank) as i64;
-    call.check((0..least).contains(&batch), "GatherND.C1", || {
-        format!("batch_dims {batch} is not in [0, {least})")
+    let fine = (0..rank as i64).contains(&batch) && batch <= index_rank as i64;
+    call.check(fine, "GatherND.C1", || {
+        format!("batch_dims is {batch} for ranks of {rank} and {index_rank}")
     })?;
     let batch = batch as usize;
     let length = cx.literal(taken[index_rank - 1], "GatherND.C2")?;
     let fits = usize::try_from(length).is_ok_and(|length| length <= rank - batch);
     call.check(fits, "GatherND.C2", || format!("tuples of {length} for {} dimensions", rank - batch))?;
     let length = length as usize;
+    let result = [&taken[..index_rank - 1], &sizes[batch + length..]].concat();
+    if batch > 0 {
+        let (batches, tuples) =
+            (cx.product(sizes[..batch].to_vec()), cx.product(taken[..index_rank - 1].to_vec()));
+        if batches != tuples {
+            let some = cx.gt(batches, 0);
+            cx.require(some, "GatherND.C4", |_| "there is no batch".to_owned())?;
+            let rest = cx.modulo(tuples, batches);
+            cx.require_eq(rest, Expr::ZERO, "GatherND.C4", "tuples that are left over")?;
+        }
+    }
+    if result.contains(&Expr::ZERO) {
+        return call.one(result);
+    }
     if let (Some(Elements::Fill(Element::Int(_))), _) | (_, 1) = (&call.given(1)?.elements, length) {
         for &size in &sizes[batch..batch + length] {
             inside(cx, call.given(1)?, size, "GatherND.C3")?;
@@ -119,7 +143,7 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C3")?;
         }
     }
-    call.one([&taken[..index_rank - 1], &sizes[batch + length..]].concat())
+    call.one(result)
 }
 
 /// The number of true elements of a list, and its length, if both are known.
@@ -149,7 +173,24 @@ fn non_zero(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.unbacked_size(0, Some(most))
         }
     };
-    call.one(vec![rank, count])
+    let mut result = call.output(0, vec![rank, count])?;
+    result.elements = true_places(cx, call.given(0)?, &result);
+    Ok(vec![result.into()])
+}
+
+/// The indices of the elements that are not 0, where it is known which ones these are.
+fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
+    let grid = Grid::new(x)?;
+    let mut places = Vec::new();
+    for index in indices(grid.sizes()) {
+        if super::numbers::truth(cx, grid.get(&index)?)?.as_literal_bool()? {
+            places.push(index);
+        }
+    }
+    build(result.shape.as_deref()?, |at| {
+        let place = places.get(at[1])?.get(at[0]).copied().unwrap_or(0);
+        Some(Element::Int(Expr::from(i32::try_from(place).ok()?)))
+    })
 }
 
 /// The slices at which the condition is true, of the flattened input where no axis is given. (C1) The axis is within the
@@ -225,7 +266,7 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// Sequences turned round, each up to its length. (C1) The input has at least 2 dimensions; axes are 0 and 1, each once.
-/// (C2) There is a length for each sequence.
+/// (C2) There is a length for each sequence, (C3) within it.
 fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, lengths) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() >= 2, "ReverseSequence.C1", || format!("the rank is {}, below 2", sizes.len()))?;
@@ -237,5 +278,12 @@ fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("axes are to be 0 and 1, not {batch} and {time}")
     })?;
     cx.require_eq(sizes[batch as usize], lengths[0], "ReverseSequence.C2", "sequences and lengths")?;
+    for length in call.given(1)?.ints().unwrap_or_default() {
+        let (natural, fits) = (cx.ge(length, 0), cx.le(length, sizes[time as usize]));
+        let fine = cx.all(&[natural, fits]);
+        cx.require(fine, "ReverseSequence.C3", |cx| {
+            format!("a sequence has a length of {}", cx.show(length))
+        })?;
+    }
     call.one(sizes)
 }

@@ -1,7 +1,7 @@
 //! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
 use super::Family;
 use super::call::{Checked, Outcome, open};
-use super::elementwise::followed;
+use super::elements::{Grid, build};
 use super::value::{Element, Elements, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -70,7 +70,7 @@ pub(super) fn sizes_of(
     let shape = call.shape(at)?;
     // Of constants of another rank onnxruntime takes the elements.
     if tensor.constant
-        && matches!(call.op(), "Expand" | "ConstantOfShape")
+        && (call.op() == "Expand" || call.op() == "ConstantOfShape" && !shape.is_empty())
         && let Some(sizes) = tensor.ints()
     {
         return Ok(sizes);
@@ -81,7 +81,7 @@ pub(super) fn sizes_of(
     let length = cx.literal(shape[0], clause)?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
-    let known = tensor.list().unwrap_or_else(|| vec![Element::Open; length]);
+    let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length]);
     Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
 }
 
@@ -93,6 +93,10 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let allow_zero = call.int("allowzero", 0) == 1;
     let target = sizes_of(cx, call, 1, "Reshape.C1")?;
+    let both = target.contains(&Expr::ZERO) && target.contains(&Expr::from(-1));
+    call.check(!both || call.int("allowzero", 0) == 0 || !call.given(1)?.constant, "Reshape.C2", || {
+        "with allowzero, 0 and -1 are ambiguous".to_owned()
+    })?;
     let mut shape = Vec::with_capacity(target.len());
     let mut rest = None;
     for (at, &wanted) in target.iter().enumerate() {
@@ -154,11 +158,15 @@ fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = cx.broadcast([sizes.as_slice(), target.as_slice()], "Expand.C3")?.to_vec();
     let mut result = call.output(0, shape)?;
     let x = call.given(0)?;
-    if x.count() == Some(1) {
-        result.elements = x.single().map(Elements::Fill);
-    } else if x.shape == result.shape {
-        result.elements = x.elements.clone();
-    }
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        _ if x.count() == Some(1) => x.single().map(Elements::Fill),
+        _ if x.shape == result.shape => x.elements.clone(),
+        _ => Grid::new(x).and_then(|from| {
+            let shape = result.shape.as_deref()?;
+            build(shape, |index| from.get(index).cloned())
+        }),
+    };
     Ok(vec![result.into()])
 }
 
@@ -169,7 +177,6 @@ fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = sizes.len() + axes.len();
     let mut added = vec![false; rank];
     for axis in axes {
-        call.check(axis >= 0 || call.since() >= 11, "Unsqueeze.C1", || format!("axis {axis} is negative"))?;
         let at = call.axis(axis, rank, "Unsqueeze.C1")?;
         call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || {
             format!("axis {at} is named twice")
@@ -230,15 +237,16 @@ fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let x = call.given(0)?;
     let mut result = call.output(0, shape)?;
-    result.elements = match (&x.elements, sizes.len(), repeats.first().and_then(|times| times.as_inline())) {
-        (Some(Elements::Fill(element)), ..) => Some(Elements::Fill(element.clone())),
-        (Some(Elements::List(list)), 1, Some(times))
-            if (list.len() as i64).saturating_mul(times) <= 4_096 =>
-        {
-            let repeated = std::iter::repeat_n(list.iter().cloned(), times.max(0) as usize);
-            Some(Elements::List(repeated.flatten().collect()))
-        }
-        _ => None,
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(_)) => Grid::new(x).and_then(|from| {
+            build(result.shape.as_deref()?, |index| {
+                let wrapped: Vec<usize> =
+                    index.iter().zip(from.sizes()).map(|(&at, &size)| at % size).collect();
+                from.get(&wrapped).cloned()
+            })
+        }),
+        None => None,
     };
     Ok(vec![result.into()])
 }
@@ -267,27 +275,16 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
     result.elements = match &x.elements {
         Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
         Some(Elements::List(_)) if order.iter().copied().eq(0..rank) => x.elements.clone(),
-        Some(Elements::List(list)) => transposed(list, sizes, &order),
+        Some(Elements::List(_)) => Grid::new(x).and_then(|from| {
+            build(result.shape.as_deref()?, |index| {
+                let mut moved = vec![0; rank];
+                index.iter().zip(&order).for_each(|(&at, &dim)| moved[dim] = at);
+                from.get(&moved).cloned()
+            })
+        }),
         None => None,
     };
     Ok(vec![result.into()])
-}
-
-fn transposed(list: &[Element], sizes: &[Expr], order: &[usize]) -> Option<Elements> {
-    let sizes = followed(sizes)?;
-    let mut strides = vec![1; sizes.len()];
-    for at in (1..sizes.len()).rev() {
-        strides[at - 1] = strides[at] * sizes[at];
-    }
-    let moved = (0..list.len()).map(|position| {
-        let (mut rest, mut from) = (position, 0);
-        for &at in order.iter().rev() {
-            from += rest % sizes[at] * strides[at];
-            rest /= sizes[at];
-        }
-        list.get(from).cloned()
-    });
-    moved.collect::<Option<Vec<_>>>().map(|moved| Elements::List(moved.into()))
 }
 
 /// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree; onnxruntime
@@ -321,12 +318,28 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     shape[at] = cx.sum(along);
     let mut result = call.output(0, shape)?;
-    if at == 0 {
-        let lists = (0..call.count()).map(|input| call.tensor(input)?.list());
-        let lists: Option<Vec<Vec<Element>>> = lists.collect();
-        result.elements = lists.map(|lists| Elements::List(lists.concat().into()));
-    }
+    result.elements = joined(call, at, &result);
     Ok(vec![result.into()])
+}
+
+/// The elements of tensors one behind the other, if some are followed.
+fn joined(call: &Checked, at: usize, result: &Tensor) -> Option<Elements> {
+    let inputs = (0..call.count()).map(|input| call.tensor(input)).collect::<Option<Vec<_>>>()?;
+    if inputs.iter().all(|tensor| tensor.elements.is_none()) {
+        return None;
+    }
+    let parts = inputs.into_iter().filter(|tensor| tensor.count() != Some(0));
+    let parts = parts.map(Grid::or_open).collect::<Option<Vec<_>>>()?;
+    build(result.shape.as_deref()?, |index| {
+        let mut index = index.to_vec();
+        for part in &parts {
+            if index[at] < part.sizes()[at] {
+                return part.get(&index).cloned();
+            }
+            index[at] -= part.sizes()[at];
+        }
+        None
+    })
 }
 
 /// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block

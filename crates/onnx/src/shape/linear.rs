@@ -48,9 +48,15 @@ fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> 
         if x == y {
             continue;
         }
-        let (same, some_x, some_y) = (cx.eq(x, y), cx.gt(x, 0), cx.gt(y, 0));
-        let some = cx.all(&[some_x, some_y]);
-        let fine = cx.any(&[same, some]);
+        let fine = match (x.as_inline(), y.as_inline()) {
+            (Some(1..), _) => cx.gt(y, 0),
+            (_, Some(1..)) => cx.gt(x, 0),
+            _ => {
+                let (same, some_x, some_y) = (cx.eq(x, y), cx.gt(x, 0), cx.gt(y, 0));
+                let some = cx.all(&[some_x, some_y]);
+                cx.any(&[same, some])
+            }
+        };
         cx.require(fine, "MatMul.C4", |cx| {
             format!("a stack of {} does not broadcast with one of {}", cx.show(x), cx.show(y))
         })?;

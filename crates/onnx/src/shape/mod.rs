@@ -13,6 +13,7 @@ mod contrib;
 mod convolution;
 mod creation;
 mod einsum;
+mod elements;
 mod elementwise;
 mod gather;
 mod image;

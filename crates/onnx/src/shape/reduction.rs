@@ -1,5 +1,6 @@
 //! Reductions, running sums, softmax.
 use super::call::{Checked, Outcome, open};
+use super::elements::{Grid, indices};
 use super::numbers;
 use super::value::{Element, Elements, Tensor};
 use super::{Dtype, Family};
@@ -39,23 +40,24 @@ fn is_empty(sizes: &[Expr]) -> bool {
 
 /// Which axes are reduced. (C1) They are within the rank.
 ///
-/// onnxruntime does not look at the axes of a scalar, and takes those of an empty tensor as they are: negative ones, and
-/// up to version 10 those beyond the rank, stand for none.
+/// A model with wrong axes does not load where attributes of version 11 or later or constants say them. What onnxruntime
+/// computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are, so that
+/// negative ones, and those beyond the rank, stand for none.
 fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, KernelError> {
     let rank = sizes.len();
     let mut flags = vec![false; rank];
-    let late =
-        call.since() >= 11 && call.ints("axes").is_some() || call.attribute("axis").is_some() && rank == 0;
-    if rank == 0 && !late {
+    let constant = match call.op() {
+        // Nothing looks at their attributes when a model is loaded.
+        "ReduceMax" | "ReduceMin" if call.ints("axes").is_some() => false,
+        _ => call.tensor(1).is_none_or(|axes| axes.constant),
+    };
+    let loaded = call.since() >= 11 && constant;
+    if rank == 0 && !loaded {
         return Ok(flags);
     }
     for &axis in axes {
-        if is_empty(sizes)
-            && !(0..rank as i64).contains(&axis)
-            && (call.since() < 11 || axis >= -(rank as i64))
-            && axis < 0
-            || is_empty(sizes) && call.since() < 11 && axis >= rank as i64
-        {
+        let inside = (-(rank as i64)..rank as i64).contains(&axis);
+        if is_empty(sizes) && if inside { axis < 0 } else { !loaded } {
             continue;
         }
         flags[call.axis(axis, rank, "Reduce.C1")?] = true;
@@ -65,7 +67,7 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
 
 /// A reduction over axes, all where none are given (unless `noop_with_empty_axes`).
 ///
-/// (C1) Axes are within the rank, in a list of one dimension.
+/// (C1) Axes are within the rank, in a list of one dimension. (C2) Of no truth values there is no least and no greatest.
 fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let keep = call.int("keepdims", 1) == 1;
@@ -85,12 +87,16 @@ fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
         return Ok(vec![result.into()]);
     }
     let flags = if axes.is_empty() { vec![true; sizes.len()] } else { flags(call, &sizes, &axes)? };
+    if call.given(0)?.dtype == Dtype::Bool {
+        let results = reduced(&sizes, &flags, false);
+        some_to_reduce(cx, call, &sizes, &flags, &results)?;
+    }
     let mut result = call.output(0, reduced(&sizes, &flags, keep))?;
-    result.elements = total(cx, call, &result);
+    result.elements = total(cx, call, &flags, &result);
     Ok(vec![result.into()])
 }
 
-/// (C2) of [`arg_reduce`]: what is reduced is not empty where there are results.
+/// (C2) of [`reduce`] and [`arg_reduce`]: what is reduced is not empty where there are results.
 fn some_to_reduce(
     cx: &mut Cx,
     call: &Checked,
@@ -109,7 +115,7 @@ fn some_to_reduce(
     let nothing = cx.eq(count, 0);
     let fine = cx.any(&[filled, nothing]);
     let op = call.op().to_owned();
-    cx.require(fine, "ArgReduce.C2", |_| format!("{op} of no elements"))
+    cx.require(fine, "Reduce.C2", |_| format!("{op} of no elements"))
 }
 
 /// Axes that only data decide: each size stays or becomes 1.
@@ -123,8 +129,8 @@ fn any_axes(cx: &mut Cx, call: &Checked, sizes: &[Expr]) -> Outcome {
     call.one(shape)
 }
 
-/// The elements of the reduction of a list to one number.
-fn total(cx: &mut Cx, call: &Checked, result: &Tensor) -> Option<Elements> {
+/// The elements of a reduction, where those of the input are followed.
+fn total(cx: &mut Cx, call: &Checked, flags: &[bool], result: &Tensor) -> Option<Elements> {
     let op = match call.op() {
         "ReduceSum" => "Add",
         "ReduceProd" => "Mul",
@@ -132,19 +138,26 @@ fn total(cx: &mut Cx, call: &Checked, result: &Tensor) -> Option<Elements> {
         "ReduceMin" => "Min",
         _ => return None,
     };
-    let x = call.tensor(0)?;
-    if result.count() != Some(1) {
-        return None;
+    let grid = Grid::new(call.tensor(0)?)?;
+    let sizes: Vec<usize> =
+        grid.sizes().iter().zip(flags).map(|(&n, &flag)| if flag { 1 } else { n }).collect();
+    let mut totals: Vec<Option<Element>> = vec![None; sizes.iter().product()];
+    for index in indices(grid.sizes()) {
+        let kept = index.iter().zip(flags).map(|(&at, &flag)| if flag { 0 } else { at });
+        let position = kept.zip(&sizes).fold(0, |position, (at, &size)| position * size + at);
+        let next = grid.get(&index)?;
+        totals[position] = Some(match &totals[position] {
+            Some(so_far) => numbers::binary(cx, op, so_far, next, result.dtype, false),
+            None => next.clone(),
+        });
     }
-    let list = x.list()?;
-    let mut rest = list.iter();
-    let first = match rest.next() {
-        Some(first) => first.clone(),
-        None if result.dtype.is_integer() => Element::Int(if op == "Add" { Expr::ZERO } else { Expr::ONE }),
-        None => return None,
+    let nothing = match op {
+        "Add" if result.dtype.is_integer() => Some(Element::Int(Expr::ZERO)),
+        "Mul" if result.dtype.is_integer() => Some(Element::Int(Expr::ONE)),
+        _ => None,
     };
-    let sum = rest.fold(first, |so_far, next| numbers::binary(cx, op, &so_far, next, result.dtype, false));
-    Some(Elements::List([sum].into()))
+    let totals = totals.into_iter().map(|total| total.or_else(|| nothing.clone()));
+    totals.collect::<Option<Vec<_>>>().map(|totals| Elements::List(totals.into()))
 }
 
 /// The index of an extreme along an axis. (C1) The axis is within the rank. (C2) The dimension is not empty.
@@ -156,11 +169,15 @@ fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(reduced(&sizes, &flags, call.int("keepdims", 1) == 1))
 }
 
-/// A running sum along an axis. (C1) The axis is one number, (C2) within the rank. (C3) Flags are 0 or 1.
+/// A running sum along an axis. (C1) The axis is one number, (C2) within the rank. (C3) Flags are 0 or 1. onnxruntime
+/// does not look at the axis where there is nothing to add.
 fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axis = call.given(1)?;
     let rank = call.shape(1)?.len();
+    if is_empty(&sizes) {
+        return call.one(sizes);
+    }
     call.check(rank <= 1, "CumSum.C1", || format!("the axis is a scalar, not of rank {rank}"))?;
     let count = cx.product(call.shape(1)?.to_vec());
     cx.require_eq(count, Expr::ONE, "CumSum.C1", "the number of axes")?;
@@ -169,21 +186,35 @@ fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
         let value = call.int(flag, 0);
         call.check(matches!(value, 0 | 1), "CumSum.C3", || format!("{flag} is to be 0 or 1, not {value}"))?;
     }
-    match axis.single().and_then(|axis| axis.int()) {
-        Some(axis) => {
-            let axis = cx.literal(axis, "CumSum.C2")?;
-            call.axis(axis, sizes.len(), "CumSum.C2")?;
-        }
-        None => return Err(open(call.op(), "the axis")),
+    let Some(axis) = axis.single().and_then(|axis| axis.int()) else {
+        return Err(open(call.op(), "the axis"));
+    };
+    let axis = cx.literal(axis, "CumSum.C2")?;
+    let at = call.axis(axis, sizes.len(), "CumSum.C2")?;
+    let mut result = call.output(0, sizes)?;
+    if call.op() == "CumSum" && call.int("exclusive", 0) == 0 && call.int("reverse", 0) == 0 {
+        result.elements = running(cx, call, at, &result);
     }
-    call.one(sizes)
+    Ok(vec![result.into()])
 }
 
-/// (C1) The axis is within the rank. Before version 13 onnxruntime does not look at it where there is nothing to compute.
+fn running(cx: &mut Cx, call: &Checked, at: usize, result: &Tensor) -> Option<Elements> {
+    let mut grid = Grid::new(call.tensor(0)?)?;
+    let sizes = grid.sizes().to_vec();
+    for index in indices(&sizes).filter(|index| index[at] > 0) {
+        let mut before = index.clone();
+        before[at] -= 1;
+        let (so_far, next) = (grid.get(&before)?.clone(), grid.get(&index)?.clone());
+        *grid.get_mut(&index)? = numbers::binary(cx, "Add", &so_far, &next, result.dtype, false);
+    }
+    Some(grid.into_elements())
+}
+
+/// (C1) The axis is within the rank. Before version 11 onnxruntime does not look at it where there is nothing to compute.
 fn softmax(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let default = if call.since() < 13 { 1 } else { -1 };
-    if call.since() >= 13 || !is_empty(&sizes) {
+    if call.since() >= 11 || !is_empty(&sizes) {
         call.axis(call.int("axis", default), sizes.len(), "Softmax.C1")?;
     }
     let mut result = call.output(0, sizes)?;

@@ -1,7 +1,8 @@
 //! Operators that write elements by their indices.
 use super::call::{Checked, Outcome};
+use super::elements::{Grid, indices, place};
 use super::gather::inside;
-use super::value::Tensor;
+use super::value::{Elements, Tensor};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
@@ -32,7 +33,40 @@ fn scatter_elements(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     inside(cx, call.given(1)?, sizes[at], "ScatterElements.C4")?;
-    call.one(sizes)
+    let mut result = call.output(0, sizes)?;
+    if call.text("reduction", "none") == "none" {
+        result.elements = written(call, at);
+    }
+    Ok(vec![result.into()])
+}
+
+/// The elements of [`scatter_elements`], where all are followed.
+fn written(call: &Checked, at: usize) -> Option<Elements> {
+    let mut data = Grid::new(call.tensor(0)?)?;
+    let (places, updates) = (Grid::new(call.tensor(1)?)?, Grid::new(call.tensor(2)?)?);
+    for index in indices(places.sizes()) {
+        let mut to = index.clone();
+        to[at] = place(places.get(&index)?, data.sizes()[at])?;
+        *data.get_mut(&to)? = updates.get(&index)?.clone();
+    }
+    Some(data.into_elements())
+}
+
+/// The elements of [`scatter_nd`], where all are followed.
+fn written_slices(call: &Checked, length: usize) -> Option<Elements> {
+    let mut data = Grid::new(call.tensor(0)?)?;
+    let (tuples, updates) = (Grid::new(call.tensor(1)?)?, Grid::new(call.tensor(2)?)?);
+    let depth = tuples.sizes().len() - 1;
+    for index in indices(updates.sizes()) {
+        let mut to = Vec::with_capacity(data.sizes().len());
+        for part in 0..length {
+            let tuple = tuples.get(&[&index[..depth], &[part]].concat())?;
+            to.push(place(tuple, data.sizes()[part])?);
+        }
+        to.extend(&index[depth..]);
+        *data.get_mut(&to)? = updates.get(&index)?.clone();
+    }
+    Some(data.into_elements())
 }
 
 /// The data with slices written at index tuples. (C1) Neither is a scalar. (C2) Tuples are not longer than the rank of the
@@ -60,17 +94,25 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             inside(cx, call.given(1)?, size, "ScatterND.C4")?;
         }
     }
-    call.one(sizes)
+    let mut result = call.output(0, sizes)?;
+    if call.text("reduction", "none") == "none" {
+        result.elements = written_slices(call, length);
+    }
+    Ok(vec![result.into()])
 }
 
 /// A cache with an update written into a dimension. (C1) Ranks agree; the axis is within, and not the first. (C2) Beside the
-/// axis sizes agree, at it the update fits. (C3) There is a write index for each batch.
+/// axis sizes agree, at it the update fits. (C3) There is a write index for each batch. (C4) The mode is known.
 fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
     let (cache, update) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(cache.len() == update.len() && cache.len() >= 2, "TensorScatter.C1", || {
         format!("ranks {} and {} are to agree", cache.len(), update.len())
     })?;
     let at = call.axis(call.int("axis", -2), cache.len(), "TensorScatter.C1")?;
+    let mode = call.text("mode", "linear");
+    call.check(matches!(mode, "linear" | "circular"), "TensorScatter.C4", || {
+        format!("no mode is named {mode}")
+    })?;
     call.check(at > 0, "TensorScatter.C1", || "the axis is that of batches".to_owned())?;
     for (dim, (&a, &b)) in cache.iter().zip(&update).enumerate() {
         if dim == at {

@@ -1,7 +1,8 @@
 //! Operators that cut tensors into parts, or put something around them.
 use super::Family;
 use super::call::{Checked, Outcome, open};
-use super::value::{Element, Elements, Value};
+use super::elements::{Grid, build};
+use super::value::{Element, Elements, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -41,19 +42,23 @@ fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, shape)?;
     result.elements = match &x.elements {
         Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
-        Some(Elements::List(list)) if sizes.len() == 1 && parts.axes.len() == 1 => {
-            cut(list, spans[0], parts.steps[0], result.count())
-        }
-        Some(Elements::List(_)) if parts.axes.is_empty() => x.elements.clone(),
-        _ => None,
+        Some(Elements::List(_)) => cut(x, &result, &parts, &spans),
+        None => None,
     };
     Ok(vec![result.into()])
 }
 
-fn cut(list: &[Element], start: Option<i64>, step: i64, count: Option<u64>) -> Option<Elements> {
-    let (start, count) = (start?, count?);
-    let taken = (0..count).map(|i| list.get(usize::try_from(start + i as i64 * step).ok()?).cloned());
-    taken.collect::<Option<Vec<_>>>().map(|taken| Elements::List(taken.into()))
+/// The elements of a slice that begins at these places of its axes.
+fn cut(x: &Tensor, result: &Tensor, parts: &Parts, starts: &[Option<i64>]) -> Option<Elements> {
+    let from = Grid::new(x)?;
+    build(result.shape.as_deref()?, |index| {
+        let mut index = index.to_vec();
+        for ((&at, start), step) in parts.axes.iter().zip(starts).zip(&parts.steps) {
+            let offset = i64::try_from(index[at]).ok()?.checked_mul(*step)?;
+            index[at] = usize::try_from((*start)?.checked_add(offset)?).ok()?;
+        }
+        from.get(&index).cloned()
+    })
 }
 
 fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError> {
@@ -73,7 +78,7 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
             format!("{name} is to have 1 dimension, not {}", shape.len())
         })?;
         let length = cx.literal(shape[0], "Slice.C1")?;
-        match tensor.list() {
+        match tensor.list_of(usize::try_from(length).unwrap_or(0)) {
             Some(list) => Ok(list.iter().map(|e| e.int().map_or(Bound::Open, Bound::Known)).collect()),
             None if length <= 64 => Ok(vec![Bound::Open; usize::try_from(length).unwrap_or(0)]),
             None => Err(open(call.op(), name)),
@@ -178,16 +183,21 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         None => equal_parts(cx, call, sizes[at], outputs)?,
     };
-    let x = call.given(0)?.list().filter(|_| sizes.len() == 1);
+    let x = Grid::new(call.given(0)?);
     let mut from = Some(0usize);
     let mut parts = Vec::with_capacity(lengths.len());
     for (i, length) in lengths.into_iter().enumerate() {
         let mut shape = sizes.clone();
         shape[at] = length;
-        let mut part = call.output(i, shape)?;
-        let end = from.and_then(|from| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
-        part.elements = x.as_ref().and_then(|list| Some(Elements::List(list.get(from?..end?)?.into())));
-        from = end;
+        let mut part = call.output(i, shape.clone())?;
+        part.elements = x.as_ref().zip(from).and_then(|(x, from)| {
+            build(&shape, |index| {
+                let mut index = index.to_vec();
+                index[at] += from;
+                x.get(&index).cloned()
+            })
+        });
+        from = from.and_then(|from| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
         parts.push(Value::from(part));
     }
     Ok(parts)
@@ -285,7 +295,32 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
         let natural = cx.ge(size, 0);
         cx.require(natural, "Pad.C3", |cx| format!("a size becomes {}", cx.show(size)))?;
     }
-    call.one(shape)
+    let mut result = call.output(0, shape)?;
+    result.elements = if mode == "constant" { padded(call, &result, &axes, &pads) } else { None };
+    Ok(vec![result.into()])
+}
+
+/// The elements of a tensor with the padding value around them.
+fn padded(call: &Checked, result: &Tensor, axes: &[i64], pads: &[Expr]) -> Option<Elements> {
+    let x = call.tensor(0)?;
+    let from = Grid::new(x)?;
+    let value = match call.tensor(2) {
+        Some(value) => value.single()?,
+        None if x.dtype.is_integer() => Element::Int(Expr::ZERO),
+        None => return None,
+    };
+    let before = pads.iter().take(axes.len()).map(|pad| pad.as_inline()).collect::<Option<Vec<_>>>()?;
+    build(result.shape.as_deref()?, |index| {
+        let mut index = index.to_vec();
+        for (&axis, &before) in axes.iter().zip(&before) {
+            let at = usize::try_from(if axis < 0 { axis + index.len() as i64 } else { axis }).ok()?;
+            match usize::try_from(i64::try_from(index[at]).ok()?.checked_sub(before)?) {
+                Ok(inside) if inside < from.sizes()[at] => index[at] = inside,
+                _ => return Some(value.clone()),
+            }
+        }
+        from.get(&index).cloned()
+    })
 }
 
 fn pad_list(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelError> {
@@ -326,6 +361,7 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
 fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let target = super::layout::sizes_of(cx, call, 1, "CenterCropPad.C1")?;
+    call.check(!shape.is_empty(), "CenterCropPad.C1", || "a scalar has no axis".to_owned())?;
     let axes = call.ints("axes").map_or_else(|| (0..shape.len() as i64).collect(), <[i64]>::to_vec);
     call.check(axes.len() == target.len(), "CenterCropPad.C1", || {
         format!("there are {} sizes for {} axes", target.len(), axes.len())

@@ -12,7 +12,11 @@ pub(super) const KERNELS: Family = &[
     ("TfIdfVectorizer", tf_idf),
 ];
 
+/// (C1) There is a pattern.
 fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
+    call.check(call.attribute("pattern").is_some(), "RegexFullMatch.C1", || {
+        "there is no pattern".to_owned()
+    })?;
     call.one(call.shape(0)?.to_vec())
 }
 
@@ -36,8 +40,12 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => None,
     };
     let longest = match (&x.elements, x.list()) {
-        (Some(super::Elements::Fill(element)), _) if x.count().is_none_or(|count| count > 0) => {
-            count(element)
+        (Some(super::Elements::Fill(element)), None) => {
+            // As many as in each text, where there is one.
+            let (each, numel) = (count(element), cx.product(sizes.clone()));
+            let some = cx.min(numel, 1);
+            let longest = each.map(|each| cx.mul(some, each as i32));
+            return split_into(cx, sizes, longest);
         }
         (_, Some(list)) => {
             list.iter().map(count).collect::<Option<Vec<_>>>().map(|l| l.into_iter().max().unwrap_or(0))

@@ -1,1 +1,239 @@
-//! Statements about shape functions.
+//! Statements about shape functions: a call, and the values and guards that it gives.
+//!
+//! A call is `OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as `f32[s0,3]`, with elements
+//! behind an equals sign, or `-` for one that is left out. The symbols have the hints 4, 6, 8 and so on.
+use super::*;
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::{print, read};
+use sizewise_expr::{Expr, Int, Pool, Value as Number};
+use std::sync::Arc;
+
+fn expression(pool: &mut Pool, text: &str) -> Expr {
+    read::closed(pool, text).expect(text).expr
+}
+
+fn list(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').filter(|item| !item.is_empty())
+}
+
+fn tensor(pool: &mut Pool, text: &str) -> Tensor {
+    let (dtype, rest) = text.split_once('[').expect(text);
+    let (sizes, items) = rest.split_once(']').expect(text);
+    let dtype = Dtype::from_name(dtype).expect(text);
+    let tensor = Tensor::new(dtype, list(sizes).map(|size| expression(pool, size)).collect());
+    let Some(items) = items.strip_prefix('=') else { return tensor };
+    let items = list(items).map(|item| match dtype {
+        Dtype::Bool => Element::Bool(pool.bool(item == "true")),
+        Dtype::Str => Element::Text(Arc::from(item)),
+        dtype if dtype.is_integer() => Element::Int(expression(pool, item)),
+        _ => Element::Float(item.parse().expect(item)),
+    });
+    let items = items.collect();
+    tensor.with(items)
+}
+
+fn attribute(text: &str) -> (String, Attribute) {
+    let (name, value) = text.split_once('=').expect(text);
+    let value = match value.parse() {
+        Ok(value) => Attribute::Int(value),
+        Err(_) if value.contains(',') && !value.starts_with(|c: char| c.is_alphabetic()) => {
+            Attribute::Ints(list(value).map(|item| item.parse().expect(item)).collect())
+        }
+        Err(_) => Attribute::Text(value.to_owned()),
+    };
+    (name.to_owned(), value)
+}
+
+fn shown(pool: &Pool, value: &Tensor) -> String {
+    let expressions = |list: &[Expr]| -> String {
+        list.iter().map(|&e| print::expression(pool, e).replace(' ', "")).collect::<Vec<_>>().join(",")
+    };
+    let sizes = value.shape.as_deref().map_or_else(|| "?".to_owned(), expressions);
+    let elements = match &value.elements {
+        Some(Elements::List(list)) => {
+            let items = list.iter().map(|element| match element {
+                Element::Int(e) | Element::Bool(e) => print::expression(pool, *e).replace(' ', ""),
+                Element::Float(value) => value.to_string(),
+                Element::Text(text) => text.to_string(),
+                Element::Open => "?".to_owned(),
+            });
+            format!("={}", items.collect::<Vec<_>>().join(","))
+        }
+        _ => String::new(),
+    };
+    format!("{}[{sizes}]{elements}", value.dtype.name())
+}
+
+/// What a call gives: its values, and behind `if` the guards; or the clause that refuses it.
+fn outcome(text: &str, outputs: usize) -> String {
+    let mut env = ShapeEnv::new();
+    for at in 0..6 {
+        let hint = Some(Number::Int((4 + 2 * at).into()));
+        env.declare(&format!("s{at}"), ValueRange::at_least(Int::ZERO), SymbolInfo { hint, source: None });
+    }
+    let mut words = text.split_whitespace();
+    let (op, version) = words.next().and_then(|name| name.rsplit_once('-')).expect(text);
+    let (mut attributes, mut inputs) = (Vec::new(), Vec::new());
+    for word in words {
+        match word.find(['=', '[']) {
+            None => inputs.push(None),
+            Some(at) if word[at..].starts_with('=') => attributes.push(attribute(word)),
+            Some(_) => inputs.push(Some(Value::from(tensor(&mut env.pool, word)))),
+        }
+    }
+    let version = version.parse().expect(version);
+    let call =
+        Call { domain: "", op, version, attributes: &attributes, inputs, outputs: vec![true; outputs] };
+    match infer(&mut Cx::new(&mut env), &call) {
+        Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
+        Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),
+        Err(KernelError::DataDependent { .. }) => "open".to_owned(),
+        Ok(values) => {
+            let values = values.iter().map(|value| match value {
+                Some(Value::Tensor(tensor)) => shown(&env.pool, tensor),
+                other => format!("{other:?}"),
+            });
+            let mut text = values.collect::<Vec<_>>().join(" ");
+            let guards = env.guards().iter().map(|guard| print::expression(&env.pool, guard.condition));
+            let guards: Vec<String> = guards.collect();
+            if !guards.is_empty() {
+                text = format!("{text} if {}", guards.join(" and "));
+            }
+            text
+        }
+    }
+}
+
+fn expect(cases: &[(&str, &str)]) {
+    for (call, expected) in cases {
+        let outputs = if call.starts_with("Split-") || call.starts_with("TopK-") { 2 } else { 1 };
+        assert_eq!(&outcome(call, outputs), expected, "{call}");
+    }
+}
+
+#[test]
+fn shapes_meet_by_broadcasting() {
+    expect(&[
+        ("Add-13 f32[s0,3] f32[3]", "f32[s0,3]"),
+        ("Add-13 f32[s0] f32[s1]", "refused: Broadcast.C1"),
+        ("Mul-13 f32[s0,1] f32[1,s1]", "f32[s0,s1]"),
+        ("Equal-13 f32[2,3] i64[3]", "refused: schema.S2"),
+        ("Sum-8 f32[2,1] f32[3] f32[]", "f32[2,3]"),
+        ("Sum-7 f32[2,1] f32[3]", "refused: Broadcast.C2"),
+        ("Clip-13 f32[s0] f32[1] f32[]", "f32[s0]"),
+        ("Clip-13 f32[s0] f32[2]", "refused: Clip.C1"),
+        ("Where-16 bool[s0,1] f32[s1] f32[]", "f32[s0,s1]"),
+    ]);
+}
+
+#[test]
+fn elements_that_compute_shapes_are_followed() {
+    expect(&[
+        ("Shape-15 start=1 f32[s0,s1,3]", "i64[2]=s1,3"),
+        ("Size-13 f32[s0,3]", "i64[]=3*s0"),
+        ("Gather-13 i64[3]=s0,s1,3 i64[]=-1", "i64[]=3"),
+        ("Slice-13 i64[3]=s0,s1,3 i64[1]=0 i64[1]=2", "i64[2]=s0,s1"),
+        ("Slice-13 i64[2,2]=1,2,3,4 i64[1]=-1 i64[1]=-3 i64[1]=0 i64[1]=-1", "i64[2,2]=3,4,1,2"),
+        ("Concat-13 axis=0 i64[1]=s0 i64[1]=-1", "i64[2]=s0,-1"),
+        ("Concat-13 axis=0 i64[1]=s0 i64[1]", "i64[2]=s0,?"),
+        ("Concat-13 axis=1 i64[2,1]=1,2 i64[2,1]=3,4", "i64[2,2]=1,3,2,4"),
+        ("Div-14 i64[1]=s0 i64[1]=2", "i64[1]=(s0//2)"),
+        ("Mod-13 i64[1]=s0 i64[1]=2", "i64[1]=Mod(s0,2)"),
+        ("Cast-13 to=6 i64[1]=s0", "i32[1]=s0"),
+        ("Cast-13 to=3 i64[1]=300", "i8[1]=?"),
+        ("Equal-13 i64[1]=-1 i64[1]=-1", "bool[1]=True"),
+        ("Where-16 bool[2]=true,false i64[2]=s0,s1 i64[2]=1,2", "i64[2]=s0,2"),
+        ("ReduceProd-18 keepdims=0 i64[2]=s0,s1", "i64[]=s0*s1"),
+        ("ReduceMax-18 keepdims=0 i64[2,2]=1,2,4,3 i64[1]=1", "i64[2]=2,4"),
+        ("CumSum-14 i64[3]=1,s0,2 i64[]=0", "i64[3]=1,s0+1,s0+3"),
+        ("Range-11 i64[]=0 i64[]=3 i64[]=1", "i64[3]=0,1,2"),
+        ("Range-11 i64[]=0 i64[]=s0 i64[]=2", "i64[-((-s0)//2)]"),
+        ("Transpose-13 i64[2,3]=1,2,3,4,5,6", "i64[3,2]=1,4,2,5,3,6"),
+        ("Tile-13 i64[2]=1,2 i64[1]=2", "i64[4]=1,2,1,2"),
+        ("Expand-13 i64[2,1]=1,2 i64[2]=2,2", "i64[2,2]=1,1,2,2"),
+        ("ScatterElements-18 i64[3]=1,2,3 i64[1]=1 i64[1]=s0", "i64[3]=1,s0,3"),
+        ("ScatterND-18 i64[3]=1,2,3 i64[1,1]=2 i64[1]=s0", "i64[3]=1,2,s0"),
+        ("GatherElements-13 i64[3]=1,2,3 i64[2]=2,0", "i64[2]=3,1"),
+        ("NonZero-13 i64[3]=1,0,2", "i64[1,2]=0,2"),
+        ("Pad-13 i64[2]=1,2 i64[2]=1,0 i64[]=7", "i64[3]=7,1,2"),
+        ("Split-13 i64[2]=s0,s1", "i64[1]=s0 i64[1]=s1"),
+    ]);
+}
+
+#[test]
+fn arrangements_say_what_they_need() {
+    expect(&[
+        ("Reshape-14 f32[s0,3] i64[2]=0,-1", "f32[s0,3] if Ne(s0, 0)"),
+        ("Reshape-14 f32[2,3] i64[2]=4,-1", "refused: Reshape.C4"),
+        ("Reshape-14 f32[4,0] i64[2]=-1,0", "refused: Reshape.C4"),
+        ("Flatten-13 axis=2 f32[s0,s1,5]", "f32[s0*s1,5]"),
+        ("Squeeze-13 f32[1,s0] i64[1]=0", "f32[s0]"),
+        ("Squeeze-13 f32[1,s0] i64[]=0", "refused: Axes.C1"),
+        ("Unsqueeze-13 f32[s0] i64[2]=0,-1", "f32[1,s0,1]"),
+        ("Unsqueeze-13 f32[s0] i64[2]=0,-3", "refused: Unsqueeze.C1"),
+        ("Concat-13 axis=1 f32[s0,2] f32[s0,s1]", "f32[s0,s1+2]"),
+        ("Concat-13 axis=1 f32[2,2] f32[3,2]", "refused: Concat.C2"),
+        ("Split-18 num_outputs=2 f32[7]", "f32[4] f32[3]"),
+        ("Split-18 num_outputs=2 f32[1]", "refused: Split.C3"),
+        ("Split-13 f32[s0]", "f32[(s0//2)] f32[(s0//2)] if Eq(Mod(s0, 2), 0)"),
+        ("DepthToSpace-13 blocksize=2 f32[s0,8,s1,s2]", "f32[s0,2,2*s1,2*s2]"),
+        ("Pad-13 mode=reflect f32[3] i64[2]=3,0", "refused: Pad.C4"),
+        ("Expand-13 f32[s0,1] i64[2]=1,5", "f32[s0,5]"),
+        ("ConstantOfShape-9 i64[2]=s0,-1", "refused: ConstantOfShape.C2"),
+    ]);
+}
+
+#[test]
+fn products_contract_sizes_that_agree() {
+    expect(&[
+        ("MatMul-13 f32[s0,3] f32[3,s1]", "f32[s0,s1]"),
+        ("MatMul-13 f32[2,s0,3] f32[3]", "f32[2,s0] if s0 >= 1"),
+        ("MatMul-13 f32[s0,3] f32[4,s1]", "refused: MatMul.C2"),
+        ("Gemm-13 transB=1 f32[s0,3] f32[s1,3] f32[s1]", "f32[s0,s1]"),
+        ("Gemm-13 f32[s0] f32[s1,3]", "refused: Gemm.C1"),
+        ("Einsum-12 equation=bij,bjk->bik f32[2,s0,3] f32[2,3,s1]", "f32[2,s0,s1]"),
+        ("Einsum-12 equation=ii->i f32[3,1]", "refused: Einsum.C3"),
+        ("Einsum-12 equation=...i->i f32[2,3]", "refused: Einsum.C4"),
+    ]);
+}
+
+#[test]
+fn indices_lie_in_their_dimension() {
+    expect(&[
+        ("Gather-13 f32[s0,3] i64[2]=0,5", "refused: Gather.C2"),
+        ("Gather-13 f32[s1,3] i64[2]=0,5", "f32[2,3] if s1 >= 6"),
+        ("GatherND-12 f32[s0,3] i64[s1,2]", "f32[s1]"),
+        ("GatherND-12 f32[3] i64[2,2]", "refused: GatherND.C2"),
+        ("TopK-11 f32[3,s0] i64[1]=5", "refused: TopK.C3"),
+        ("OneHot-11 i64[s0] i64[]=5 f32[2]", "f32[s0,5]"),
+        ("Compress-11 axis=0 f32[s0,3] bool[3]=true,false,true", "f32[u0,3]"),
+        ("ReverseSequence-10 f32[2,3] i64[3]=1,2,3", "refused: ReverseSequence.C3"),
+    ]);
+}
+
+#[test]
+fn reductions_follow_the_version() {
+    expect(&[
+        ("ReduceSum-13 f32[s0,s1] i64[1]=1", "f32[s0,1]"),
+        ("ReduceSum-11 axes=0,1 keepdims=0 f32[s0,s1]", "f32[]"),
+        ("ReduceSum-13 noop_with_empty_axes=1 f32[s0,s1]", "f32[s0,s1]"),
+        ("ReduceMean-11 axes=0,4 f32[s0,s1]", "refused: Reduce.C1"),
+        ("ArgMax-13 axis=0 keepdims=0 f32[s0,s1]", "i64[s1] if Ne(s0, 0) | Eq(s1, 0)"),
+        ("Softmax-13 axis=2 f32[s0,s1]", "refused: Softmax.C1"),
+    ]);
+}
+
+#[test]
+fn schemas_are_kept() {
+    expect(&[
+        ("Add-13 f32[2]", "refused: schema.S1"),
+        ("Relu-13 bool[2]", "refused: schema.S2"),
+        ("Relu-13 slope=1 f32[2]", "refused: schema.S3"),
+        ("Concat-13 f32[2]", "refused: schema.S3"),
+        ("Einsum-7 equation=i->i f32[2]", "refused: schema.S0"),
+        ("NoSuchOperator-13 f32[2]", "unsupported"),
+    ]);
+    let names: Vec<_> = operators().collect();
+    assert!(names.iter().all(|(domain, op)| is_known(domain, op)));
+}

@@ -135,6 +135,14 @@ impl Tensor {
         }
     }
 
+    /// As [`Tensor::list`] for a tensor that has so many elements where its sizes are no numbers.
+    pub fn list_of(&self, count: usize) -> Option<Vec<Element>> {
+        match self.elements.as_ref() {
+            Some(Elements::Fill(element)) if count <= MAX_ELEMENTS => Some(vec![element.clone(); count]),
+            _ => self.list(),
+        }
+    }
+
     /// The elements as integers, if all are known.
     pub fn ints(&self) -> Option<Vec<Expr>> {
         self.list()?.iter().map(Element::int).collect()

@@ -1,0 +1,82 @@
+//! Elements of small tensors by their indices.
+use super::elementwise::followed;
+use super::value::{Element, Elements, Tensor};
+use sizewise_expr::Expr;
+
+/// A tensor whose sizes are numbers, with its elements.
+pub struct Grid {
+    sizes: Vec<usize>,
+    items: Vec<Element>,
+}
+
+impl Grid {
+    /// The elements of a tensor, if they are followed.
+    pub fn new(tensor: &Tensor) -> Option<Grid> {
+        Some(Grid { sizes: followed(tensor.shape.as_ref()?)?, items: tensor.list()? })
+    }
+
+    /// As [`Grid::new`], with open elements where none are followed.
+    pub fn or_open(tensor: &Tensor) -> Option<Grid> {
+        let sizes = followed(tensor.shape.as_ref()?)?;
+        let count = sizes.iter().product();
+        Some(Grid { sizes, items: tensor.list().unwrap_or_else(|| vec![Element::Open; count]) })
+    }
+
+    /// The sizes.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The position of an index, row by row; sizes of 1 are broadcast, and leading indices that are too many skipped.
+    fn position(&self, index: &[usize]) -> Option<usize> {
+        let index = index.get(index.len().checked_sub(self.sizes.len())?..)?;
+        index.iter().zip(&self.sizes).try_fold(0usize, |position, (&at, &size)| {
+            let at = if size == 1 { 0 } else { at };
+            (at < size).then(|| position * size + at)
+        })
+    }
+
+    /// The element at an index.
+    pub fn get(&self, index: &[usize]) -> Option<&Element> {
+        self.items.get(self.position(index)?)
+    }
+
+    /// The element at an index, to be changed.
+    pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut Element> {
+        let position = self.position(index)?;
+        self.items.get_mut(position)
+    }
+
+    /// The elements as those of a tensor.
+    pub fn into_elements(self) -> Elements {
+        Elements::List(self.items.into())
+    }
+}
+
+/// Each index of a shape, row by row.
+pub fn indices(sizes: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+    let count: usize = sizes.iter().product();
+    (0..count).map(move |position| {
+        let mut rest = position;
+        let mut index = vec![0; sizes.len()];
+        for (at, &size) in index.iter_mut().zip(sizes).rev() {
+            *at = rest % size;
+            rest /= size;
+        }
+        index
+    })
+}
+
+/// The elements of a small shape by their indices; nothing where one of them cannot be said.
+pub fn build(shape: &[Expr], mut at: impl FnMut(&[usize]) -> Option<Element>) -> Option<Elements> {
+    let sizes = followed(shape)?;
+    let items = indices(&sizes).map(|index| at(&index)).collect::<Option<Vec<_>>>()?;
+    Some(Elements::List(items.into()))
+}
+
+/// An index that is a number, counted from the end when negative.
+pub fn place(index: &Element, size: usize) -> Option<usize> {
+    let index = index.int()?.as_inline()?;
+    let index = if index < 0 { index + i64::try_from(size).ok()? } else { index };
+    usize::try_from(index).ok().filter(|&index| index < size)
+}
