@@ -15,6 +15,7 @@ mod infer_onnx;
 mod jsonl;
 mod onnx;
 mod onnx_model;
+mod onnx_show;
 mod operators;
 mod ops;
 mod ops_edge;

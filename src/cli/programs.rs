@@ -36,6 +36,11 @@ impl Loaded {
         super::onnx_model::model(&self.name, &self.bytes)
     }
 
+    /// The file's bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     fn reading(&self) -> ReadOptions<'_> {
         ReadOptions { edge: true, model: self.model.as_deref(), ..ReadOptions::default() }
     }

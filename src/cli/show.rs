@@ -2,7 +2,7 @@
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::onnx::{OnnxOptions, write_onnx};
-use super::{files, onnx_model, programs};
+use super::{files, onnx_show, programs};
 use crate::escape::json_text;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
@@ -57,10 +57,8 @@ pub enum Form {
 pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     if let Some(model) = loaded.model()? {
-        return match options.form {
-            Form::Shapes => onnx_model::show(&model, options.output.as_deref()),
-            _ => Err(Failure::usage("an ONNX model is shown --as shapes")),
-        };
+        let output = options.output.as_deref();
+        return onnx_show::show(&model, loaded.name(), loaded.bytes(), options.form, output);
     }
     let program = loaded.load()?;
     let output = options.output.as_deref();

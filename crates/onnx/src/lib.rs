@@ -1,9 +1,14 @@
 //! ONNX models: written from exported programs, and the shapes of their operators.
 
 pub mod check;
+pub mod dot;
+pub mod fill;
+#[cfg(test)]
+mod hostile;
 pub mod proto;
 pub mod read;
 pub mod shape;
+pub mod text;
 pub mod walk;
 mod write;
 

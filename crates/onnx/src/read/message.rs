@@ -18,8 +18,18 @@ pub struct ModelProto {
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<StringStringEntryProto>,
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<FunctionProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct StringStringEntryProto {
+    #[prost(string, tag = "1")]
+    pub key: String,
+    #[prost(string, tag = "2")]
+    pub value: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -66,6 +76,10 @@ pub struct FunctionProto {
     pub domain: String,
     #[prost(message, repeated, tag = "11")]
     pub attribute_proto: Vec<AttributeProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub value_info: Vec<ValueInfoProto>,
+    #[prost(string, tag = "13")]
+    pub overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -108,6 +122,8 @@ pub struct AttributeProto {
     pub strings: Vec<Bytes>,
     #[prost(message, repeated, tag = "11")]
     pub graphs: Vec<GraphProto>,
+    #[prost(message, optional, tag = "14")]
+    pub tp: Option<TypeProto>,
     #[prost(int32, tag = "20")]
     pub kind: i32,
     #[prost(string, tag = "21")]
@@ -138,6 +154,8 @@ pub struct TensorProto {
     pub double_data: Vec<f64>,
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, tag = "14")]
     pub data_location: i32,
 }

@@ -7,8 +7,10 @@ pub mod message;
 mod order;
 mod tensor;
 
+pub use crate::text::is_text;
 pub use tensor::{attribute, tensor};
 
+use crate::text;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -70,9 +72,30 @@ fn imports(list: &[OperatorSetIdProto]) -> Imports {
     list.iter().map(|import| (domain(&import.domain).to_owned(), import.version)).collect()
 }
 
-/// Whether a file looks like a model: its first field is the version of the format.
+/// Whether a file looks like a model: its first field is the version of the format, or it is the text of one.
 pub fn is_model(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x08, version, ..] if *version < 0x80)
+    matches!(bytes, [0x08, version, ..] if *version < 0x80) || text::is_text(bytes)
+}
+
+/// The message in a file: protobuf, or text.
+///
+/// # Errors
+/// When it is neither.
+pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
+    let bytes = bytes.into();
+    if bytes.is_empty() {
+        return Err(wrong("the file", "it is empty; expected an ONNX model"));
+    }
+    if text::is_text(&bytes) {
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|error| wrong("the text", format!("it is not UTF-8: {error}")))?;
+        return text::parse(text).map_err(|error| wrong("the text", error.to_string()));
+    }
+    if bytes.len() > MAX_BYTES {
+        return Err(wrong("the file", "it is longer than 2 GiB, the most that protobuf allows"));
+    }
+    ModelProto::decode(bytes)
+        .map_err(|error| wrong("the file", format!("not an ONNX model, or a damaged one: {error}")))
 }
 
 impl Model {
@@ -81,16 +104,7 @@ impl Model {
     /// # Errors
     /// When it is no model, is of a version that is not read, or its graph is not well formed.
     pub fn read(bytes: impl Into<Bytes>) -> Result<Model, ReadError> {
-        let bytes = bytes.into();
-        if bytes.is_empty() {
-            return Err(wrong("the file", "it is empty; expected an ONNX model"));
-        }
-        if bytes.len() > MAX_BYTES {
-            return Err(wrong("the file", "it is longer than 2 GiB, the most that protobuf allows"));
-        }
-        let model = ModelProto::decode(bytes)
-            .map_err(|error| wrong("the file", format!("not an ONNX model, or a damaged one: {error}")))?;
-        Model::new(model)
+        Model::new(message(bytes)?)
     }
 
     fn new(model: ModelProto) -> Result<Model, ReadError> {

@@ -1,0 +1,172 @@
+//! Models with what was found out about them: the shapes of values in `value_info`, conditions in `metadata_props`.
+//!
+//! Everything else stays byte for byte as it is in the file, fields that are not known here included.
+use crate::check::{Report, Shapes, ShownSize, ShownValue};
+use crate::read::message::{
+    Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeProto, TypeValue,
+    ValueInfoProto,
+};
+use crate::read::{ReadError, is_text, message, wrong};
+use prost::Message;
+use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
+
+/// The key under which the conditions stand in `metadata_props`, one a line.
+pub const CONDITIONS: &str = "sizewise.conditions";
+
+/// Numbers of fields of `ModelProto` and `GraphProto`.
+const GRAPH: u64 = 7;
+const METADATA: u64 = 14;
+const VALUE_INFO: u64 = 13;
+
+/// A field of a message: its number, all its bytes, and those of its value if it has a length.
+struct Field<'b> {
+    number: u64,
+    whole: &'b [u8],
+    value: Option<&'b [u8]>,
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The fields of a message; `None` if it is damaged.
+fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
+    let mut fields = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let key = varint(bytes, &mut at)?;
+        let mut value = None;
+        match key & 7 {
+            0 => drop(varint(bytes, &mut at)?),
+            1 => at += 8,
+            2 => {
+                let length = usize::try_from(varint(bytes, &mut at)?).ok()?;
+                let end = at.checked_add(length)?;
+                value = Some(bytes.get(at..end)?);
+                at = end;
+            }
+            5 => at += 4,
+            _ => return None,
+        }
+        fields.push(Field { number: key >> 3, whole: bytes.get(start..at)?, value });
+    }
+    Some(fields)
+}
+
+fn push_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Adds a field that has a length.
+fn push(out: &mut Vec<u8>, number: u64, value: &[u8]) {
+    push_varint(out, number << 3 | 2);
+    push_varint(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+/// The declaration of a value of which the sizes are known.
+fn declaration(name: &str, shown: &ShownValue) -> Option<ValueInfoProto> {
+    let (dtype, sizes) = (shown.dtype?, shown.shape.as_ref()?);
+    let size = |size: &ShownSize| DimensionProto {
+        value: match size {
+            ShownSize::Number(number) => Some(Dimension::Size(*number)),
+            ShownSize::Text(text) => Some(Dimension::Name(text.clone())),
+            ShownSize::Open(..) => None,
+        },
+    };
+    let shape = ShapeProto { dim: sizes.iter().map(size).collect() };
+    let tensor = TensorType { elem_type: dtype.number(), shape: Some(shape) };
+    let r#type = Some(TypeProto { value: Some(TypeValue::Tensor(tensor)) });
+    Some(ValueInfoProto { name: name.to_owned(), r#type })
+}
+
+/// The bytes of a model, or of the text of one, with the shapes of its values and the conditions under which it runs.
+///
+/// # Errors
+/// When the file is no model.
+pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Report) -> Result<Vec<u8>, ReadError> {
+    let encoded;
+    let bytes = match is_text(bytes) {
+        true => {
+            encoded = message(Bytes::copy_from_slice(bytes))?.encode_to_vec();
+            encoded.as_slice()
+        }
+        false => bytes,
+    };
+    let damaged = || wrong("the file", "a damaged ONNX model");
+    let model = fields(bytes).ok_or_else(damaged)?;
+    let mut out = Vec::with_capacity(bytes.len() + (1 << 16));
+    for field in &model {
+        match (field.number, field.value) {
+            (GRAPH, Some(graph)) => push(&mut out, GRAPH, &filled(graph, shapes).ok_or_else(damaged)?),
+            (METADATA, Some(entry)) if is_ours(entry) => {}
+            _ => out.extend_from_slice(field.whole),
+        }
+    }
+    if !report.conditions.is_empty() {
+        let lines: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+        let entry = StringStringEntryProto { key: CONDITIONS.to_owned(), value: lines.join("\n") };
+        push(&mut out, METADATA, &entry.encode_to_vec());
+    }
+    Ok(out)
+}
+
+fn is_ours(entry: &[u8]) -> bool {
+    StringStringEntryProto::decode(entry).is_ok_and(|entry| entry.key == CONDITIONS)
+}
+
+/// A graph with declarations of the values that its nodes make.
+fn filled(graph: &[u8], shapes: &Shapes) -> Option<Vec<u8>> {
+    const NODE: u64 = 1;
+    const OUTPUT: u64 = 12;
+    let fields = fields(graph)?;
+    let declared = |field: &Field| Some(ValueInfoProto::decode(field.value?).ok()?.name);
+    let mut outputs = FxHashSet::default();
+    let mut made = FxHashSet::default();
+    for field in &fields {
+        match field.number {
+            OUTPUT => outputs.extend(declared(field)),
+            NODE => made.extend(node_outputs(field.value?)?),
+            _ => {}
+        }
+    }
+    let known: Vec<(&String, ValueInfoProto)> = shapes
+        .values
+        .iter()
+        .filter(|(name, _)| made.contains(name.as_bytes()) && !outputs.contains(*name))
+        .filter_map(|(name, shown)| Some((name, declaration(name, shown)?)))
+        .collect();
+    let names: FxHashSet<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let mut out = Vec::with_capacity(graph.len() + (1 << 12));
+    for field in &fields {
+        let replaced =
+            field.number == VALUE_INFO && declared(field).is_some_and(|name| names.contains(name.as_str()));
+        if !replaced {
+            out.extend_from_slice(field.whole);
+        }
+    }
+    known.iter().for_each(|(_, value)| push(&mut out, VALUE_INFO, &value.encode_to_vec()));
+    Some(out)
+}
+
+/// The names of a node's outputs.
+fn node_outputs(node: &[u8]) -> Option<Vec<&[u8]>> {
+    const OUTPUT: u64 = 2;
+    let outputs = fields(node)?.into_iter().filter(|field| field.number == OUTPUT);
+    Some(outputs.filter_map(|field| field.value).collect())
+}
