@@ -54,6 +54,7 @@ pub fn answer(request: &Fields) -> Read<Fields> {
         attributes: &attributes,
         inputs,
         outputs: outputs(request.get("outs"))?,
+        is_static: false,
     };
     let values = infer(&mut Cx::new(&mut env), &call).map_err(|error| match error {
         KernelError::Invalid { clause, message, .. } => {

@@ -50,6 +50,8 @@ pub struct Call<'a> {
     pub inputs: Vec<Option<Value>>,
     /// For each output whether it is asked for.
     pub outputs: Vec<bool>,
+    /// Whether sizes are known when the model loads; else those of constants alone are.
+    pub is_static: bool,
 }
 
 /// A call that its schema allows.
@@ -257,6 +259,11 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// A tensor input, if it is given.
     pub fn tensor(&self, at: usize) -> Option<&'c Tensor> {
         self.input(at)?.tensor()
+    }
+
+    /// Whether the sizes of an input are not known when the model loads.
+    pub fn is_open_at_load(&self, at: usize) -> bool {
+        !self.call.is_static && self.tensor(at).is_some_and(|tensor| !tensor.constant)
     }
 
     /// Whether an input is given.

@@ -177,6 +177,9 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     for at in [5, 6] {
+        call.check(!call.is_open_at_load(at), "EmbedLayerNormalization.C3", || {
+            "gamma has an unknown size".to_owned()
+        })?;
         vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
     }
     for at in [1, 7] {

@@ -119,6 +119,10 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     };
     let scales = scales(cx, call, scales_at)?;
+    // onnx infers a shape from sizes whose number it knows.
+    call.check(!call.is_open_at_load(sizes_at), "Resize.C1", || {
+        "the number of sizes is not known".to_owned()
+    })?;
     let stated = match call.tensor(sizes_at) {
         Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
         _ => None,

@@ -83,8 +83,15 @@ fn outcome(text: &str, outputs: usize) -> String {
         }
     }
     let version = version.parse().expect(version);
-    let call =
-        Call { domain: "", op, version, attributes: &attributes, inputs, outputs: vec![true; outputs] };
+    let call = Call {
+        domain: "",
+        op,
+        version,
+        attributes: &attributes,
+        inputs,
+        outputs: vec![true; outputs],
+        is_static: true,
+    };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
         Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),

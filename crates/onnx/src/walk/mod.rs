@@ -226,7 +226,15 @@ impl<'m> Walk<'m> {
         // A version that is not imported is the first one: onnxruntime adds its own domain.
         let version = frame.imports.get(domain).copied().unwrap_or(if domain.is_empty() { 17 } else { 1 });
         let outputs = node.output.iter().map(|name| !name.is_empty()).collect();
-        let call = Call { domain, op: &node.op_type, version, attributes: &attributes, inputs, outputs };
+        let call = Call {
+            domain,
+            op: &node.op_type,
+            version,
+            attributes: &attributes,
+            inputs,
+            outputs,
+            is_static: true,
+        };
         let values = match infer(&mut Cx::new(&mut self.env), &call) {
             Ok(values) => values,
             Err(error) => {
