@@ -84,8 +84,7 @@ impl Prover<'_, '_> {
             return self.prove(pool, facts, obligation);
         }
         let (pool, facts) = derived.facts();
-        let proof = self.prove(pool, facts, obligation);
-        proof
+        self.prove(pool, facts, obligation)
     }
 
     /// Decides one obligation under `facts`, expressions being of `pool`.

@@ -1,5 +1,5 @@
 //! Control flow: `If`, `Loop`, `Scan`, and functions on the items of sequences.
-use super::{Ended, Frame, Scope, Walk};
+use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Sequence, Tensor, Value};
 use sizewise_env::{ShapeEnv, SymbolInfo};
@@ -281,7 +281,11 @@ impl<'m> Walk<'m> {
             self.failures.truncate(failures);
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
-            results.extend(rows.iter().map(|row| stacked(Expr::ZERO, row)));
+            let first = results.len() + 1;
+            for (at, row) in rows.iter().enumerate() {
+                let row = unmade(&mut self.env, graph, first + at, row);
+                results.push(stacked(Expr::ZERO, &row));
+            }
         }
         Ok(results)
     }
@@ -310,8 +314,13 @@ impl<'m> Walk<'m> {
                     Some(trips) if always && goes => Cx::new(&mut self.env).max(trips, 0),
                     _ => self.open_size(),
                 };
-                let rows: Vec<Value> =
-                    results.iter().skip(1 + carried.len()).map(|row| stacked(count, row)).collect();
+                let some = Cx::new(&mut self.env).ge(count, 1);
+                let never_empty = self.env.statically(some) == Some(true);
+                let mut rows: Vec<Value> = Vec::new();
+                for (at, row) in results.iter().enumerate().skip(1 + carried.len()) {
+                    let row = if never_empty { row.clone() } else { self.perhaps_unmade(graph, at, row) };
+                    rows.push(stacked(count, &row));
+                }
                 let kept = carried
                     .iter()
                     .zip(&initial)
@@ -328,6 +337,12 @@ impl<'m> Walk<'m> {
                 .collect();
         }
         Ok(Vec::new())
+    }
+
+    /// A row of a loop that may have no round: without one, its sizes are those of [`unmade`].
+    fn perhaps_unmade(&mut self, graph: &GraphProto, at: usize, row: &Value) -> Value {
+        let without = unmade(&mut self.env, graph, at, row);
+        self.either(None, row.clone(), without)
     }
 
     /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
@@ -467,6 +482,21 @@ fn stacked(count: Expr, row: &Value) -> Value {
             Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()
         }
         other => without_elements(other),
+    }
+}
+
+/// A row that no round makes, as onnxruntime has it: the numbers that the body declares stay, other sizes are 0.
+fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Value {
+    let declared = graph.output.get(at).map(|output| declared(&output.name, output.r#type.as_ref()));
+    match (row, declared.and_then(|declared| declared.shape)) {
+        (Value::Tensor(tensor), Some(shape)) => {
+            let size = |given: &Given| match given {
+                Given::Size(size) => env.pool.int(*size),
+                _ => Expr::ZERO,
+            };
+            Tensor::new(tensor.dtype, shape.iter().map(size).collect()).into()
+        }
+        _ => row.clone(),
     }
 }
 
