@@ -21,6 +21,20 @@ LETTER = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", 
           "sparse_tensor": "p", "type_proto": "y", "tensors": "T", "graphs": "G"}
 
 
+# Operators that onnxruntime has in the domain of ONNX for what it fuses, whatever the version.
+FLOATS = [f"tensor({name})" for name in ("float16", "float", "double", "bfloat16")]
+NORM = {"domain": "", "since": 1, "types": {"T": FLOATS, "U": FLOATS[1:3], "V": FLOATS}, "min_inputs": 2, "min_outputs": 1,
+        "attrs": {"axis": {"type": "int"}, "epsilon": {"type": "float"}, "stash_type": {"type": "int"}}}
+MEAN, DEVIATION = ({"name": name, "type": "U", "option": "optional"} for name in ("Mean", "InvStdDev"))
+X, SCALE, Y = ({"name": name, "type": kind} for name, kind in (("X", "T"), ("Scale", "V"), ("Y", "V")))
+FUSED = [
+    {**NORM, "op": "LayerNormalization", "max_inputs": 3, "max_outputs": 3,
+     "inputs": [X, SCALE, {"name": "B", "type": "V", "option": "optional"}], "outputs": [Y, MEAN, DEVIATION]},
+    {**NORM, "op": "SimplifiedLayerNormalization", "max_inputs": 2, "max_outputs": 2,
+     "inputs": [X, SCALE], "outputs": [Y, DEVIATION]},
+]
+
+
 def short(text):
     text = text.replace(" ", "")
     text = re.sub(r"\b(u?)int(\d+)\b", lambda m: ("u" if m[1] else "i") + m[2], text)
@@ -31,7 +45,7 @@ def short(text):
 def main():
     path = sys.argv[1]
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf8") as file:
-        schemas = [json.loads(line) for line in file if line.strip()]
+        schemas = FUSED + [json.loads(line) for line in file if line.strip()]
     sets, lines = {}, []
 
     def types(names):
