@@ -21,6 +21,20 @@ LETTER = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", 
           "sparse_tensor": "p", "type_proto": "y", "tensors": "T", "graphs": "G"}
 
 
+# Operators that onnxruntime has in the domain of ONNX for what it fuses, whatever the version.
+FLOATS = [f"tensor({name})" for name in ("float16", "float", "double", "bfloat16")]
+NORM = {"domain": "", "since": 1, "types": {"T": FLOATS, "U": FLOATS[1:3], "V": FLOATS}, "min_inputs": 2, "min_outputs": 1,
+        "attrs": {"axis": {"type": "int"}, "epsilon": {"type": "float"}, "stash_type": {"type": "int"}}}
+MEAN, DEVIATION = ({"name": name, "type": "U", "option": "optional"} for name in ("Mean", "InvStdDev"))
+X, SCALE, Y = ({"name": name, "type": kind} for name, kind in (("X", "T"), ("Scale", "V"), ("Y", "V")))
+FUSED = [
+    {**NORM, "op": "LayerNormalization", "max_inputs": 3, "max_outputs": 3,
+     "inputs": [X, SCALE, {"name": "B", "type": "V", "option": "optional"}], "outputs": [Y, MEAN, DEVIATION]},
+    {**NORM, "op": "SimplifiedLayerNormalization", "max_inputs": 2, "max_outputs": 2,
+     "inputs": [X, SCALE], "outputs": [Y, DEVIATION]},
+]
+
+
 def short(text):
     text = text.replace(" ", "")
     text = re.sub(r"\b(u?)int(\d+)\b", lambda m: ("u" if m[1] else "i") + m[2], text)
@@ -31,7 +45,7 @@ def short(text):
 def main():
     path = sys.argv[1]
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf8") as file:
-        schemas = [json.loads(line) for line in file if line.strip()]
+        schemas = FUSED + [json.loads(line) for line in file if line.strip()]
     sets, lines = {}, []
 
     def types(names):
@@ -52,13 +66,6 @@ def main():
         attrs = " ".join(f"{n}:{LETTER[a['type']]}{'!' if a.get('required') else ''}" for n, a in sorted(s["attrs"].items()))
         lines.append("|".join([s["domain"], s["op"], str(s["since"]), side("inputs"), side("outputs"), bound, attrs,
                                "deprecated" if s.get("deprecated") else ""]))
-    # onnxruntime registers these in the domain of ONNX, too (contrib_defs.cc), from version 1 on.
-    own = types(["tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"])
-    statistics = types(["tensor(float)", "tensor(double)", "tensor(bfloat16)"])
-    bound, attrs = f"T={own} V={own} U={statistics}", "axis:i epsilon:f stash_type:i"
-    lines.append(f"|SimplifiedLayerNormalization|1|2..2 X:T scale:V|1..2 Y:V inv_std_var:U?|{bound}|{attrs}|")
-    layer = f"|LayerNormalization|1|2..3 X:T Scale:V B:V?|1..3 Y:V Mean:U? InvStdDev:U?|{bound}|{attrs}|"
-    lines.insert(next(at for at, line in enumerate(lines) if line.startswith("|LayerNormalization|")), layer)
     print("# Operator schemas: facts read from onnx 1.23.2 (Apache-2.0) and onnxruntime 1.31.1 (MIT) by scripts/onnx_schemas.py.")
     for text, number in sets.items():
         print(f"#{number} {text}")

@@ -143,7 +143,25 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C3")?;
         }
     }
-    call.one(result)
+    let mut result = call.output(0, result)?;
+    if batch == 0 {
+        result.elements = taken_slices(call, length, &result);
+    }
+    Ok(vec![result.into()])
+}
+
+/// The elements of [`gather_nd`] without batches, where they are followed.
+fn taken_slices(call: &Checked, length: usize, result: &Tensor) -> Option<Elements> {
+    let (data, tuples) = (Grid::new(call.tensor(0)?)?, Grid::new(call.tensor(1)?)?);
+    let depth = tuples.sizes().len() - 1;
+    build(result.shape.as_deref()?, |index| {
+        let mut from = Vec::with_capacity(data.sizes().len());
+        for part in 0..length {
+            from.push(place(tuples.get(&[&index[..depth], &[part]].concat())?, data.sizes()[part])?);
+        }
+        from.extend(&index[depth..]);
+        data.get(&from).cloned()
+    })
 }
 
 /// The number of true elements of a list, and its length, if both are known.
@@ -223,14 +241,35 @@ fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(count) => count,
         None => cx.unbacked_size(0, Some(most)),
     };
+    let mut shape = sizes;
     match at {
-        Some(at) => {
-            let mut shape = sizes;
-            shape[at] = count;
-            call.one(shape)
-        }
-        None => call.one(vec![count]),
+        Some(at) => shape[at] = count,
+        None => shape = vec![count],
     }
+    let mut result = call.output(0, shape)?;
+    result.elements = chosen(call, at, &result);
+    Ok(vec![result.into()])
+}
+
+/// The elements of [`compress`], where it is known which ones are chosen.
+fn chosen(call: &Checked, at: Option<usize>, result: &Tensor) -> Option<Elements> {
+    let (list, data) = (call.tensor(1)?.list()?, call.tensor(0)?);
+    let flags = list.iter().map(|flag| match flag {
+        Element::Bool(condition) => condition.as_literal_bool(),
+        _ => None,
+    });
+    let flags = flags.collect::<Option<Vec<bool>>>()?;
+    let places: Vec<usize> = (0..flags.len()).filter(|&place| flags[place]).collect();
+    let Some(at) = at else {
+        let list = data.list()?;
+        return build(result.shape.as_deref()?, |index| list.get(*places.get(index[0])?).cloned());
+    };
+    let data = Grid::new(data)?;
+    build(result.shape.as_deref()?, |index| {
+        let mut from = index.to_vec();
+        from[at] = *places.get(index[at])?;
+        data.get(&from).cloned()
+    })
 }
 
 fn most_of(length: usize) -> Expr {

@@ -129,22 +129,52 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
             }
         }
     }
-    let total = cx.product(sizes);
-    let known = cx.product(shape.clone());
     match rest {
-        Some(at) => {
-            let some = cx.ne(known, 0);
-            cx.require(some, "Reshape.C4", |_| "of no elements -1 cannot be inferred".to_owned())?;
-            let remainder = cx.modulo(total, known);
-            let divides = cx.eq(remainder, 0);
-            cx.require(divides, "Reshape.C4", |cx| {
-                format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
-            })?;
-            shape[at] = cx.floor_div(total, known);
+        Some(at) => shape[at] = what_is_left(cx, sizes, &shape, allow_zero)?,
+        None => {
+            let (total, known) = (cx.product(sizes), cx.product(shape.clone()));
+            cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?;
         }
-        None => cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?,
     }
     Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of 0 out
+/// of both products where the number of elements is 0.
+fn what_is_left(
+    cx: &mut Cx,
+    mut sizes: Vec<Expr>,
+    others: &[Expr],
+    allow_zero: bool,
+) -> Result<Expr, KernelError> {
+    let (mut others, mut common) = (others.to_vec(), Vec::new());
+    if allow_zero {
+        // What stands on both sides is left out of both or of none.
+        others.retain(|other| match sizes.iter().position(|size| size == other) {
+            Some(at) => {
+                common.push(sizes.remove(at));
+                false
+            }
+            None => true,
+        });
+        if common.contains(&Expr::ZERO) {
+            for list in [&mut sizes, &mut others, &mut common] {
+                list.retain(|&size| size != Expr::ZERO);
+            }
+        }
+    }
+    let (total, known) = (cx.product(sizes), cx.product(others));
+    let (some, common) = (cx.ne(known, 0), cx.product(common));
+    cx.require(some, "Reshape.C4", |_| "of no elements -1 cannot be inferred".to_owned())?;
+    let (left, both) = (cx.ne(total, 0), cx.ne(common, 0));
+    let fine = cx.any(&[left, both]);
+    cx.require(fine, "Reshape.C4", |_| "which sizes are 0 decides what -1 is".to_owned())?;
+    let remainder = cx.modulo(total, known);
+    let divides = cx.eq(remainder, 0);
+    cx.require(divides, "Reshape.C4", |cx| {
+        format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
+    })?;
+    Ok(cx.floor_div(total, known))
 }
 
 /// The input broadcast with a shape. (C1) A shape has one dimension. (C2) Its sizes are not negative. (C3) Both meet.

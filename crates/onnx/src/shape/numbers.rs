@@ -72,7 +72,7 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
             "Mod" => remainder(cx, x, y, fmod),
             "Min" => Some(cx.min(x, y)),
             "Max" => Some(cx.max(x, y)),
-            "Pow" => power(x, y),
+            "Pow" => power(cx, x, y),
             _ => return comparison(cx, op, x, y),
         };
         return result.map_or(Element::Open, |e| integer(cx, e, dtype));
@@ -113,9 +113,13 @@ fn remainder(cx: &mut Cx, x: Expr, y: Expr, fmod: bool) -> Option<Expr> {
     Some(cx.sub(x, product))
 }
 
-fn power(x: Expr, y: Expr) -> Option<Expr> {
-    let (x, y) = (x.as_inline()?, u32::try_from(y.as_inline()?).ok()?);
-    x.checked_pow(y).and_then(Expr::inline)
+fn power(cx: &mut Cx, x: Expr, y: Expr) -> Option<Expr> {
+    let y = u32::try_from(y.as_inline()?).ok()?;
+    match x.as_inline() {
+        Some(x) => x.checked_pow(y).and_then(Expr::inline),
+        None if y <= 4 => Some((0..y).fold(Expr::ONE, |product, _| cx.mul(product, x))),
+        None => None,
+    }
 }
 
 fn logical(cx: &mut Cx, op: &str, x: Expr, y: Expr) -> Element {

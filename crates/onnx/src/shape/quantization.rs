@@ -32,12 +32,13 @@ pub(super) const CONTRIB: Family = &[
     ("QuantizeLinear", quantize),
 ];
 
-/// (C1) Scale and zero point have one shape. (C2) Scales are one for all, one for each slice along the axis, or in blocks.
+/// (C1) Scale and zero point have one shape, or one element each. (C2) Scales are one for all, one for each slice along
+/// the axis, or in blocks.
 fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     let (sizes, scale) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    if call.has(2) {
-        let (scales, zeros) = (cx.product(scale.clone()), cx.product(call.shape(2)?.to_vec()));
-        cx.require_eq(scales, zeros, "Quantize.C1", "the numbers of scales and zero points")?;
+    let single = |shape: &[Expr]| shape.is_empty() || shape == [Expr::ONE];
+    if call.has(2) && !(single(&scale) && single(call.shape(2)?)) {
+        cx.require_same_shape(&scale, call.shape(2)?, "Quantize.C1")?;
     }
     let block = call.int("block_size", 0);
     call.check(block >= 0, "Quantize.C2", || format!("the block size is {block}"))?;
