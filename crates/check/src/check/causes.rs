@@ -60,14 +60,14 @@ impl<'p> Examination<'_, 'p> {
             };
             let guard = &mut self.report.guards[i];
             let located = forcing.iter().find(|g| needs.step(g).is_some_and(|s| s.code().is_some()));
-            if let Some((forced, step)) = located.or(forcing.first()).and_then(|g| Some((g, needs.step(g)?)))
+            let forced = located.or(forcing.first()).and_then(|g| Some((g, needs.step(g)?)));
+            if let Some((forced, step)) =
+                forced.filter(|(_, step)| guard.node.is_none() || step.code().is_some())
             {
-                if guard.node.is_none() || step.code().is_some() {
-                    (guard.node, guard.op) = (Some(step.node()), Some(step.op()));
-                    guard.clause = Some(forced.clause.name().to_string());
-                    guard.more_nodes = forcing.len() - 1;
-                    place(guard, step, traced);
-                }
+                (guard.node, guard.op) = (Some(step.node()), Some(step.op()));
+                guard.clause = Some(forced.clause.name().to_string());
+                guard.more_nodes = forcing.len() - 1;
+                place(guard, step, traced);
             }
             if guard.code.is_none()
                 && let Some(step) = first_use(&run.env.pool, &needs, condition)

@@ -4,6 +4,7 @@ use super::pipeline::Examined;
 use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
+use super::torch_limits::left_to_torch;
 use crate::report::{Fix, Outcome};
 use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
@@ -203,8 +204,20 @@ impl Session<'_> {
                     None if draft.automatic => Cost::LeftToModule,
                     None => Cost::Unknown,
                 };
+                let mut note = small_examples(&examined, first);
+                let left = left_to_torch(&examined);
+                if !left.is_empty() {
+                    let mut automatic = draft.clone();
+                    automatic.apply(&left, first);
+                    if self.examine(Some(&automatic.spec), budget, false)?.report.verdict == Outcome::Ok {
+                        draft = automatic;
+                        note = Some(
+                            "as named dimensions torch.export refuses them: it cannot check the guards"
+                                .into(),
+                        );
+                    }
+                }
                 let spec = Some(draft.spec.to_json());
-                let note = small_examples(&examined, first);
                 let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text(), note };
                 return Ok(Some(Repair { fix, cost, kept }));
             }
