@@ -6,7 +6,7 @@
 needs torch. The modules are those of scripts/make_user_programs.py and scripts/make_report_programs.py. Each is given a spec that is
 too wide: a named dimension from 0 (and one from 1 to 64) in each place that torch may make dynamic. Where sizewise finds that
 violated, the module is exported with the first fix as its dynamic_shapes. Then the exported module is called at the corners of
-the fixed spec: the least and the next size of each dimension, and one that is larger than the example. Figures: docs/recheck.md.
+the fixed spec: the least and the next size of each dimension, and one that is larger than the example. Figures: docs/reports.md.
 """
 import argparse
 import itertools
