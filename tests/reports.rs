@@ -130,3 +130,29 @@ fn reports_read_as_recorded() {
         }
     }
 }
+
+/// The program returns `x[:1]`, whose recorded shape is wrong for an empty `x`; torch runs it.
+#[test]
+fn a_fix_says_that_it_excludes_shapes_that_run() {
+    let report = check("tests/data/reports/first_row.pt2", &json!({"x": [dim("b"), null]}));
+    let cost = report.fixes[0].cost.as_deref();
+    let expected = "also rejects shapes that run, with other output shapes than recorded, such as x: [0, 3]";
+    assert_eq!((report.fixes[0].text.as_str(), cost), ("b = Dim('b', min=1)", Some(expected)));
+}
+
+#[test]
+fn where_there_is_no_fix_the_report_says_why_and_what_helps() {
+    let program = "tests/data/users/batch_of_one.pt2";
+    let table = [
+        // A spec that names what the example made static.
+        (
+            program,
+            json!({"x": [between("b", 1, 32), null]}),
+            "export again with an example in which it is 2 or more",
+        ),
+    ];
+    for (program, spec, help) in table {
+        let report = check(program, &spec);
+        assert!(report.help.iter().any(|text| text.contains(help)), "{program}: {:?}", report.help);
+    }
+}

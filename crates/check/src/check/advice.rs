@@ -1,5 +1,6 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
 use crate::report::{Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, Traced};
+use sizewise_env::Clause;
 
 /// The most advice in one report.
 const MAX_ADVICE: usize = 3;
@@ -32,6 +33,10 @@ fn of_condition(guard: &GuardReport) -> Option<String> {
         )),
         Cause::Record => {
             let (size, value) = shown.split_once(" == ")?;
+            // Only sizes of inputs are read or specialized.
+            if size.contains([' ', '(']) || guard.clause.as_deref() == Some(Clause::RecordedSize.name()) {
+                return None;
+            }
             match value {
                 "0" | "1" => Some(format!(
                     "torch.export specializes sizes 0 and 1, and {size} was {value} in the example: export again with an \

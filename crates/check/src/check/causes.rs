@@ -15,7 +15,7 @@ use sizewise_env::{Clause, Guard, GuardKind, ShapeEnv};
 use sizewise_expr::{Expr, Pool, Sort, Value as Number};
 use sizewise_ir::{GraphInput, ValueId};
 use sizewise_kernels::{Cx, Tensor, Value};
-use sizewise_solve::{Budget, Premise, Verdict, decide};
+use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
 use std::sync::Arc;
 
 /// The most violated conditions that are traced to the operators that imply them.
@@ -80,13 +80,11 @@ impl<'p> Examination<'_, 'p> {
     /// Propagates once more with the admitted sizes, every step saying what it needs.
     fn needs(&self, run: &mut Run<'p>) -> Option<Needs<'p>> {
         let mut env = self.assumptions.env.clone();
-        std::mem::swap(&mut env.pool, &mut run.env.pool);
         env.keep_asking();
         let mut records = self.assumptions.records.clone();
         let program = self.evaluator.contract().program;
         let inputs = recorded::inputs(program, &mut records, &mut env);
         let Ok(inputs) = inputs else {
-            std::mem::swap(&mut env.pool, &mut run.env.pool);
             return None;
         };
         let inputs = admitted(self.assumptions, &mut env, inputs);
@@ -136,7 +134,6 @@ impl<'p> Examination<'_, 'p> {
             guards.push(Guard { condition, kind: GuardKind::Precondition, origin, clause });
         }
         let steps = run_again.steps.clone();
-        std::mem::swap(&mut run_again.env.pool, &mut run.env.pool);
         Some(Needs { guards, steps, first: first.0 })
     }
 
@@ -167,27 +164,32 @@ impl<'p> Examination<'_, 'p> {
             .filter(|g| fails(&env.pool, g.condition) && seen.insert(g.condition))
             .take(MAX_CANDIDATES)
             .collect();
-        if candidates.is_empty() {
-            return (Traced::First, Vec::new());
-        }
-        let budget = Budget { points: 200, branches: 4, work: 5_000, ..Budget::small() };
         let assumed = self.assumptions.env.known_facts();
+        if candidates.is_empty() {
+            // Conditions on data-dependent sizes may leave no data for some sizes of inputs.
+            let on_data = |g: &&Guard| {
+                env.pool
+                    .free_symbols(&[g.condition])
+                    .iter()
+                    .any(|&s| self.assumptions.env.symbol(s).is_none())
+            };
+            let asserts: Vec<&Guard> = needs.guards.iter().filter(on_data).take(MAX_CANDIDATES).collect();
+            let mut forcing = together(&mut env.pool, assumed, &asserts, condition).unwrap_or_default();
+            let about = env.pool.free_symbols(&[condition]);
+            let speaks = |g: &Guard| env.pool.free_symbols(&[g.condition]).iter().any(|s| about.contains(s));
+            forcing.sort_by_key(|g| !speaks(g));
+            return (Traced::Forced, forcing);
+        }
         for guard in &candidates {
             let mut facts = assumed.clone();
             facts.assume(&mut env.pool, guard.condition);
-            if decide(&mut env.pool, &mut facts, condition, &budget).verdict.is_implied() {
+            if decide(&mut env.pool, &mut facts, condition, &budget()).verdict.is_implied() {
                 return (Traced::Forced, same(needs, guard.condition));
             }
         }
-        let mut facts = assumed.clone();
-        let ids: Vec<_> = candidates.iter().map(|g| facts.assume(&mut env.pool, g.condition)).collect();
-        match decide(&mut env.pool, &mut facts, condition, &budget).verdict {
-            Verdict::Implied { because } => {
-                let used = |id| because.iter().any(|p| matches!(p, Premise::Fact(used) if *used == id));
-                let forcing = candidates.iter().zip(ids).filter(|(_, id)| used(*id));
-                (Traced::Forced, forcing.map(|(g, _)| (*g).clone()).collect())
-            }
-            _ => {
+        match together(&mut env.pool, assumed, &candidates, condition) {
+            Some(forcing) => (Traced::Forced, forcing),
+            None => {
                 let about = env.pool.free_symbols(&[condition]);
                 let same_sizes = |g: &&&Guard| env.pool.free_symbols(&[g.condition]) == about;
                 let failing = candidates.iter().find(same_sizes);
@@ -200,6 +202,22 @@ impl<'p> Examination<'_, 'p> {
     pub(super) fn silent_prover(&self) -> Prover<'_, 'p> {
         Prover { emit: None, ..self.prover() }
     }
+}
+
+/// The work that may be spent on each question of what forces a condition.
+fn budget() -> Budget {
+    Budget { points: 200, branches: 4, work: 5_000, ..Budget::small() }
+}
+
+/// Those of the conditions that imply another one together, under the facts; `None` if they are not seen to.
+fn together(pool: &mut Pool, assumed: &Facts, conditions: &[&Guard], implied: Expr) -> Option<Vec<Guard>> {
+    let mut facts = assumed.clone();
+    let ids: Vec<_> = conditions.iter().map(|g| facts.assume(pool, g.condition)).collect();
+    let Verdict::Implied { because } = decide(pool, &mut facts, implied, &budget()).verdict else {
+        return None;
+    };
+    let used = |id| because.iter().any(|p| matches!(p, Premise::Fact(used) if *used == id));
+    Some(conditions.iter().zip(ids).filter(|(_, id)| used(*id)).map(|(g, _)| (*g).clone()).collect())
 }
 
 /// The steps that need this very condition.

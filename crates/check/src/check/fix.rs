@@ -4,6 +4,7 @@ use super::pipeline::Examined;
 use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
+use super::torch_limits::left_to_torch;
 use crate::report::{Fix, Outcome};
 use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
@@ -22,6 +23,8 @@ enum Cost {
     Nothing,
     /// It excludes inputs that work, such as these.
     Inputs(String),
+    /// It excludes inputs such as these, for which the program gives other shapes than it records.
+    Recorded(String),
     /// The exported module refuses what it does not handle.
     LeftToModule,
     /// Neither was found out.
@@ -33,6 +36,9 @@ impl Cost {
         match self {
             Cost::Nothing => Some("loses no working shapes".to_string()),
             Cost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
+            Cost::Recorded(inputs) => Some(format!(
+                "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
+            )),
             Cost::LeftToModule => Some(
                 "torch.export infers these sizes, and the module checks them when it is called".to_string(),
             ),
@@ -198,8 +204,21 @@ impl Session<'_> {
                     None if draft.automatic => Cost::LeftToModule,
                     None => Cost::Unknown,
                 };
+                let mut note = small_examples(&examined, first);
+                let left = left_to_torch(&examined);
+                if !left.is_empty() {
+                    let mut automatic = draft.clone();
+                    automatic.apply(&left, first);
+                    if self.examine(Some(&automatic.spec), budget, false)?.report.verdict == Outcome::Ok {
+                        draft = automatic;
+                        note = Some(
+                            "as named dimensions torch.export refuses them: it cannot check the guards"
+                                .into(),
+                        );
+                    }
+                }
                 let spec = Some(draft.spec.to_json());
-                let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text() };
+                let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text(), note };
                 return Ok(Some(Repair { fix, cost, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
@@ -213,23 +232,40 @@ impl Session<'_> {
     /// The cost of a fix: inputs that the given spec admits, that the program handles and that the fix excludes.
     fn cost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Cost {
         let violated = first.violated.clone();
+        match self.lost(kept, first, &violated, budget) {
+            Lost::Nothing => {}
+            Lost::Inputs(inputs) => return Cost::Inputs(inputs),
+            Lost::Unknown => return Cost::Unknown,
+        }
+        let refused: Vec<Expr> = violated.into_iter().filter(|c| !first.of_records.contains(c)).collect();
+        match first.of_records.is_empty() {
+            true => Cost::Nothing,
+            false => match self.lost(kept, first, &refused, budget) {
+                Lost::Nothing => Cost::Nothing,
+                Lost::Inputs(inputs) => Cost::Recorded(inputs),
+                Lost::Unknown => Cost::Unknown,
+            },
+        }
+    }
+
+    /// Inputs that the given spec admits, that satisfy these conditions and that a fix excludes, if they run.
+    fn lost(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
         let (pool, facts) = first.assumptions.env.facts();
         let mut working = facts.clone();
-        for condition in violated {
+        for &condition in conditions {
             working.assume(pool, condition);
         }
-        let answer = decide(pool, &mut working, kept, budget);
-        let witness = match answer.verdict {
-            Verdict::Implied { .. } => return Cost::Nothing,
+        let witness = match decide(pool, &mut working, kept, budget).verdict {
+            Verdict::Implied { .. } => return Lost::Nothing,
             Verdict::Refuted { witness } => witness,
-            _ => return Cost::Unknown,
+            _ => return Lost::Unknown,
         };
         let evaluator = self.evaluator();
         let prover =
             Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
-        let Some(shapes) = prover.shapes_at(&witness) else { return Cost::Unknown };
+        let Some(shapes) = prover.shapes_at(&witness) else { return Lost::Unknown };
         if evaluator.evaluate(&shapes).is_err() {
-            return Cost::Unknown;
+            return Lost::Unknown;
         }
         let shown: Vec<String> = shapes
             .iter()
@@ -241,8 +277,38 @@ impl Session<'_> {
                 Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
-        Cost::Inputs(shown.join(", "))
+        Lost::Inputs(shown.join(", "))
     }
+}
+
+/// What to do about new dimensions that are 0 or 1 in the example: torch.export makes those static.
+fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
+    let mut small: Vec<&String> = Vec::new();
+    for (symbol, name) in &fixed.assumptions.dims {
+        let hint = fixed.assumptions.env.symbol(*symbol).and_then(|info| info.hint.as_ref()?.as_int());
+        let is_new = name.starts_with('_') && first.assumptions.dims.values().all(|known| known != name);
+        if is_new && hint.is_some_and(|hint| hint < Int::from(2)) {
+            small.push(name);
+        }
+    }
+    small.sort_unstable();
+    let names: Vec<&str> = small.iter().map(|name| name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "export with an example in which {} is 2 or more: torch.export specializes sizes 0 and 1",
+            names.join(" and ")
+        )
+    })
+}
+
+/// What a fix excludes.
+enum Lost {
+    /// No input that works.
+    Nothing,
+    /// Such as these.
+    Inputs(String),
+    /// That was not found out.
+    Unknown,
 }
 
 /// Whether a change sets a dimension to a number.

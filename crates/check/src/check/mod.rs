@@ -25,6 +25,7 @@ mod runtime;
 mod session;
 mod strides;
 mod summary;
+mod torch_limits;
 
 pub use checker::{Checker, Progress, Watch};
 pub use error::CheckError;

@@ -10,9 +10,11 @@ use super::summary;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
 use crate::spec::{Assumptions, DemandKind};
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_solve::{Facts, Witness};
 
 /// The most conditions whose counterexample is improved.
@@ -301,21 +303,8 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        let number = |s: Symbol| sizes.get(base.pool.symbol_name(s)).map(ToString::to_string);
         let shown = summary::shown(self.assumptions, base, obligation.condition);
-        let instance =
-            base.pool.free_symbols(&[obligation.condition]).into_iter().all(|s| number(s).is_some());
-        let instance = (instance && shown.len() <= MAX_INSTANCE).then(|| {
-            let numbers: FxHashMap<Symbol, String> = base
-                .pool
-                .free_symbols(&[obligation.condition])
-                .into_iter()
-                .filter_map(|s| Some((s, number(s)?)))
-                .collect();
-            let name = |s: Symbol| numbers.get(&s).map_or("?", String::as_str);
-            format!(", here `{}`", text::print::python(&base.pool, obligation.condition, &name))
-        });
-        let instance = instance.unwrap_or_default();
+        let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
             _ if is_guard && shown.len() > MAX_INSTANCE => {
@@ -326,6 +315,46 @@ impl<'p> Examination<'_, 'p> {
             _ => format!("`{shown}` is false{instance}"),
         });
     }
+}
+
+/// `, here 33 % 2 == 0` for `w % 2 == 0`; nothing for long conditions.
+fn instance(
+    assumptions: &Assumptions,
+    pool: &Pool,
+    condition: Expr,
+    sizes: &IndexMap<String, Json>,
+    shown: &str,
+) -> String {
+    let mut names: Vec<(&str, String)> = Vec::new();
+    for s in pool.free_symbols(&[condition]) {
+        let Some(size) = sizes.get(pool.symbol_name(s)) else { return String::new() };
+        let name = assumptions.names.get(&s).map_or_else(|| pool.symbol_name(s), String::as_str);
+        names.push((name, size.to_string()));
+    }
+    if shown.len() > MAX_INSTANCE || names.is_empty() {
+        return String::new();
+    }
+    // Of names that begin alike, the longest first.
+    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    let (mut text, mut rest, mut last) = (String::new(), shown, None);
+    while let Some(c) = rest.chars().next() {
+        let is_word = |c: Option<char>| c.is_some_and(|c: char| c.is_alphanumeric() || c == '_');
+        let ends = |name: &str| !is_word(rest[name.len()..].chars().next());
+        let found = names.iter().find(|(name, _)| !is_word(last) && rest.starts_with(name) && ends(name));
+        let taken = match found {
+            Some((name, size)) => {
+                text.push_str(size);
+                name.len()
+            }
+            None => {
+                text.push(c);
+                c.len_utf8()
+            }
+        };
+        last = rest[..taken].chars().next_back();
+        rest = &rest[taken..];
+    }
+    format!(", here `{text}`")
 }
 
 /// A counterexample near the example.

@@ -3,6 +3,7 @@ use super::checker::Checker;
 use super::error::CheckError;
 use super::evaluate::Evaluator;
 use super::examine::Examination;
+use super::obligation::Source;
 use super::summary;
 use crate::propagate::{Run, propagate};
 use crate::report::{Assumed, Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
@@ -19,6 +20,8 @@ pub(super) struct Examined<'p> {
     pub assumptions: Assumptions<'p>,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
+    /// Those of them without which the program still runs, with other sizes than it records.
+    pub of_records: Vec<Expr>,
 }
 
 /// What is to be examined.
@@ -89,7 +92,12 @@ impl Checker {
                     Level::Error,
                     error.to_string(),
                 ));
-                return Ok(Examined { report, assumptions: contract.assumed(), violated: Vec::new() });
+                return Ok(Examined {
+                    report,
+                    assumptions: contract.assumed(),
+                    violated: Vec::new(),
+                    of_records: Vec::new(),
+                });
             }
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
@@ -123,9 +131,11 @@ impl Checker {
             examination.trace_causes(&mut run);
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
+        let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
+        let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");
         report.timings = clock.laps;
-        Ok(Examined { report, assumptions, violated })
+        Ok(Examined { report, assumptions, violated, of_records })
     }
 
     fn blank(&self) -> Report {

@@ -280,6 +280,9 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
             Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
             None => drop(writeln!(out, "              {state}")),
         }
+        if let Some(note) = &fix.note {
+            let _ = writeln!(out, "              {}", visible(note));
+        }
     }
     for help in &report.help {
         let (word, text) =

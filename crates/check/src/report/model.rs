@@ -321,6 +321,9 @@ pub struct Fix {
     pub proved: bool,
     /// What the change costs, if anything.
     pub cost: Option<String>,
+    /// What an export with the changed spec needs besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A condition on sizes known only at run time.

@@ -155,7 +155,7 @@ const sizewise = (() => {
 
     function fix(one, i) {
       return make("article", { class: "finding implied" }, make("h3", {}, `Fix ${i + 1} `, make("span", { class: `badge ${one.proved ? "implied" : "unknown"}` }, one.proved ? "proved" : "not proved")),
-        make("pre", { tabindex: "0" }, one.text), one.cost ? make("p", { class: "faint" }, one.cost) : "",
+        make("pre", { tabindex: "0" }, one.text), one.cost ? make("p", { class: "faint" }, one.cost) : "", one.note ? make("p", { class: "faint" }, one.note) : "",
         one.spec ? make("details", {}, make("summary", {}, "the changed spec"), make("pre", { tabindex: "0" }, JSON.stringify(one.spec, null, 1))) : "");
     }
 
