@@ -1,6 +1,6 @@
 """The native half: private."""
 
-from typing import Any, Literal
+from typing import Literal
 
 __version__: str
 has_smt: bool
@@ -46,7 +46,6 @@ class Program:
     @property
     def warnings(self) -> list[str]: ...
     def inputs(self) -> list[tuple[str, str | None, str, bool]]: ...
-    def origin(self, node: str) -> dict[str, Any] | None: ...
     def check(
         self, spec: str | None = None, operators: list[tuple[str, str]] = ..., budget: float = 1.0
     ) -> Report: ...

@@ -1,10 +1,8 @@
 //! Programs that were read, and the questions that are asked of them.
 use crate::door;
 use crate::errors::{Kind, raise};
-use crate::nodes;
 use crate::report::Report;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
@@ -96,12 +94,6 @@ impl Program {
             .iter()
             .map(|input| (input.placeholder.to_string(), parameter(input), input.call_path.clone(), plain));
         Ok(described.collect())
-    }
-
-    /// Where a node comes from; `None` if there is no such node.
-    fn origin<'py>(&self, py: Python<'py>, node: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let found = nodes::find(&self.checker.program().graph, node);
-        found.map(|node| nodes::origin(py, node)).transpose()
     }
 
     /// Checks it under a spec (JSON), or under its own contract.

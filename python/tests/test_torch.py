@@ -114,7 +114,7 @@ def test_conditions_name_the_users_code() -> None:
     assert (broken.expr, broken.clause, broken.op) == ("a != 0", "amax.C2", "aten.amax.default")
     assert broken.file is not None and broken.file.endswith("test_torch.py")
     assert broken.source == "return x.amax(0)" and broken.line
-    assert broken.module == "inner" and broken.stack[-1].line == broken.line
+    assert broken.module == "inner" and broken.stack[0].line == broken.line
     assert broken.inputs == {"x": [0, 3]}
 
 
@@ -195,6 +195,29 @@ def test_a_right_spec_is_exported_as_it_is() -> None:
     program, report = sizewise.export(nn.Linear(4, 2), (randn(3, 4),), dynamic_shapes=({0: batch},))
     assert report.ok and [value.shape for value in report.outputs] == [["batch", 2]]
     testing.assert_shapes_ok(program, ({0: batch},))
+
+
+def test_collections_of_shapes_are_taken() -> None:
+    x, y = randn(4, 3), randn(4, 3)
+    collection = torch.export.ShapesCollection()
+    collection[x] = (Dim("a", min=1), None)
+    collection[y] = (Dim("b", min=1), None)
+    with pytest.raises(sizewise.ShapeError):
+        sizewise.export(module(lambda self, x, y: x + y), (x, y), dynamic_shapes=collection)
+    more = torch.export.AdditionalInputs()
+    more.add((x, y))
+    more.add((randn(5, 3), randn(5, 3)))
+    program, report = sizewise.export(module(lambda self, x, y: x + y), (x, y), dynamic_shapes=more)
+    assert report.ok and len(program.range_constraints) == 1
+
+
+def test_threads_check_live_programs() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = everything()
+    with ThreadPoolExecutor(8) as threads:
+        verdicts = list(threads.map(lambda _: sizewise.check(program).verdict, range(32)))
+    assert set(verdicts) == {sizewise.check(program).verdict}
 
 
 def test_errors_that_are_not_about_shapes_stay_torchs() -> None:
