@@ -1,7 +1,7 @@
 """What a check of a live program costs: the walk, reading, deciding, and saving it for the command line instead.
 
-CPU time of this process, the least of several runs. `python benches/live.py [resnet18 ...]` takes torchvision's models, where
-that is installed; by default a transformer of 16 layers is checked.
+CPU time of this process, the least of several runs. `python benches/live.py [resnet18 ...]` takes torchvision's models,
+where that is installed; by default a transformer of 16 layers is checked.
 """
 
 import io

@@ -271,7 +271,8 @@ class Report:
         page = escape(self.to_html(), quote=True)
         frame = f'<iframe srcdoc="{page}" style="width:100%;height:600px;border:0" sandbox="allow-scripts"></iframe>'
         text = f"<pre>{escape(str(self))}</pre>"
-        return f"<details{'' if self.ok else ' open'}><summary>{title}</summary>{text}<details><summary>Graph</summary>{frame}</details></details>"
+        graph = f"<details><summary>Graph</summary>{frame}</details>"
+        return f"<details{'' if self.ok else ' open'}><summary>{title}</summary>{text}{graph}</details>"
 
     def raise_if_violated(self, *, unknown: bool = False) -> None:
         """Raises what is wrong.

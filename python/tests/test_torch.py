@@ -9,10 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import sizewise
-from sizewise import _walk, testing
 from torch import nn, randn
 from torch.export import Dim
+
+import sizewise
+from sizewise import _walk, testing
 
 from programs import WRONG, module  # isort: skip
 
@@ -134,7 +135,12 @@ torch.export.register_dataclass(Pair)
     [
         (lambda self, x, y: x + y, (randn(4), randn(4)), ({0: Dim("a")}, {0: Dim("b")}), tuple),
         (lambda self, x, y: x + y, (randn(4), randn(4)), {"x": [Dim("a")], "y": (Dim("b"),)}, dict),
-        (lambda self, p: p["l"] + p["r"], ({"l": randn(4), "r": randn(4)},), [{"l": {0: Dim("a")}, "r": {0: Dim("b")}}], list),
+        (
+            lambda self, p: p["l"] + p["r"],
+            ({"l": randn(4), "r": randn(4)},),
+            [{"l": {0: Dim("a")}, "r": {0: Dim("b")}}],
+            list,
+        ),
         (lambda self, p: p.left + p.right, (Pair(randn(4), randn(4)),), ([{0: Dim("a")}, {0: Dim("b")}],), tuple),
     ],
 )
@@ -233,7 +239,14 @@ def test_a_shape_checker_says_what_the_module_says() -> None:
         args = (randn(n, t, width), (randn(rows, 5), randn(m, 5)), 0.5)
         return args, {"options": {"mode": "fast"}}
 
-    for case in [(4, 6, 3, 6, 4), (64, 4, 9, 6, 64), (65, 4, 9, 6, 65), (4, 6, 3, 7, 4), (4, 6, 3, 6, 5), (2, 3, 3, 6, 2)]:
+    for case in [
+        (4, 6, 3, 6, 4),
+        (64, 4, 9, 6, 64),
+        (65, 4, 9, 6, 65),
+        (4, 6, 3, 7, 4),
+        (4, 6, 3, 6, 5),
+        (2, 3, 3, 6, 2),
+    ]:
         args, kwargs = inputs(*case)
         try:
             runs(*args, **kwargs)
@@ -245,8 +258,11 @@ def test_a_shape_checker_says_what_the_module_says() -> None:
 
 def test_inputs_for_hypothesis_run() -> None:
     hypothesis = pytest.importorskip("hypothesis")
-    program, _ = sizewise.export(module(lambda self, x, y: x @ y), (randn(4, 5), randn(5, 6)), dynamic_shapes=(
-        {0: Dim("a", max=32), 1: Dim("k", max=32)}, {0: Dim("k", max=32)}))
+    program, _ = sizewise.export(
+        module(lambda self, x, y: x @ y),
+        (randn(4, 5), randn(5, 6)),
+        dynamic_shapes=({0: Dim("a", max=32), 1: Dim("k", max=32)}, {0: Dim("k", max=32)}),
+    )
     runs = program.module()
 
     @hypothesis.settings(max_examples=15, database=None, deadline=None)
