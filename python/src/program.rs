@@ -38,6 +38,9 @@ pub struct Program {
     checker: Arc<Checker>,
 }
 
+/// An input: placeholder, parameter, place in the call, and whether Python can go that way by itself.
+type Input = (String, Option<String>, String, bool);
+
 /// Declarations of operators: names of files, and their texts.
 type Declared = Vec<(String, String)>;
 
@@ -82,7 +85,7 @@ impl Program {
 
     /// The inputs that a caller passes: placeholder, parameter, place in the call (`args[0]['a']`), and whether Python
     /// can go that way by itself.
-    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>, String, bool)>> {
+    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Input>> {
         let inputs = self.checker.program().user_inputs();
         let inputs = inputs.map_err(|error| raise(py, Kind::Program, error.to_string()))?;
         let parameter = |input: &UserInput| match input.path.first() {
