@@ -17,6 +17,7 @@ fi
 if [ -n "${SIZEWISE_WITH_TORCH:-}" ]; then
   pip install --quiet torch==2.15.0 sympy
 fi
+cargo fmt --check
 maturin develop --quiet
 mypy
 pytest -q

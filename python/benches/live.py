@@ -1,7 +1,7 @@
 """What a check of a live program costs: the walk, reading, deciding, and saving it for the command line instead.
 
-CPU time of this process, the least of several runs. `python benches/live.py [resnet18 ...]` takes torchvision's models, where
-that is installed; by default a transformer of 16 layers is checked.
+CPU time of this process, the least of several runs. `python benches/live.py [resnet18 ...]` takes torchvision's models,
+where that is installed; by default a transformer of 16 layers is checked.
 """
 
 import io
@@ -90,10 +90,10 @@ def measure(name: str, program: torch.export.ExportedProgram) -> None:
 def main() -> None:
     """Prints the table."""
     print(f"{'':24} {'nodes':>6} {'walk':>8} {'read':>8} {'decide':>8} {'check':>8} {'save':>8} {'ratio':>6}")
-    batch = Dim("batch", max=64)
+    batch = Dim("batch", min=1, max=64)
     if len(sys.argv) == 1:
         ids = torch.zeros(3, 10, dtype=torch.long)
-        shapes = ({0: batch, 1: Dim("t", max=2048)},)
+        shapes = ({0: batch, 1: Dim("t", min=2, max=2048)},)
         measure("transformer, 16 layers", torch.export.export(Transformer(16).eval(), (ids,), dynamic_shapes=shapes))
         return
     import torchvision

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
         SpecError,
         Unsupported,
     )
-    from sizewise._expr import Expr, ExprLike, Max, Min
     from sizewise._export import export
+    from sizewise._expr import Expr, ExprLike, Max, Min
     from sizewise._native import __version__
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from sizewise import _native
-from sizewise._errors import ProgramError, SpecError
+from sizewise._errors import ProgramError, SpecError, Unsupported
 from sizewise._report import Report
 from sizewise._spec import to_code, to_json, to_objects
 
@@ -46,7 +46,7 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
     """
     native = read(program)
     spec, template = _spec(dynamic_shapes)
-    return Report(native.check(spec, operators(ops), budget), native, template)
+    return Report(native.check(spec, operators(ops), budget), template)
 
 
 def _spec(dynamic_shapes: Any) -> tuple[str | None, Any]:
@@ -69,6 +69,8 @@ def read(program: Any) -> _native.Program:
         return _native.Program("program", bytes(program))
     if isinstance(program, (str, os.PathLike)):
         path = os.fspath(program)
+        if path.endswith(".onnx"):
+            raise Unsupported(f"{path}: ONNX models are not read from Python yet; `sizewise check {path}` does")
         try:
             with open(path, "rb") as file:
                 data = file.read()
@@ -82,7 +84,7 @@ def read(program: Any) -> _native.Program:
     if callable(getattr(program, "exported_program", None)):
         return read(program.exported_program())
     if hasattr(program, "SerializeToString"):
-        return _native.Program("model.onnx", program.SerializeToString())
+        raise Unsupported("ONNX models are not read from Python yet; save it, and use `sizewise check`")
     raise TypeError(f"expected an ExportedProgram, a path or bytes, got {type(program).__name__}")
 
 

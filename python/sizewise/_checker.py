@@ -94,9 +94,7 @@ def _moved(names: _Names, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     return tuple(given), rest
 
 
-def _compiled(
-    program: _native.Program, source: str
-) -> tuple[_Names, Callable[[Any, Any], dict[str, Any] | None]]:
+def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[Any, Any], dict[str, Any] | None]]:
     """The names of the parameters, and what gives the sizes of inputs that are not in the proved region."""
     space: dict[str, Any] = {}
     exec(compile(source, "<sizewise shape checker>", "exec"), space)
@@ -115,7 +113,8 @@ def _compiled(
     text = "def call(args, kwargs):\n"
     text += f"    if len(args) != {count} or len(kwargs) != {len(keywords)}:\n        raise LookupError(_count)\n"
     if not plain:
-        text += f"    flat = _flatten((args, kwargs))\n    if len(flat) != {len(inputs)}:\n        raise LookupError(_count)\n"
+        text += "    flat = _flatten((args, kwargs))\n"
+        text += f"    if len(flat) != {len(inputs)}:\n        raise LookupError(_count)\n"
     text += f"    sizes = {{{', '.join(entries)}}}\n    return None if _check(sizes) is None else sizes\n"
     message = f"expected {count} positional and {len(keywords)} keyword arguments"
     bound = {"_check": inner, "_size": _size, "_flatten": _flatten, "_count": message}

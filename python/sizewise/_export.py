@@ -99,9 +99,7 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
     raise refusal
 
 
-def _fixed(
-    attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool
-) -> tuple[Any, Report]:
+def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
         for candidate in proved:
@@ -142,4 +140,3 @@ def _inferred(shapes: Any, keep_ranges: bool = False) -> Any:
         return Dim.AUTO
 
     return rebuilt(_plain(shapes, "dynamic_shapes"), shapes, entry)
-

@@ -25,6 +25,8 @@ class Frame:
     line: int
     function: str
     source: str
+    #: Whether the file is an installed package's.
+    library: bool
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,10 @@ class Condition:
     source: str | None
     #: The path of the module that the node belongs to.
     module: str | None
-    #: The calls that led to it, outermost first.
+    #: The calls that led to it, innermost first.
     stack: list[Frame] = field(default_factory=list)
+    #: Shapes near the counterexample at which the program runs.
+    works: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -119,9 +123,8 @@ class Report:
     Printing it gives the text of ``sizewise check``; in Jupyter it shows the page.
     """
 
-    def __init__(self, native: _native.Report, program: _native.Program, template: Any = None) -> None:
+    def __init__(self, native: _native.Report, template: Any = None) -> None:
         self._native: _native.Report | None = native
-        self._program: _native.Program | None = program
         self._template = template
         self._rendered: dict[str, str] = {}
 
@@ -196,6 +199,12 @@ class Report:
         return guards
 
     @property
+    def help(self) -> list[str]:
+        """What else can be done, and why there is no fix where there is none."""
+        advice: list[str] = self._data["help"]
+        return advice
+
+    @property
     def diagnostics(self) -> list[dict[str, Any]]:
         """Warnings and notes."""
         diagnostics: list[dict[str, Any]] = self._data["diagnostics"]
@@ -208,13 +217,6 @@ class Report:
         return timings
 
     def _condition(self, guard: dict[str, Any]) -> Condition:
-        origin: dict[str, Any] = {}
-        if guard["node"] is not None and self._program is not None:
-            origin = self._program.origin(guard["node"]) or {}
-        file, line = origin.get("file"), origin.get("line")
-        if file is None and guard["location"]:
-            file, _, number = guard["location"].rpartition(":")
-            line = int(number) if number.isdigit() else None
         return Condition(
             expr=guard["shown"],
             verdict=guard["verdict"],
@@ -226,11 +228,12 @@ class Report:
             because=guard["because"],
             node=guard["node"],
             op=guard["op"],
-            file=file,
-            line=line,
-            source=guard["code"] or origin.get("source"),
-            module=origin.get("module"),
-            stack=[Frame(*frame) for frame in origin.get("stack", [])],
+            file=guard["file"],
+            line=guard["line"],
+            source=guard["code"],
+            module=guard["module"],
+            stack=[_frame(frame) for frame in guard["stack"]],
+            works=guard["works"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,7 +271,8 @@ class Report:
         page = escape(self.to_html(), quote=True)
         frame = f'<iframe srcdoc="{page}" style="width:100%;height:600px;border:0" sandbox="allow-scripts"></iframe>'
         text = f"<pre>{escape(str(self))}</pre>"
-        return f"<details{'' if self.ok else ' open'}><summary>{title}</summary>{text}<details><summary>Graph</summary>{frame}</details></details>"
+        graph = f"<details><summary>Graph</summary>{frame}</details>"
+        return f"<details{'' if self.ok else ' open'}><summary>{title}</summary>{text}{graph}</details>"
 
     def raise_if_violated(self, *, unknown: bool = False) -> None:
         """Raises what is wrong.
@@ -291,15 +295,13 @@ class Report:
             raise ShapeError(str(self), self)
 
     def __getstate__(self) -> dict[str, Any]:
-        conditions = self.conditions
         rendered = {form: self._render(form) for form in _FORMATS}
-        return {"rendered": rendered, "conditions": conditions, "template": _picklable(self._template)}
+        return {"rendered": rendered, "template": _picklable(self._template)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._native = self._program = None
+        self._native = None
         self._rendered = state["rendered"]
         self._template = state["template"]
-        self.__dict__["conditions"] = state["conditions"]
 
 
 def _picklable(template: Any) -> Any:
@@ -314,6 +316,10 @@ def _picklable(template: Any) -> Any:
     except Exception:
         return None
     return shell
+
+
+def _frame(frame: dict[str, Any]) -> Frame:
+    return Frame(frame["file"], frame["line"], frame["function"], frame["code"], frame["library"])
 
 
 def _message(guard: dict[str, Any]) -> str:

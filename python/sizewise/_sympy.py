@@ -119,7 +119,14 @@ def _evaluated(node: Any, names: dict[str, Any], functions: Any, sympy: Any) -> 
             return _binary(type(node.op).__name__, walk(node.left), walk(node.right), functions, sympy)
         if isinstance(node, ast.Compare):
             operands = [walk(part) for part in (node.left, *node.comparators)]
-            kinds = {"Eq": sympy.Eq, "NotEq": sympy.Ne, "Lt": sympy.Lt, "LtE": sympy.Le, "Gt": sympy.Gt, "GtE": sympy.Ge}
+            kinds = {
+                "Eq": sympy.Eq,
+                "NotEq": sympy.Ne,
+                "Lt": sympy.Lt,
+                "LtE": sympy.Le,
+                "Gt": sympy.Gt,
+                "GtE": sympy.Ge,
+            }
             links = [kinds[type(op).__name__](a, b) for op, a, b in zip(node.ops, operands, operands[1:])]
             return links[0] if len(links) == 1 else sympy.And(*links)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -7,17 +7,19 @@ walk does not know raises `Unknown`; then torch's own serializer is asked.
 from __future__ import annotations
 
 import json
-import math
 import operator
 from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 import torch
-import torch.utils._pytree as pytree
 from torch._export.serde import serialize as serde
 from torch.export import graph_signature as signatures
 from torch.fx import GraphModule, Node
+
+from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, truth
+from sizewise._signature import call_entry, input_spec, output_spec
+from sizewise._sizes import Sizes
 
 _ENUMS = {
     torch.dtype: ("as_scalar_type", serde._TORCH_TO_SERIALIZE_DTYPE),
@@ -31,23 +33,9 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 #: What joins the entries of stacks in a node's metadata.
 _DELIMITER = serde.ST_DELIMITER
 
-#: Types of list elements in schemas, and the lists that are written for them when they are empty.
-_EMPTY_LISTS = {
-    "BoolType": "as_bools",
-    "IntType": "as_ints",
-    "SymIntType": "as_ints",
-    "FloatType": "as_floats",
-    "StringType": "as_strings",
-    "TensorType": "as_tensors",
-}
-
-
-class Unknown(Exception):
-    """Something that this walk cannot write."""
-
 
 def program_json(ep: torch.export.ExportedProgram) -> str:
-    """The JSON of a program: by the walk, or by torch where the walk meets something that it does not know."""
+    """The JSON of a program: by the walk, or by torch where the walk meets something unknown."""
     try:
         return Walk().program(ep)
     except Unknown:
@@ -61,14 +49,6 @@ def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:
     )
     text: str = artifact.exported_program.decode()
     return text
-
-
-def _number(value: float) -> str:
-    if value == math.inf:
-        return '"Infinity"'
-    if value == -math.inf:
-        return '"-Infinity"'
-    return '"NaN"' if math.isnan(value) else float.__repr__(value)
 
 
 class _State:
@@ -112,8 +92,7 @@ class Walk:
         self.state = _State()
         self.duplicates: dict[str, str] = {}
         self.named_tuples: dict[str, tuple[str, ...]] = {}
-        self._expressions: dict[Any, str] = {}
-        self._sizes: dict[Any, str] = {}
+        self._size = Sizes().text
         self._schemas: dict[Any, _Schema] = {}
         self._texts: dict[str, str] = {}
         self._modules: dict[Any, str] = {}
@@ -124,13 +103,16 @@ class Walk:
         """The JSON of a program."""
         graph = self.graph(ep.graph_module)
         signature = ep.graph_signature
-        inputs = ", ".join(map(self._input_spec, signature.input_specs))
-        outputs = ", ".join(map(self._output_spec, signature.output_specs))
-        calls = ", ".join(map(self._call_entry, ep.module_call_graph))
+        inputs = ", ".join([input_spec(self, spec) for spec in signature.input_specs])
+        outputs = ", ".join([output_spec(self, spec) for spec in signature.output_specs])
+        calls = ", ".join([call_entry(self, entry) for entry in ep.module_call_graph])
         metadata = serde.GraphModuleSerializer.serialize_graph_module_metadata(None, ep.graph_module.meta)
         named = {name: {"field_names": list(fields)} for name, fields in self.named_tuples.items()}
         ranges = {
-            str(symbol): {"min_val": serde._sympy_int_to_int(r.lower, "ceil"), "max_val": serde._sympy_int_to_int(r.upper, "floor")}
+            str(symbol): {
+                "min_val": serde._sympy_int_to_int(r.lower, "ceil"),
+                "max_val": serde._sympy_int_to_int(r.upper, "floor"),
+            }
             for symbol, r in ep.range_constraints.items()
         }
         rest = {
@@ -142,7 +124,8 @@ class Walk:
             "guards_code": getattr(ep, "_guards_code", None) or [],
         }
         return (
-            f'{{"graph_module": {{"graph": {graph}, "signature": {{"input_specs": [{inputs}], "output_specs": [{outputs}]}}, '
+            f'{{"graph_module": {{"graph": {graph}, '
+            f'"signature": {{"input_specs": [{inputs}], "output_specs": [{outputs}]}}, '
             f'"module_call_graph": [{calls}], "metadata": {json.dumps(metadata)}, '
             f'"treespec_namedtuple_fields": {json.dumps(named)}}}, {json.dumps(rest)[1:]}'
         )
@@ -177,8 +160,6 @@ class Walk:
             f'"custom_obj_values": {{{custom}}}, "sym_float_values": {{{floats}}}}}'
         )
 
-    # Nodes.
-
     def _placeholder(self, node: Node) -> None:
         value = node.meta["val"]
         name = quoted(node.name)
@@ -189,7 +170,7 @@ class Walk:
             self.state.ints[node.name] = self._size(value)
             text = f'{{"as_sym_int": {{"as_name": {name}}}}}'
         elif value is None or isinstance(value, (int, bool, str, float)):
-            text = self._argument(value)
+            text = self.argument(value)
         elif isinstance(value, signatures.CustomObjArgument):
             text = f'{{"as_custom_obj": {{"name": {name}, "class_fqn": {quoted(value.class_fqn)}}}}}'
             self.state.custom[node.name] = f'{{"name": {quoted(value.name)}, "class_fqn": {quoted(value.class_fqn)}}}'
@@ -201,9 +182,9 @@ class Walk:
         result = node.args[0]
         if isinstance(result, Node):
             self.state.single = True
-            self.state.outputs = [self._argument(result)]
+            self.state.outputs = [self.argument(result)]
         else:
-            self.state.outputs = [self._argument(arg) for arg in result]
+            self.state.outputs = [self.argument(arg) for arg in result]
 
     def _call(self, node: Node) -> None:
         target = node.target
@@ -245,15 +226,15 @@ class Walk:
         given, texts = len(args), []
         for i, (name, head, keyword_only, kind) in enumerate(schema.arguments):
             if name in kwargs:
-                texts.append(f'{head}{self._argument(kwargs[name], kind)}, "kind": 2}}')
+                texts.append(f'{head}{self.argument(kwargs[name], kind)}, "kind": 2}}')
             elif i < given and not keyword_only:
-                texts.append(f'{head}{self._argument(args[i], kind)}, "kind": 1}}')
+                texts.append(f'{head}{self.argument(args[i], kind)}, "kind": 1}}')
         return ", ".join(texts)
 
     def _unnamed_inputs(self, node: Node) -> str:
-        texts = [f'{{"name": "", "arg": {self._argument(arg)}, "kind": 1}}' for arg in node.args]
+        texts = [f'{{"name": "", "arg": {self.argument(arg)}, "kind": 1}}' for arg in node.args]
         texts += [
-            f'{{"name": {quoted(name)}, "arg": {self._argument(arg)}, "kind": 2}}' for name, arg in node.kwargs.items()
+            f'{{"name": {quoted(name)}, "arg": {self.argument(arg)}, "kind": 2}}' for name, arg in node.kwargs.items()
         ]
         return ", ".join(texts)
 
@@ -265,9 +246,7 @@ class Walk:
         else:
             raise Unknown(f"a call of {target}")
         pairs = zip(names, args)
-        return ", ".join([f'{{"name": {quoted(name)}, "arg": {self._argument(arg)}, "kind": 1}}' for name, arg in pairs])
-
-    # Results.
+        return ", ".join([f'{{"name": {quoted(name)}, "arg": {self.argument(arg)}, "kind": 1}}' for name, arg in pairs])
 
     def _item_node(self, node: Node, index: Any) -> Node | None:
         found = None
@@ -363,72 +342,20 @@ class Walk:
                 f'"dtype": {_DTYPES[key[0]]}, "layout": {_LAYOUTS[key[3]]}, "sizes": ['
             )
         self.state.tensors[name] = (
-            f'{{{tail}{", ".join([size(s) for s in value.shape])}], '
+            f"{{{tail}{', '.join([size(s) for s in value.shape])}], "
             f'"strides": [{", ".join([size(s) for s in value.stride()])}], '
             f'"storage_offset": {size(value.storage_offset())}}}'
         )
 
-    # Sizes.
-
-    def _size(self, value: Any) -> str:
-        kind = type(value)
-        if kind is int:
-            return f'{{"as_int": {value}}}'
-        if kind is bool:
-            return '{"as_bool": true}' if value else '{"as_bool": false}'
-        if kind is float:
-            return f'{{"as_float": {_number(value)}}}'
-        node = value.node
-        expr = node.expr
-        known = self._sizes.get(expr)
-        if known is None:
-            known = self._sizes[expr] = self._symbolic(value, node, expr)
-        return known
-
-    def _symbolic(self, value: Any, node: Any, expr: Any) -> str:
-        tag, make = next(
-            (tag, make)
-            for kind, tag, make in (
-                (torch.SymInt, "as_int", int),
-                (torch.SymFloat, "as_float", float),
-                (torch.SymBool, "as_bool", bool),
-            )
-            if isinstance(value, kind)
-        )
-        if node.is_constant() or getattr(expr, "is_number", False) or expr in (True, False):
-            return self._size(make(expr))
-        text = f'{{"as_expr": {{"expr_str": {quoted(self._expression(expr))}'
-        hint = None if tag == "as_bool" else node.hint
-        if hint is not None:
-            shown = str(hint) if tag == "as_int" else _number(float(hint))
-            text += f', "hint": {{"{tag}": {shown}}}'
-        elif tag != "as_bool":
-            text += ', "hint": null'
-        return text + "}}"
-
-    def _expression(self, expr: Any) -> str:
-        """An expression in sympy's `srepr`, each part of which is written once."""
-        known = self._expressions.get(expr)
-        if known is None:
-            args = expr.args
-            if args:
-                inner = ", ".join([self._expression(arg) for arg in args])
-                known = f"{type(expr).__name__}({inner})"
-            else:
-                known = serde._print_sympy(expr)
-            self._expressions[expr] = known
-        return known
-
-    # Arguments.
-
-    def _argument(self, arg: Any, kind: Any = None) -> str:
-        write = _WRITERS.get(type(arg))
+    def argument(self, arg: Any, kind: Any = None) -> str:
+        """An argument of a node; `kind` is its type in the schema."""
+        write = WRITERS.get(type(arg))
         if write is not None:
             return write(arg)
         if isinstance(arg, Node):
             return self._node_argument(arg)
         if isinstance(arg, dict):
-            inner = ", ".join([f"{quoted(_key(key))}: {self._argument(value)}" for key, value in arg.items()])
+            inner = ", ".join([f"{quoted(_key(key))}: {self.argument(value)}" for key, value in arg.items()])
             return f'{{"as_string_to_argument": {{{inner}}}}}'
         if isinstance(arg, (list, tuple)):
             return self._list(arg, kind)
@@ -477,16 +404,16 @@ class Walk:
 
     def _list(self, arg: Any, kind: Any) -> str:
         if not arg:
-            return f'{{"{_empty_list(kind)}": []}}'
+            return f'{{"{empty_list(kind)}": []}}'
         kinds = {type(item) for item in arg}
-        if len(kinds) == 1 and (known := _LISTS.get(next(iter(kinds)))):
+        if len(kinds) == 1 and (known := LISTS.get(next(iter(kinds)))):
             name, write = known
             return f'{{"{name}": [{", ".join([write(item) for item in arg])}]}}'
         state = self.state
         for values, concrete, tag, part, shown in (
             (state.ints, int, "as_sym_ints", "as_int", int.__repr__),
-            (state.floats, float, "as_sym_floats", "as_float", _number),
-            (state.bools, bool, "as_sym_bools", "as_bool", _truth),
+            (state.floats, float, "as_sym_floats", "as_float", number),
+            (state.bools, bool, "as_sym_bools", "as_bool", truth),
         ):
             if all(type(item) is concrete or (isinstance(item, Node) and item.name in values) for item in arg):
                 texts = [
@@ -496,8 +423,8 @@ class Walk:
                 return f'{{"{tag}": [{", ".join(texts)}]}}'
         if all(item is None or (isinstance(item, Node) and item.op != "get_attr") for item in arg):
             if None not in kinds and type(None) not in kinds:
-                return f'{{"as_tensors": [{", ".join([_named(item) for item in arg])}]}}'
-            texts = ['{"as_none": true}' if item is None else f'{{"as_tensor": {_named(item)}}}' for item in arg]
+                return f'{{"as_tensors": [{", ".join([named(item) for item in arg])}]}}'
+            texts = ['{"as_none": true}' if item is None else f'{{"as_tensor": {named(item)}}}' for item in arg]
             return f'{{"as_optional_tensors": [{", ".join(texts)}]}}'
         if all(isinstance(item, (list, tuple)) for item in arg):
             return self._nested(arg)
@@ -508,11 +435,9 @@ class Walk:
         if inner <= {int}:
             return f'{{"as_int_lists": {json.dumps([list(items) for items in arg])}}}'
         if all(isinstance(item, Node) and item.op != "get_attr" for items in arg for item in items):
-            lists = ", ".join([f"[{', '.join([_named(item) for item in items])}]" for items in arg])
+            lists = ", ".join([f"[{', '.join([named(item) for item in items])}]" for items in arg])
             return f'{{"as_nested_tensors": [{lists}]}}'
         raise Unknown(f"lists of lists of {inner}")
-
-    # What is known about nodes.
 
     def _metadata(self, node: Node) -> str:
         meta, texts = node.meta, []
@@ -542,82 +467,6 @@ class Walk:
             known = self._texts[text] = quoted(text)
         return known
 
-    # The signature.
-
-    def _argument_spec(self, arg: Any) -> str:
-        kind = type(arg).__name__
-        if kind == "TensorArgument":
-            return f'{{"as_tensor": {{"name": {quoted(arg.name)}}}}}'
-        if kind == "SymIntArgument":
-            return f'{{"as_sym_int": {{"as_name": {quoted(arg.name)}}}}}'
-        if kind == "SymFloatArgument":
-            return f'{{"as_sym_float": {{"as_name": {quoted(arg.name)}}}}}'
-        if kind == "ConstantArgument":
-            return self._argument(arg.value)
-        if kind == "CustomObjArgument":
-            return f'{{"as_custom_obj": {{"name": {quoted(arg.name)}, "class_fqn": {quoted(arg.class_fqn)}}}}}'
-        raise Unknown(f"an argument {kind} of the signature")
-
-    def _input_spec(self, spec: Any) -> str:
-        kind, arg, target = spec.kind.name, spec.arg, spec.target
-        if kind == "USER_INPUT":
-            if type(arg).__name__ != "ConstantArgument":
-                return f'{{"user_input": {{"arg": {self._argument_spec(arg)}}}}}'
-            value = self._argument(arg.value)
-            return f'{{"constant_input": {{"name": {quoted(arg.name)}, "value": {value}}}}}'
-        name = f'"arg": {{"name": {quoted(arg.name)}'
-        if kind == "PARAMETER":
-            return f'{{"parameter": {{{name}}}, "parameter_name": {quoted(target)}}}}}'
-        if kind == "BUFFER":
-            persistent = _truth(bool(spec.persistent))
-            return f'{{"buffer": {{{name}}}, "buffer_name": {quoted(target)}, "persistent": {persistent}}}}}'
-        if kind == "CONSTANT_TENSOR":
-            return f'{{"tensor_constant": {{{name}}}, "tensor_constant_name": {quoted(target)}}}}}'
-        if kind == "CUSTOM_OBJ":
-            class_name = quoted(arg.class_fqn)
-            return f'{{"custom_obj": {{{name}, "class_fqn": {class_name}}}, "custom_obj_name": {quoted(target)}}}}}'
-        if kind == "TOKEN":
-            return f'{{"token": {{{name}}}}}}}'
-        raise Unknown(f"an input of kind {kind}")
-
-    def _output_spec(self, spec: Any) -> str:
-        kind, arg, target = spec.kind.name, spec.arg, spec.target
-        if kind == "USER_OUTPUT":
-            return f'{{"user_output": {{"arg": {self._argument_spec(arg)}}}}}'
-        tags = {
-            "LOSS_OUTPUT": ("loss_output", None),
-            "BUFFER_MUTATION": ("buffer_mutation", "buffer_name"),
-            "PARAMETER_MUTATION": ("parameter_mutation", "parameter_name"),
-            "GRADIENT_TO_PARAMETER": ("gradient_to_parameter", "parameter_name"),
-            "GRADIENT_TO_USER_INPUT": ("gradient_to_user_input", "user_input_name"),
-            "USER_INPUT_MUTATION": ("user_input_mutation", "user_input_name"),
-            "TOKEN": ("token", None),
-        }
-        if kind not in tags:
-            raise Unknown(f"an output of kind {kind}")
-        tag, key = tags[kind]
-        of = "" if key is None else f', "{key}": {quoted(target)}'
-        return f'{{"{tag}": {{"arg": {{"name": {quoted(arg.name)}}}{of}}}}}'
-
-    def _call_entry(self, entry: Any) -> str:
-        signature = entry.signature
-        text = "null"
-        if signature is not None:
-            inputs = ", ".join(map(self._argument_spec, signature.inputs))
-            outputs = ", ".join(map(self._argument_spec, signature.outputs))
-            names = signature.forward_arg_names or None
-            in_spec, out_spec = self._tree(signature.in_spec), self._tree(signature.out_spec)
-            text = (
-                f'{{"inputs": [{inputs}], "outputs": [{outputs}], "in_spec": {quoted(in_spec)}, '
-                f'"out_spec": {quoted(out_spec)}, "forward_arg_names": {json.dumps(names)}}}'
-            )
-        return f'{{"fqn": {quoted(entry.fqn)}, "signature": {text}}}'
-
-    def _tree(self, spec: Any) -> str:
-        from sizewise._trees import tree_text
-
-        return tree_text(spec, self.named_tuples)
-
 
 def _operator(target: Any) -> str:
     if isinstance(target, str):
@@ -644,45 +493,3 @@ def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise Unknown(f"a dictionary with a key of {type(key)}")
     return key
-
-
-def _named(node: Node) -> str:
-    return f'{{"name": {quoted(node.name)}}}'
-
-
-def _truth(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _empty_list(kind: Any) -> str:
-    if kind is None:
-        return "as_tensors"
-    if isinstance(kind, torch.OptionalType):
-        kind = kind.getElementType()
-    if not isinstance(kind, torch.ListType):
-        raise Unknown(f"an empty list for {kind}")
-    element = kind.getElementType()
-    if isinstance(element, torch.OptionalType):
-        element = element.getElementType()
-    if isinstance(element, torch.ListType):
-        return {"IntType": "as_int_lists", "FloatType": "as_float_lists"}[type(element.getElementType()).__name__]
-    name = _EMPTY_LISTS.get(type(element).__name__)
-    if name is None:
-        raise Unknown(f"an empty list for {kind}")
-    return name
-
-
-_WRITERS: dict[type, Callable[[Any], str]] = {
-    bool: lambda arg: '{"as_bool": true}' if arg else '{"as_bool": false}',
-    str: lambda arg: f'{{"as_string": {quoted(arg)}}}',
-    int: lambda arg: f'{{"as_int": {arg}}}',
-    float: lambda arg: f'{{"as_float": {_number(arg)}}}',
-    complex: lambda arg: f'{{"as_complex": {{"real": {_number(arg.real)}, "imag": {_number(arg.imag)}}}}}',
-    type(None): lambda arg: '{"as_none": true}',
-}
-_LISTS: dict[type, tuple[str, Callable[[Any], str]]] = {
-    bool: ("as_bools", _truth),
-    int: ("as_ints", int.__repr__),
-    float: ("as_floats", _number),
-    str: ("as_strings", quoted),
-}

@@ -22,6 +22,9 @@ type Extent<'py> = (
     bool,
 );
 
+/// The answer of [`Env::minimize`].
+type Smaller = (Vec<String>, Vec<(usize, Vec<String>)>);
+
 /// Facts about sizes. Expressions are numbers that the environment gives out.
 #[pyclass(module = "sizewise._native", frozen)]
 pub struct Env {
@@ -264,7 +267,7 @@ impl Env {
         py: Python<'_>,
         guards: Vec<(usize, Option<String>)>,
         budget: f64,
-    ) -> PyResult<(Vec<String>, Vec<(usize, Vec<String>)>)> {
+    ) -> PyResult<Smaller> {
         let smaller = self.with_long(py, |state| state.minimize(&guards, &full(budget)))?;
         Ok((smaller.kept, smaller.dropped))
     }

@@ -1,10 +1,8 @@
 //! Programs that were read, and the questions that are asked of them.
 use crate::door;
 use crate::errors::{Kind, raise};
-use crate::nodes;
 use crate::report::Report;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
@@ -39,6 +37,9 @@ impl From<CheckError> for Refusal {
 pub struct Program {
     checker: Arc<Checker>,
 }
+
+/// An input: placeholder, parameter, place in the call, and whether Python can go that way by itself.
+type Input = (String, Option<String>, String, bool);
 
 /// Declarations of operators: names of files, and their texts.
 type Declared = Vec<(String, String)>;
@@ -84,7 +85,7 @@ impl Program {
 
     /// The inputs that a caller passes: placeholder, parameter, place in the call (`args[0]['a']`), and whether Python
     /// can go that way by itself.
-    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>, String, bool)>> {
+    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Input>> {
         let inputs = self.checker.program().user_inputs();
         let inputs = inputs.map_err(|error| raise(py, Kind::Program, error.to_string()))?;
         let parameter = |input: &UserInput| match input.path.first() {
@@ -96,12 +97,6 @@ impl Program {
             .iter()
             .map(|input| (input.placeholder.to_string(), parameter(input), input.call_path.clone(), plain));
         Ok(described.collect())
-    }
-
-    /// Where a node comes from; `None` if there is no such node.
-    fn origin<'py>(&self, py: Python<'py>, node: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let found = nodes::find(&self.checker.program().graph, node);
-        found.map(|node| nodes::origin(py, node)).transpose()
     }
 
     /// Checks it under a spec (JSON), or under its own contract.

@@ -166,10 +166,12 @@ impl State {
         let requires = self.term(number)?.requirements(&self.pool);
         let condition = self.expr(number)?;
         let parts = self.pool.reachable(&[condition]);
-        let divides = |part: Expr, d: Expr| matches!(self.pool.as_call(part), Some((Func::FloorDiv | Func::Mod, args)) if args[1] == d);
-        let cancelled =
-            requires.divisors.into_iter().filter(|&d| !parts.iter().any(|&part| divides(part, d)));
-        let cancelled: Vec<Expr> = cancelled.collect();
+        let divides = |part: Expr, d: Expr| match self.pool.as_call(part) {
+            Some((Func::FloorDiv | Func::Mod, args)) => args[1] == d,
+            _ => false,
+        };
+        let is_cancelled = |d: &Expr| !parts.iter().any(|&part| divides(part, *d));
+        let cancelled: Vec<Expr> = requires.divisors.into_iter().filter(is_cancelled).collect();
         let mut all = vec![condition];
         for divisor in cancelled {
             all.push(self.pool.ne(divisor, Expr::ZERO));

@@ -51,7 +51,9 @@ def test_every_form(area: Path, area_spec: Path) -> None:
 
 
 def test_a_report_survives_pickling(area: Path, area_spec: Path) -> None:
-    report = sizewise.check(area, {"x": [{"dim": "p", "min": 2, "max": 100}], "y": [{"dim": "q", "min": 2, "max": 100}]})
+    report = sizewise.check(
+        area, {"x": [{"dim": "p", "min": 2, "max": 100}], "y": [{"dim": "q", "min": 2, "max": 100}]}
+    )
     again = pickle.loads(pickle.dumps(report))
     assert str(again) == str(report) and again.violations == report.violations
     assert [fix.code for fix in again.fixes] == [fix.code for fix in report.fixes]
@@ -76,6 +78,8 @@ def test_errors(area: Path, area_spec: Path, tmp_path: Path) -> None:
         sizewise.check(area, ops={"mine.toml": "not = ["})
     with pytest.raises(TypeError):
         sizewise.check(3)
+    with pytest.raises(sizewise.Unsupported, match="sizewise check"):
+        sizewise.check("model.onnx")
     with pytest.raises(sizewise.SpecError):
         sizewise.explain(area, "nobody", 0)
 

@@ -48,7 +48,19 @@ def programs(program: Any, module: Any) -> None:
     checker(1, k=2)
     source: str = checker.source("c")
     for one in sizewise.check_many(["a.pt2", b""], jobs=2):
-        print(one.unknowns, outputs, asserts, data, forms, again.ok, explanation, spec.code, own.tree, what.outputs, source)
+        print(
+            one.unknowns,
+            outputs,
+            asserts,
+            data,
+            forms,
+            again.ok,
+            explanation,
+            spec.code,
+            own.tree,
+            what.outputs,
+            source,
+        )
 
 
 def tests(program: Any) -> None:

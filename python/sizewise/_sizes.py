@@ -1,0 +1,69 @@
+"""Sizes of live programs as JSON: symbolic ones are read as trees, each part of which is written once."""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any
+
+import torch
+from torch._export.serde import serialize as serde
+
+from sizewise._literals import number
+
+
+class Sizes:
+    """Writes sizes, and remembers what it wrote."""
+
+    def __init__(self) -> None:
+        self._expressions: dict[Any, str] = {}
+        self._sizes: dict[Any, str] = {}
+
+    def text(self, value: Any) -> str:
+        """A size, number or truth value."""
+        kind = type(value)
+        if kind is int:
+            return f'{{"as_int": {value}}}'
+        if kind is bool:
+            return '{"as_bool": true}' if value else '{"as_bool": false}'
+        if kind is float:
+            return f'{{"as_float": {number(value)}}}'
+        node = value.node
+        expr = node.expr
+        known = self._sizes.get(expr)
+        if known is None:
+            known = self._sizes[expr] = self._symbolic(value, node, expr)
+        return known
+
+    def _symbolic(self, value: Any, node: Any, expr: Any) -> str:
+        tag, make = next(
+            (tag, make)
+            for kind, tag, make in (
+                (torch.SymInt, "as_int", int),
+                (torch.SymFloat, "as_float", float),
+                (torch.SymBool, "as_bool", bool),
+            )
+            if isinstance(value, kind)
+        )
+        if node.is_constant() or getattr(expr, "is_number", False) or expr in (True, False):
+            return self.text(make(expr))
+        text = f'{{"as_expr": {{"expr_str": {quoted(self._expression(expr))}'
+        hint = None if tag == "as_bool" else node.hint
+        if hint is not None:
+            shown = str(hint) if tag == "as_int" else number(float(hint))
+            text += f', "hint": {{"{tag}": {shown}}}'
+        elif tag != "as_bool":
+            text += ', "hint": null'
+        return text + "}}"
+
+    def _expression(self, expr: Any) -> str:
+        """An expression in sympy's `srepr`, each part of which is written once."""
+        known = self._expressions.get(expr)
+        if known is None:
+            args = expr.args
+            if args:
+                inner = ", ".join([self._expression(arg) for arg in args])
+                known = f"{type(expr).__name__}({inner})"
+            else:
+                known = serde._print_sympy(expr)
+            self._expressions[expr] = known
+        return known
