@@ -52,7 +52,7 @@ impl<'p> Examination<'_, 'p> {
         if open.is_empty() {
             return;
         }
-        let Some(needs) = self.needs(run) else { return };
+        let Some(needs) = self.needs() else { return };
         for (n, (i, condition)) in open.into_iter().enumerate() {
             let (traced, forcing) = match n < MAX_TRACED {
                 true => self.forcing(run, &needs, i, condition),
@@ -78,7 +78,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Propagates once more with the admitted sizes, every step saying what it needs.
-    fn needs(&self, run: &mut Run<'p>) -> Option<Needs<'p>> {
+    fn needs(&self) -> Option<Needs<'p>> {
         let mut env = self.assumptions.env.clone();
         env.keep_asking();
         let mut records = self.assumptions.records.clone();
@@ -103,7 +103,7 @@ impl<'p> Examination<'_, 'p> {
         interpreter.derived = Some(Vec::new());
         // What was found until a failure still counts.
         let _ = interpreter.propagate(inputs);
-        let mut run_again = interpreter.run;
+        let run_again = interpreter.run;
         let made = interpreter.derived.take().unwrap_or_default();
         let mut first = First::default();
         // torch.export inserts reads of sizes itself, with the line of whatever came next.
