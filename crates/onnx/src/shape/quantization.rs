@@ -154,8 +154,17 @@ fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
-    single(cx, call, &[2, 4])?;
-    per_column(cx, call, &[3, 5], last(b))?;
+    for at in [2, 3] {
+        // Scales broadcast to the product; leading dimensions of 1 do not matter.
+        let scale = call.shape(at)?.to_vec();
+        let (leading, rest) = scale.split_at(scale.len().saturating_sub(shape.len()));
+        for &size in leading {
+            cx.require_eq(size, Expr::ONE, "Quantized.C1", "a leading dimension of scales")?;
+        }
+        cx.require_expandable(rest, &shape, "Quantized.C1")?;
+    }
+    single(cx, call, &[4])?;
+    per_column(cx, call, &[5], last(b))?;
     bias(cx, call, 6, &shape)?;
     call.one(shape)
 }
@@ -224,6 +233,8 @@ fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
     call.check(rank >= 3, "GlobalPool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
+    let image = if channels_last(call) { &shape[1..rank - 1] } else { &shape[2..] };
+    super::policy::not_empty(cx, image, "GlobalPool.C6")?;
     if channels_last(call) {
         shape[1..rank - 1].fill(Expr::ONE);
     } else {
