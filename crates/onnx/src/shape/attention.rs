@@ -1,39 +1,49 @@
-//! Attention, and the rotation of positions.
+//! Attention.
 use super::call::{Checked, Outcome};
 use super::value::{Tensor, Value};
-use super::{Dtype, Family};
+use super::{Dtype, Family, gather, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[("Attention", attention), ("RotaryEmbedding", rotary)];
+pub(super) const KERNELS: Family = &[("Attention", attention)];
 
 pub(super) const CONTRIB: Family = &[
     ("Attention", packed_attention),
     ("GroupQueryAttention", group_query),
-    ("MRotaryEmbedding", multi_rotary),
     ("MultiHeadAttention", multi_head),
-    ("RotaryEmbedding", contrib_rotary),
 ];
 
 /// A quotient that has to be exact.
-fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
     let remainder = cx.modulo(a, b);
     cx.require_eq(remainder, Expr::ZERO, clause, "what heads leave over")?;
     Ok(cx.floor_div(a, b))
 }
 
 /// Queries, keys or values as `[batch, heads, length, size]`.
-struct Heads {
-    batch: Expr,
+pub(super) struct Heads {
+    pub batch: Expr,
     heads: Expr,
-    length: Expr,
-    size: Expr,
+    pub length: Expr,
+    pub size: Expr,
 }
 
 /// Reads `[batch, heads, length, size]`, or `[batch, length, heads * size]` with the number of heads from an attribute.
-fn heads(cx: &mut Cx, call: &Checked, at: usize, count: &str) -> Result<Heads, KernelError> {
+pub(super) fn heads(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    count: &'static str,
+) -> Result<Heads, KernelError> {
     match call.shape(at)? {
-        &[batch, heads, length, size] => Ok(Heads { batch, heads, length, size }),
+        &[batch, heads, length, size] => {
+            let stated = call.int(count, 0);
+            if stated > 0 {
+                let stated = cx.int(stated);
+                cx.require_eq(stated, heads, "Attention.C1", count)?;
+            }
+            Ok(Heads { batch, heads, length, size })
+        }
         &[batch, length, hidden] => {
             let heads = call.int(count, 0);
             call.check(heads > 0, "Attention.C1", || format!("{count} is {heads}"))?;
@@ -50,9 +60,9 @@ fn heads(cx: &mut Cx, call: &Checked, at: usize, count: &str) -> Result<Heads, K
 
 /// `softmax(Q K' + mask) V`, the extended caches, and the products of queries and keys.
 ///
-/// (C1) Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads. (C2) Batches agree, keys and values in
-/// heads and length, queries and keys in size. (C3) The heads of queries are a multiple of those of keys. (C4) Caches come
-/// together and fit. (C5) The mask broadcasts to the products.
+/// (C1) Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads. (C2) Batches agree, keys and
+/// values in heads and length, queries and keys in size. (C3) The heads of queries are a multiple of those of keys.
+/// (C4) Caches come together and fit. (C5) The mask broadcasts to the products. (C6) For onnxruntime nothing is empty.
 fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
     for at in [1, 2] {
@@ -70,16 +80,9 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     ] {
         cx.require_eq(a, b, "Attention.C2", what)?;
     }
-    for (size, what) in [
-        (q.batch, "batch"),
-        (q.length, "length of queries"),
-        (k.length, "length of keys"),
-        (q.size, "head"),
-        (v.size, "head"),
-    ] {
-        let some = cx.ge(size, 1);
-        cx.require(some, "Attention.C2", |_| format!("the {what} is 0"))?;
-    }
+    known_to_onnxruntime(cx, call)?;
+    let operands = [q.batch, q.heads, q.length, q.size, k.heads, k.length, v.size];
+    policy::not_empty(cx, &operands, "Attention.C6")?;
     let remainder = cx.modulo(q.heads, k.heads);
     cx.require_eq(remainder, Expr::ZERO, "Attention.C3", "heads of queries that are left over")?;
     let mut total = k.length;
@@ -98,6 +101,9 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(6) {
         cx.require_same_shape(call.shape(6)?, &[q.batch], "Attention.C4")?;
+        let bound = cx.add(total, 1);
+        gather::inside(cx, call.given(6)?, bound, "Attention.C4")?;
+        gather::not_negative(call, 6, "Attention.C4")?;
     }
     let result = match rank {
         4 => vec![q.batch, q.heads, q.length, v.size],
@@ -115,11 +121,28 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
+/// (C6) of [`attention`]: onnxruntime has no window, and four ways to give the products.
+fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
+    for name in ["left_window_size", "right_window_size"] {
+        policy::onnxruntime_checks(cx, call.attribute(name).is_none(), "Attention.C6", || {
+            format!("onnxruntime has no {name}")
+        })?;
+    }
+    let mode = call.int("qk_matmul_output_mode", 0);
+    policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))
+}
+
 /// (C5) of [`attention`]: the last size may be shorter than that of the products.
 fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
     let mask = call.shape(3)?.to_vec();
     call.check((2..=4).contains(&mask.len()), "Attention.C5", || {
         format!("the mask has rank {}", mask.len())
+    })?;
+    let (rows, columns) =
+        (cx.eq(mask[mask.len() - 2], products[2]), cx.eq(mask[mask.len() - 1], products[3]));
+    let whole = cx.all(&[rows, columns]);
+    policy::onnxruntime(cx, whole, "Attention.C6", |cx| {
+        format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(products))
     })?;
     let (rest, last) = mask.split_at(mask.len() - 1);
     cx.require_expandable(rest, &products[..3], "Attention.C5")?;
@@ -132,111 +155,11 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
     })
 }
 
-/// (C1) The input is `[batch, heads, length, size]` or `[batch, length, hidden]` with heads given. (C2) Caches are `[positions, size / 2]` with
-/// position ids `[batch, length]`, or `[batch, length, size / 2]` without. (C3) The rotated part is even and not larger than a head.
-fn rotary(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let x = heads(cx, call, 0, "num_heads")?;
-    let part = call.int("rotary_embedding_dim", 0);
-    let half = if part > 0 {
-        let part_size = cx.int(part);
-        let fits = cx.le(part_size, x.size);
-        call.check(part % 2 == 0, "RotaryEmbedding.C3", || format!("a part of {part} is not even"))?;
-        cx.require(fits, "RotaryEmbedding.C3", |cx| {
-            format!("a part of {part} of a head of {}", cx.show(x.size))
-        })?;
-        cx.int(part / 2)
-    } else {
-        let two = cx.int(2);
-        cx.floor_div(x.size, two)
-    };
-    let (cosines, sines) = (call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
-    cx.require_same_shape(&cosines, &sines, "RotaryEmbedding.C2")?;
-    if call.has(3) {
-        call.check(cosines.len() == 2, "RotaryEmbedding.C2", || {
-            format!("caches have 2 dimensions, not {}", cosines.len())
-        })?;
-        cx.require_eq(cosines[1], half, "RotaryEmbedding.C2", "the caches and half of a head")?;
-        cx.require_same_shape(call.shape(3)?, &[x.batch, x.length], "RotaryEmbedding.C2")?;
-        super::gather::inside(cx, call.given(3)?, cosines[0], "RotaryEmbedding.C2")?;
-    } else {
-        cx.require_same_shape(&cosines, &[x.batch, x.length, half], "RotaryEmbedding.C2")?;
-    }
-    call.one(sizes)
-}
-
-/// onnxruntime's own form: `input, position_ids, cos_cache, sin_cache`. (C1) to (C3) as [`rotary`]; position ids are one, or
-/// `[batch, length]`.
-fn contrib_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let cosines = call.shape(2)?.to_vec();
-    call.check(matches!(sizes.len(), 3 | 4), "RotaryEmbedding.C1", || {
-        format!("the input has rank {}", sizes.len())
-    })?;
-    call.check(cosines.len() == 2, "RotaryEmbedding.C2", || {
-        format!("caches have 2 dimensions, not {}", cosines.len())
-    })?;
-    cx.require_same_shape(&cosines, call.shape(3)?, "RotaryEmbedding.C2")?;
-    let (batch, length) = (sizes[0], sizes[sizes.len() - 2]);
-    let positions = call.shape(1)?.to_vec();
-    match positions.len() {
-        1 => cx.require_eq(positions[0], Expr::ONE, "RotaryEmbedding.C2", "the number of offsets")?,
-        2 => cx.require_same_shape(&positions, &[batch, length], "RotaryEmbedding.C2")?,
-        rank => call.check(false, "RotaryEmbedding.C2", || format!("position ids are of rank {rank}"))?,
-    }
-    let (part, count) = (call.int("rotary_embedding_dim", 0), call.int("num_heads", 0));
-    call.check(part == 0 || count > 0, "RotaryEmbedding.C1", || "num_heads is needed for a part".to_owned())?;
-    let size = match (sizes.len(), count) {
-        (4, _) => sizes[3],
-        (_, 0) => cx.mul(cosines[1], 2),
-        (_, count) => {
-            let count = cx.int(count);
-            exactly(cx, sizes[2], count, "RotaryEmbedding.C1")?
-        }
-    };
-    let half = if part > 0 {
-        cx.int(part / 2)
-    } else {
-        let two = cx.int(2);
-        cx.floor_div(size, two)
-    };
-    cx.require_eq(cosines[1], half, "RotaryEmbedding.C2", "the caches and half of a head")?;
-    if sizes.len() == 3 {
-        let remainder = cx.modulo(sizes[2], size);
-        cx.require_eq(remainder, Expr::ZERO, "RotaryEmbedding.C1", "what heads leave over")?;
-    }
-    let room = cx.le(length, cosines[0]);
-    cx.require(room, "RotaryEmbedding.C2", |cx| {
-        format!("a length of {} for {} positions", cx.show(length), cx.show(cosines[0]))
-    })?;
-    call.one(sizes)
-}
-
-/// Positions in three parts: ids are `[3, batch, length]`.
-fn multi_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    call.check(matches!(sizes.len(), 3 | 4), "MRotaryEmbedding.C1", || {
-        format!("the input has rank {}", sizes.len())
-    })?;
-    let (batch, length) = (sizes[0], sizes[sizes.len() - 2]);
-    let three = cx.int(3);
-    cx.require_same_shape(call.shape(1)?, &[three, batch, length], "MRotaryEmbedding.C2")?;
-    let cosines = call.shape(2)?.to_vec();
-    call.check(cosines.len() == 2, "MRotaryEmbedding.C2", || format!("caches have rank {}", cosines.len()))?;
-    cx.require_same_shape(&cosines, call.shape(3)?, "MRotaryEmbedding.C2")?;
-    let sections = call.ints("mrope_section").unwrap_or_default();
-    call.check(sections.len() == 3 && sections.iter().all(|&n| n >= 0), "MRotaryEmbedding.C3", || {
-        format!("sections are {sections:?}")
-    })?;
-    let sum = cx.int(sections.iter().sum());
-    cx.require_eq(cosines[1], sum, "MRotaryEmbedding.C3", "the caches and the sections")?;
-    call.one(sizes)
-}
-
-/// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended cache.
+/// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended
+/// cache.
 ///
-/// (C1) The input has 3 dimensions, the weights 2, the bias 1. (C2) Sizes agree. (C3) Hidden sizes divide by the heads. (C4) The cache
-/// is `[2, batch, heads, past, size]`.
+/// (C1) The input has 3 dimensions, the weights 2, the bias 1. (C2) Sizes agree. (C3) Hidden sizes divide by the heads.
+/// (C4) The cache is `[2, batch, heads, past, size]`.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let (input, weights) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(input.len() == 3 && weights.len() == 2, "Attention.C1", || {
@@ -317,15 +240,22 @@ fn padding(
 
 /// `[batch, length, hidden of values]` of queries, keys and values of 3 dimensions.
 ///
-/// (C1) Packed and other ranks are not followed. (C2) Batches agree, keys and values in length. (C3) Hidden sizes divide by the heads.
-/// (C4) Caches are `[batch, heads, past, size]`. (C5) Masks fit.
+/// (C1) Queries have 3 dimensions, or 5 if all are packed, which onnxruntime's CPU kernel does not take. (C2) Batches
+/// agree, keys and values in length. (C3) Hidden sizes divide by the heads. (C4) Caches are `[batch, heads, past,
+/// size]`. (C5) Masks fit.
 fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
     let query = call.shape(0)?.to_vec();
-    if query.len() != 3 || !call.has(1) || !call.has(2) {
-        return Err(KernelError::Unsupported("packed queries, keys and values".to_owned()));
-    }
+    call.check(matches!(query.len(), 3 | 5), "Attention.C1", || {
+        format!("queries have 3 or 5 dimensions, not {}", query.len())
+    })?;
     let count = call.int("num_heads", 0);
     call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
+    if query.len() == 5 || call.has(1) && !call.has(2) {
+        let packed = query.len() == 5 || call.shape(1)?.len() == 5;
+        call.check(packed, "Attention.C1", || "values are missing".to_owned())?;
+        return Err(KernelError::Unsupported("packed queries, keys and values".to_owned()));
+    }
+    call.check(call.has(1), "Attention.C1", || "keys are missing".to_owned())?;
     let count = cx.int(count);
     let size = exactly(cx, query[2], count, "Attention.C3")?;
     let (key, value) = (call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
@@ -340,6 +270,10 @@ fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
         (&[batch, heads, length, head], &[again, heads_again, same, value_size]) => {
             cx.require_same_shape(&[batch, heads, head], &[query[0], count, size], "Attention.C2")?;
             cx.require_same_shape(&[again, heads_again, same], &[query[0], count, length], "Attention.C2")?;
+            let alike = cx.eq(value_size, size);
+            policy::onnxruntime(cx, alike, "Attention.C2", |cx| {
+                format!("values of {} for keys of {}", cx.show(value_size), cx.show(size))
+            })?;
             (length, cx.mul(value_size, count))
         }
         _ => return Err(KernelError::invalid("Attention.C1", "keys and values have 3 or 4 dimensions")),
@@ -378,8 +312,10 @@ fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[batch, length, heads * size]` and caches as long as the total length.
 ///
-/// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3) Caches are
-/// `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length.
+/// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3)
+/// Caches are `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length. (C5) The
+/// total length is that of the prompt, or has room for one more. (C6) onnxruntime takes sizes of heads that are
+/// multiples of 8, or of 16 with rotation.
 fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     let query = call.shape(0)?.to_vec();
     call.check(query.len() == 3, "GroupQueryAttention.C1", || {
@@ -428,6 +364,15 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(total) => total,
         None => cx.unbacked_size(0, None),
     };
+    let multiple = if call.int("do_rotary", 0) != 0 { 16 } else { 8 };
+    let remainder = cx.modulo(size, multiple);
+    let fine = cx.eq(remainder, 0);
+    policy::onnxruntime(cx, fine, "GroupQueryAttention.C6", |cx| {
+        format!("a head of {} is no multiple of {multiple}", cx.show(size))
+    })?;
+    if call.given(6)?.elements.is_some() {
+        total_length(cx, call, &query, past, total)?;
+    }
     let present = cx.max(past, total);
     let hidden = cx.mul(all, size);
     let cache = vec![query[0], kv_heads, present, size];
@@ -439,4 +384,27 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
         Tensor::new(call.given(0).map_or(Dtype::F32, |q| q.dtype), vec![query[0], all, query[1], total])
             .into(),
     ])
+}
+
+/// (C5) of [`group_query`].
+fn total_length(
+    cx: &mut Cx,
+    call: &Checked,
+    query: &[Expr],
+    past: Expr,
+    total: Expr,
+) -> Result<(), KernelError> {
+    let length = query[1];
+    let positive = cx.ge(total, 1);
+    let room = cx.ge(total, length);
+    let all = cx.add(past, length);
+    let (shared, extended) = (cx.ge(past, total), cx.eq(total, all));
+    let cached = cx.any(&[shared, extended]);
+    let (prompt, one, single) = (cx.eq(total, length), cx.eq(length, 1), cx.eq(query[0], 1));
+    let step = cx.any(&[prompt, one, single]);
+    let fine = cx.all(&[positive, room, cached, step]);
+    policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
+        format!("a total length of {} for {} and {}", cx.show(total), cx.show(past), cx.show(length))
+    })?;
+    gather::inside(cx, call.given(5)?, total, "GroupQueryAttention.C5")
 }

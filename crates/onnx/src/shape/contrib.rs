@@ -3,19 +3,17 @@ use super::call::{Checked, Outcome};
 use super::linear::product;
 use super::normalization::vector;
 use super::value::{Tensor, Value};
-use super::{Dtype, Family, creation, elementwise, gather, image, layout, linear, slicing};
+use super::{Dtype, Family, creation, elementwise, gather, image, layout, linear, policy, slicing};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
     ("BiasAdd", bias),
     ("BiasGelu", bias),
-    ("BifurcationDetector", bifurcation),
     ("CDist", distances),
     ("ComplexMul", elementwise::binary),
     ("ComplexMulConj", elementwise::binary),
     ("CropAndResize", crop_and_resize),
-    ("DynamicTimeWarping", time_warping),
     ("EmbedLayerNormalization", embed),
     ("ExpandDims", expand_dims),
     ("FastGelu", fast_gelu),
@@ -33,7 +31,6 @@ pub(super) const KERNELS: Family = &[
     ("MoE", experts),
     ("MulInteger", elementwise::binary),
     ("MurmurHash3", hash),
-    ("NGramRepeatBlock", repeat_block),
     ("Pad", slicing::pad),
     ("QuickGelu", elementwise::unary),
     ("Range", creation::range),
@@ -63,35 +60,19 @@ fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::Bool), Vec::new()).into()])
 }
 
-/// (C1) Both terms have one shape, whose last size is not 0; the gate has 1 in its place.
+/// (C1) The first two have one shape, with elements along the last dimension. (C2) The gate has it too, but for a last
+/// size of 1.
 fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     cx.require_same_shape(&sizes, call.shape(1)?, "GatedAdd.C1")?;
-    let mut gate = sizes.clone();
-    if let Some(last) = gate.last_mut() {
-        let some = cx.ge(*last, 1);
-        cx.require(some, "GatedAdd.C1", |_| "the last size is 0".to_owned())?;
-        *last = Expr::ONE;
-    }
-    cx.require_same_shape(call.shape(2)?, &gate, "GatedAdd.C1")?;
+    let Some((&last, leading)) = sizes.split_last() else {
+        return Err(KernelError::invalid("GatedAdd.C1", "the input is a scalar"));
+    };
+    let some = cx.ge(last, 1);
+    cx.require(some, "GatedAdd.C1", |_| "the last dimension is empty".to_owned())?;
+    let gate = [leading, &[Expr::ONE]].concat();
+    cx.require_same_shape(call.shape(2)?, &gate, "GatedAdd.C2")?;
     call.one(sizes)
-}
-
-/// The tokens, and where the suffix matches.
-fn bifurcation(cx: &mut Cx, call: &Checked) -> Outcome {
-    let tokens = call.shape(1)?.to_vec();
-    call.check(tokens.len() == 1, "BifurcationDetector.C1", || format!("tokens have rank {}", tokens.len()))?;
-    let mut length = tokens[0];
-    if call.has(3) {
-        // Predicted tokens are checked against the source, as far as both agree.
-        let source = call.shape(0)?.to_vec();
-        let count = source.first().copied().unwrap_or(Expr::ZERO);
-        let most = cx.add(length, count);
-        let most = cx.add(most, 1);
-        length = cx.unbacked_size(0, Some(most));
-    }
-    let index = Tensor::new(Dtype::I64, Vec::new());
-    Ok(vec![Tensor::new(Dtype::I64, vec![length]).into(), index.into()])
 }
 
 /// (C1) Both are matrices with rows of one length.
@@ -102,7 +83,8 @@ fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![a[0], b[0]])
 }
 
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the size has two numbers.
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the
+/// size has two numbers.
 fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions, batches) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
@@ -116,6 +98,8 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let (four, two) = (cx.int(4), cx.int(2));
     cx.require_eq(regions[1], four, "CropAndResize.C1", "the numbers of a region")?;
     cx.require_eq(regions[0], batches[0], "CropAndResize.C1", "regions and batch indices")?;
+    gather::inside(cx, call.given(2)?, sizes[0], "CropAndResize.C1")?;
+    gather::not_negative(call, 2, "CropAndResize.C1")?;
     cx.require_same_shape(call.shape(3)?, &[two], "CropAndResize.C1")?;
     let crop = layout::sizes_of(cx, call, 3, "CropAndResize.C1")?;
     for &size in &crop {
@@ -125,35 +109,8 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
 }
 
-/// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
-fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let (rows, columns) = match *sizes.as_slice() {
-        [rows, columns] => (rows, columns),
-        [one, rows, columns] => {
-            cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
-            (rows, columns)
-        }
-        _ => {
-            return Err(KernelError::invalid(
-                "DynamicTimeWarping.C1",
-                format!("the input has rank {}", sizes.len()),
-            ));
-        }
-    };
-    let two = cx.int(2);
-    let most = cx.add(rows, columns);
-    let longer = cx.max(rows, columns).as_inline().unwrap_or(0);
-    let (no_rows, no_columns) = (rows == Expr::ZERO, columns == Expr::ZERO);
-    let length = match (no_rows, no_columns) {
-        (true, true) => Expr::ZERO,
-        _ => cx.unbacked_size(longer.min(0), Some(most)),
-    };
-    Ok(vec![Tensor::new(Dtype::I32, vec![two, length]).into()])
-}
-
-/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n, hidden]`. (C3) Gamma and beta
-/// have the hidden size. (C4) Segments, mask and positions fit.
+/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
+/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
     call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {
@@ -181,7 +138,13 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
             "gamma has an unknown size".to_owned()
         })?;
         vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
+        // The inference of shapes refuses vectors of which it does not know the length.
+        let constant = call.given(at)?.constant;
+        policy::onnxruntime_checks(cx, constant, "EmbedLayerNormalization.C3", || {
+            "gamma and beta are to be initializers".to_owned()
+        })?;
     }
+    policy::not_empty(cx, &[hidden], "EmbedLayerNormalization.C3")?;
     for at in [1, 7] {
         if call.has(at) {
             cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
@@ -247,14 +210,14 @@ fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for each block. (C3) Bits and
-/// block size are possible.
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for
+/// each block. (C3) Bits and block size are possible.
 fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let (k, n, bits, block) =
         (call.int("K", 0), call.int("N", 0), call.int("bits", 4), call.int("block_size", 0));
     call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
-    let power = block >= 16 && block.count_ones() == 1;
+    let power = (16..=256).contains(&block) && block.count_ones() == 1;
     call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
     let Some(&last) = sizes.last() else {
         return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
@@ -264,17 +227,36 @@ fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     let blocks = k.div_euclid(block) + i64::from(k % block != 0);
     let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
     cx.require_same_shape(call.shape(1)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
-    let count = cx.product(call.shape(2)?.to_vec());
-    let expected = cx.mul(rows, blocks_size);
-    cx.require_eq(count, expected, "MatMulNBits.C2", "scales and blocks")?;
+    each_block(cx, call, 2, rows, blocks)?;
+    if call.has(3) {
+        let packed = call.given(3)?.dtype == Dtype::U8;
+        let bytes = if packed { blocks.saturating_mul(bits).saturating_add(7) / 8 } else { blocks };
+        each_block(cx, call, 3, rows, bytes)?;
+    }
     if call.has(5) {
         vector(cx, call, 5, rows, "MatMulNBits.C2")?;
+        // The inference of shapes refuses a bias of which it does not know the length.
+        policy::onnxruntime_checks(cx, call.given(5)?.constant, "MatMulNBits.C2", || {
+            "the bias is to be an initializer".to_owned()
+        })?;
     }
     call.one([&sizes[..sizes.len() - 1], &[rows]].concat())
 }
 
-/// The input's shape. (C1) The input is `[.., hidden]`, the router `[rows, experts]`. (C2) The weights are `[experts, inner, hidden]` and
-/// `[experts, hidden, inner]`.
+/// (C2) of [`matmul_bits`]: `[N, blocks]`, or all in one dimension.
+fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -> Result<(), KernelError> {
+    let given = call.shape(at)?.to_vec();
+    let blocks = cx.int(blocks);
+    if given.len() == 2 {
+        return cx.require_same_shape(&given, &[rows, blocks], "MatMulNBits.C2");
+    }
+    let all = cx.mul(rows, blocks);
+    cx.require_same_shape(&given, &[all], "MatMulNBits.C2")
+}
+
+/// The input's shape. (C1) The input is `[.., hidden]`, the router `[rows, experts]`. (C2) The weights are `[experts,
+/// inner, hidden]` and `[experts, hidden, inner]`, or both with the last two sizes changed. (C3) A second bias is
+/// `[experts, hidden]`.
 fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, router) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, "MoE.C1", || {
@@ -285,11 +267,21 @@ fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     let hidden = sizes[sizes.len() - 1];
     let (first, second) = (call.shape(2)?.to_vec(), call.shape(4)?.to_vec());
     call.check(first.len() == 3 && second.len() == 3, "MoE.C2", || "weights have 3 dimensions".to_owned())?;
-    let inner = second[2];
-    cx.require_same_shape(&second, &[router[1], hidden, inner], "MoE.C2")?;
     let gated = call.text("activation_type", "relu") == "swiglu";
-    let width = if gated { cx.mul(inner, 2) } else { inner };
-    cx.require_same_shape(&first, &[router[1], width, hidden], "MoE.C2")?;
+    cx.require_same_shape(&[first[0], second[0]], &[router[1], router[1]], "MoE.C2")?;
+    let mut layouts = Vec::new();
+    for (row, column) in [(2, 1), (1, 2)] {
+        let width = if gated { cx.mul(second[row], 2) } else { second[row] };
+        let fits = [cx.eq(second[column], hidden), cx.eq(first[row], hidden), cx.eq(first[column], width)];
+        layouts.push(cx.all(&fits));
+    }
+    let fine = cx.any(&layouts);
+    cx.require(fine, "MoE.C2", |cx| {
+        format!("weights {} and {} for {}", cx.show_all(&first), cx.show_all(&second), cx.show(hidden))
+    })?;
+    if call.has(5) {
+        cx.require_same_shape(call.shape(5)?, &[router[1], hidden], "MoE.C3")?;
+    }
     let k = call.int("k", 1);
     let chosen = cx.int(k);
     let enough = cx.le(chosen, router[1]);
@@ -304,44 +296,31 @@ fn hash(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
 }
 
-/// The scores. (C1) Ids are `[batch, length]`, scores `[batch, vocabulary]`. (C2) The n-gram has a length.
-fn repeat_block(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (ids, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(ids.len() == 2 && scores.len() == 2, "NGramRepeatBlock.C1", || {
-        "operands have 2 dimensions".to_owned()
-    })?;
-    cx.require_eq(ids[0], scores[0], "NGramRepeatBlock.C1", "batches")?;
-    let size = call.int("ngram_size", 0);
-    call.check(size > 0, "NGramRepeatBlock.C2", || format!("the n-gram has {size} ids"))?;
-    if ids[1].as_inline().is_none_or(|length| length >= size) {
-        gather::inside(cx, call.given(0)?, scores[1], "NGramRepeatBlock.C1")?;
-    }
-    call.one(scores)
-}
-
-/// The normalized sum of input, skip and bias, and the sum. (C1) The skip has the input's shape, or broadcasts over its batch. (C2) Vectors have the
-/// last size.
+/// The normalized sum of input, skip and bias, and the sum. (C1) The skip has the input's shape, or broadcasts over its
+/// batch. (C2) Vectors have the last size.
 fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(matches!(sizes.len(), 2 | 3), "SkipLayerNormalization.C1", || {
         format!("the input has rank {}", sizes.len())
     })?;
     let skip = call.shape(1)?.to_vec();
-    let fine = matches!(skip.len(), 2 | 3) && skip.len() <= sizes.len();
+    let fine = matches!(skip.len(), 2 | 3) && (skip.len() == sizes.len() || skip.len() + 1 == sizes.len());
     call.check(fine, "SkipLayerNormalization.C1", || format!("the skip has rank {}", skip.len()))?;
     let shift = sizes.len() - skip.len();
     for (dim, &size) in skip.iter().enumerate() {
         let own = sizes[shift + dim];
         if shift + dim == 0 && sizes.len() == 3 {
-            // onnxruntime takes the skip of any batch.
-            continue;
+            // onnxruntime repeats a skip of any batch.
+            if cx.on_cpu() {
+                continue;
+            }
+            cx.require_expandable(&[size], &[own], "SkipLayerNormalization.C1")?;
         } else {
             cx.require_eq(size, own, "SkipLayerNormalization.C1", "the input and the skip")?;
         }
     }
     let last = sizes[sizes.len() - 1];
-    let some = cx.ge(last, 1);
-    cx.require(some, "SkipLayerNormalization.C2", |_| "the last size is 0".to_owned())?;
+    policy::not_empty(cx, &[last], "SkipLayerNormalization.C2")?;
     for at in 2..call.count() {
         if call.has(at) {
             vector(cx, call, at, last, "SkipLayerNormalization.C2")?;
@@ -365,16 +344,27 @@ fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![call.output(0, vec![count])?.into(), indices(along), indices(count)])
 }
 
-/// `[words, embedding]`. (C1) Words are `[.., words, letters]`, the weight `[out, 1, window, letter size]`, and embeddings `[n, letter size]`.
+/// `[words, embedding]`. (C1) Words are `[words, letters, ..]`, the weight `[embedding, 1, window, letter size, ..]`,
+/// letters `[n, letter size, ..]`, and the bias `[embedding]`. (C2) The attributes repeat sizes. (C3) A window fits a
+/// word.
 fn word_embedding(cx: &mut Cx, call: &Checked) -> Outcome {
     let (words, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let letters = call.shape(3)?.to_vec();
-    call.check(words.len() >= 2 && weight.len() == 4 && letters.len() == 2, "WordConvEmbedding.C1", || {
+    call.check(words.len() >= 2 && weight.len() >= 4 && letters.len() >= 2, "WordConvEmbedding.C1", || {
         format!("ranks {}, {} and {}", words.len(), weight.len(), letters.len())
     })?;
     vector(cx, call, 2, weight[0], "WordConvEmbedding.C1")?;
     cx.require_eq(weight[3], letters[1], "WordConvEmbedding.C1", "letter sizes")?;
-    let fits = cx.ge(words[words.len() - 1], weight[2]);
-    cx.require(fits, "WordConvEmbedding.C1", |_| "a window does not fit a word".to_owned())?;
+    for (name, size) in
+        [("embedding_size", weight[0]), ("conv_window_size", weight[2]), ("char_embedding_size", letters[1])]
+    {
+        let stated = call.int(name, -1);
+        if stated != -1 {
+            let stated = cx.int(stated);
+            cx.require_eq(stated, size, "WordConvEmbedding.C2", name)?;
+        }
+    }
+    let fits = cx.ge(words[1], weight[2]);
+    cx.require(fits, "WordConvEmbedding.C3", |_| "a window does not fit a word".to_owned())?;
     call.one(vec![words[0], weight[0]])
 }

@@ -44,9 +44,9 @@ fn positive(call: &Checked, name: &str, count: usize) -> Result<Vec<i64>, Kernel
 }
 
 impl Spatial {
-    /// Reads strides, dilations and padding for a kernel. (C1) Lists have an entry for each spatial dimension (pads two). (C2)
-    /// Strides and dilations are positive, pads not negative. (C3) The padding is named rightly; with a name of its own it is
-    /// not given as well.
+    /// Reads strides, dilations and padding for a kernel. (C1) Lists have an entry for each spatial dimension (pads
+    /// two). (C2) Strides and dilations are positive, pads not negative. (C3) The padding is named rightly; with a name
+    /// of its own it is not given as well.
     pub(super) fn read(call: &Checked, kernel: Vec<Expr>) -> Result<Spatial, KernelError> {
         let count = kernel.len();
         let (strides, dilations) = (positive(call, "strides", count)?, positive(call, "dilations", count)?);
@@ -62,23 +62,24 @@ impl Spatial {
                 ));
             }
         };
-        let both = call.ints("pads").is_some() && auto_pad != AutoPad::Given;
-        call.check(!both || !call.op().contains("Conv"), "Spatial.C3", || {
-            "auto_pad and pads are given".to_owned()
-        })?;
-        let pads = match call.ints("pads") {
+        let given = call.ints("pads");
+        if let Some(pads) = given {
+            call.check(pads.len() == 2 * count, "Spatial.C1", || {
+                format!("pads have {} entries for {count} dimensions", pads.len())
+            })?;
+            call.check(pads.iter().all(|&pad| pad >= 0), "Spatial.C2", || "a pad is negative".to_owned())?;
+        }
+        let pads = match given.filter(|_| auto_pad == AutoPad::Given) {
             None => vec![(0, 0); count],
-            Some(pads) => {
-                call.check(pads.len() == 2 * count, "Spatial.C1", || {
-                    format!("pads have {} entries for {count} dimensions", pads.len())
-                })?;
-                call.check(pads.iter().all(|&pad| pad >= 0), "Spatial.C2", || {
-                    "a pad is negative".to_owned()
-                })?;
-                (0..count).map(|i| (pads[i], pads[count + i])).collect()
-            }
+            Some(pads) => (0..count).map(|i| (pads[i], pads[count + i])).collect(),
         };
         Ok(Spatial { kernel, strides, dilations, pads, auto_pad })
+    }
+
+    /// (C3) of [`Spatial::read`] for convolutions. Pooling takes no notice of pads beside a name.
+    fn padded_once(&self, call: &Checked) -> Result<(), KernelError> {
+        let once = self.auto_pad == AutoPad::Given || call.ints("pads").is_none();
+        call.check(once, "Spatial.C3", || "both auto_pad and pads are given".to_owned())
     }
 
     /// The number of windows along each dimension. (C4) The kernel has elements, and fits into what is padded.
@@ -128,9 +129,9 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 
 /// `[n, out, windows..]` of an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`.
 ///
-/// (C1) Both have the same rank, at least 3. (C2) Groups are positive, `c` is the weight's channels times groups, and `out`
-/// divides by groups. (C3) The bias has one dimension, with an element for each channel. (C4) A window fits. (C5) A stated
-/// kernel shape is the weight's.
+/// (C1) Both have the same rank, at least 3. (C2) Groups are positive, `c` is the weight's channels times groups, and
+/// `out` divides by groups. (C3) The bias has one dimension, with an element for each channel. (C4) A window fits. (C5)
+/// A stated kernel shape is the weight's.
 pub(super) fn convolved(
     cx: &mut Cx,
     call: &Checked,
@@ -155,6 +156,7 @@ pub(super) fn convolved(
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     let spatial = Spatial::read(call, kernel)?;
+    spatial.padded_once(call)?;
     let counts = spatial.counts(cx, &sizes[2..], "Conv.C4")?;
     Ok([&[sizes[0], weight[0]], counts.as_slice()].concat())
 }
@@ -196,8 +198,9 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `stride (n - 1) + output_padding + dilation (kernel - 1) + 1 - pads` along each dimension, or `output_shape`.
 ///
-/// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3) The bias
-/// has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or dilation.
+/// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3)
+/// The bias has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or
+/// dilation.
 fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == weight.len() && sizes.len() >= 3, "ConvTranspose.C1", || {
@@ -219,6 +222,7 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     let spatial = Spatial::read(call, kernel)?;
+    spatial.padded_once(call)?;
     let count = sizes.len() - 2;
     let extra = call.ints("output_padding").map_or_else(|| vec![0; count], <[i64]>::to_vec);
     call.check(extra.len() == count, "ConvTranspose.C6", || {
@@ -259,8 +263,8 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A convolution at places that offsets shift. (C1) Input and weight have 4 dimensions, like offsets and mask. (C2) Channels fit
-/// groups. (C7) There are two offsets, and a mask, for each place, element of the kernel and offset group.
+/// A convolution at places that offsets shift. (C1) Input and weight have 4 dimensions, like offsets and mask. (C2)
+/// Channels fit groups. (C7) There are two offsets, and a mask, for each place, element of the kernel and offset group.
 fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let bias = Some(3);
     let shape = convolved(cx, call, (0, 1), bias)?;
@@ -285,8 +289,8 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A causal convolution along the last dimension and its state. (C1) The input has 3 dimensions, the weight too. (C2) The
-/// channels agree. (C3) Bias and state fit.
+/// A causal convolution along the last dimension and its state. (C1) The input has 3 dimensions, the weight too. (C2)
+/// The channels agree. (C3) Bias and state fit.
 fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == 3 && weight.len() == 3, "CausalConv.C1", || {

@@ -48,6 +48,13 @@ pub(super) fn inside(
     Ok(())
 }
 
+/// Requires literal indices not to count from the end.
+pub(super) fn not_negative(call: &Checked, at: usize, clause: &'static str) -> Result<(), KernelError> {
+    let indices = call.given(at)?.ints().unwrap_or_default();
+    let natural = indices.iter().all(|index| index.as_inline().is_none_or(|index| index >= 0));
+    call.check(natural, clause, || "an index is negative".to_owned())
+}
+
 /// The slices of the data at the indices. (C1) The axis is within the rank. (C2) Indices are within the dimension.
 fn gather(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
@@ -102,9 +109,9 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of the data. (C2) Tuples are not longer than
-/// what follows the batch dimensions. (C3) Indices are within their dimensions
-/// where something is taken. (C4) There are equally many tuples for each batch; the specification has equal sizes.
+/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of the data. (C2) Tuples are not
+/// longer than what follows the batch dimensions. (C3) Indices are within their dimensions where something is taken.
+/// (C4) There are equally many tuples for each batch; the specification has equal sizes.
 pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let batch = call.int("batch_dims", 0);
@@ -211,8 +218,9 @@ fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
     })
 }
 
-/// The slices at which the condition is true, of the flattened input where no axis is given. (C1) The axis is within the
-/// rank of an input that is no scalar. The specification has one dimension for the condition, onnxruntime takes any.
+/// The slices at which the condition is true, of the flattened input where no axis is given. (C1) The axis is within
+/// the rank of an input that is no scalar. The specification has one dimension for the condition, onnxruntime takes
+/// any.
 fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, condition) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(!sizes.is_empty(), "Compress.C1", || "the input is a scalar".to_owned())?;
@@ -276,8 +284,8 @@ fn most_of(length: usize) -> Expr {
     Expr::from(i32::try_from(length).unwrap_or(i32::MAX))
 }
 
-/// The indices with a new dimension of `depth`. (C1) The depth is one number, (C2) not negative. (C3) There are two values, off
-/// and on. (C4) The axis is within the rank of the result.
+/// The indices with a new dimension of `depth`. (C1) The depth is one number, (C2) not negative. (C3) There are two
+/// values, off and on. (C4) The axis is within the rank of the result.
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let indices = call.shape(0)?.to_vec();
     let depth_shape = call.shape(1)?.to_vec();
@@ -304,8 +312,8 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// Sequences turned round, each up to its length. (C1) The input has at least 2 dimensions; axes are 0 and 1, each once.
-/// (C2) There is a length for each sequence, (C3) within it.
+/// Sequences turned round, each up to its length. (C1) The input has at least 2 dimensions; axes are 0 and 1, each
+/// once. (C2) There is a length for each sequence, (C3) within it.
 fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, lengths) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() >= 2, "ReverseSequence.C1", || format!("the rank is {}, below 2", sizes.len()))?;

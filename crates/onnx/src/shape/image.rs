@@ -2,7 +2,7 @@
 use super::call::{Checked, Outcome, open};
 use super::layout::sizes_of;
 use super::value::{Element, Tensor};
-use super::{Dtype, Family};
+use super::{Dtype, Family, gather};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
@@ -82,8 +82,8 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     by_scales(cx, call, &sizes, &scales)
 }
 
-/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are positive.
-/// (C4) The modes are known. (C5) Axes are within the rank, each once.
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
+/// positive. (C4) The modes are known. (C5) Axes are within the rank, each once.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
@@ -183,8 +183,8 @@ fn keep_ratio(
     Ok(())
 }
 
-/// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a coordinate for each
-/// spatial dimension. (C4) The modes are known.
+/// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a
+/// coordinate for each spatial dimension. (C4) The modes are known.
 pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
@@ -207,7 +207,8 @@ pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one([&sizes[..2], &places[1..]].concat())
 }
 
-/// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h, w]`. (C2) Matrices fit.
+/// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h,
+/// w]`. (C2) Matrices fit.
 fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
     let theta = call.shape(0)?.to_vec();
     let size = sizes_of(cx, call, 1, "AffineGrid.C1")?;
@@ -223,8 +224,8 @@ fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one([&size[..1], &size[2..], &[rows]].concat())
 }
 
-/// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each dimension of the image.
-/// (C2) Channels divide. (C3) There is a column for each place of a block.
+/// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each
+/// dimension of the image. (C2) Channels divide. (C3) There is a column for each place of a block.
 fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
     let columns = call.shape(0)?.to_vec();
     call.check(columns.len() == 3, "Col2Im.C1", || {
@@ -287,6 +288,17 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     cx.require_eq(boxes[1], scores[2], "NonMaxSuppression.C1", "boxes and scores")?;
     let center = call.int("center_point_box", 0);
     call.check(matches!(center, 0 | 1), "NonMaxSuppression.C1", || format!("center_point_box is {center}"))?;
+    for at in 2..call.count() {
+        // onnxruntime reads the first element of a limit, whatever its shape.
+        if call.has(at) && !cx.on_cpu() {
+            let shape = call.shape(at)?.to_vec();
+            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || {
+                format!("a limit is of rank {}", shape.len())
+            })?;
+            let count = cx.product(shape);
+            cx.require_eq(count, Expr::ONE, "NonMaxSuppression.C2", "the number of a limit")?;
+        }
+    }
     let three = cx.int(3);
     let most = match call.tensor(2).map(Tensor::single) {
         // Without a limit nothing is kept.
@@ -303,8 +315,8 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(Dtype::I64, vec![kept, three]).into()])
 }
 
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]`. (C2) There is a batch for each region. (C3) The modes
-/// are known, sizes positive.
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]`. (C2) There is a batch for each
+/// region. (C3) The modes are known, sizes positive.
 fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions, batches) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
@@ -317,8 +329,9 @@ fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
     let mode = call.text("mode", "avg");
     call.check(matches!(mode, "avg" | "max"), "RoiAlign.C3", || format!("no mode is named {mode}"))?;
     let (height, width) = (call.int("output_height", 1), call.int("output_width", 1));
-    super::gather::inside(cx, call.given(2)?, sizes[0], "RoiAlign.C2")?;
     call.check(height >= 0 && width >= 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
+    gather::inside(cx, call.given(2)?, sizes[0], "RoiAlign.C2")?;
+    gather::not_negative(call, 2, "RoiAlign.C2")?;
     call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || {
         "sampling_ratio is negative".to_owned()
     })?;

@@ -53,10 +53,7 @@ fn extract(cx: &mut Cx, call: &Checked) -> Outcome {
     let last = sizes[sizes.len() - 1];
     let indices = call.given(1)?;
     super::gather::inside(cx, indices, last, "ArrayFeatureExtractor.C2")?;
-    if let Some(list) = indices.ints() {
-        let natural = list.iter().all(|index| index.as_inline().is_none_or(|index| index >= 0));
-        call.check(natural, "ArrayFeatureExtractor.C2", || "an index is negative".to_owned())?;
-    }
+    super::gather::not_negative(call, 1, "ArrayFeatureExtractor.C2")?;
     let mut shape = if sizes.len() == 1 { vec![Expr::ONE] } else { sizes[..sizes.len() - 1].to_vec() };
     shape.push(count);
     call.one(shape)
@@ -197,12 +194,18 @@ fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
     classified(cx, call, dtype, columns, rows)
 }
 
-/// `[rows, targets]`. (C2) There is a target. onnxruntime does not compare the numbers of coefficients and features.
+/// `[rows, targets]`. (C2) There are targets, and a coefficient for each target and feature.
 fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, _) = rows(call)?;
     let targets = call.int("targets", 1);
     call.check(targets > 0, "LinearRegressor.C2", || format!("there are {targets} targets"))?;
     let targets = cx.int(targets);
+    let product = cx.mul(features, targets);
+    let length = cx.int(call.length("coefficients") as i64);
+    let enough = cx.ge(length, product);
+    cx.require(enough, "LinearRegressor.C2", |cx| {
+        format!("{} coefficients, {} features of all targets", cx.show(length), cx.show(product))
+    })?;
     Ok(vec![Tensor::new(Dtype::F32, vec![rows, targets]).into()])
 }
 
@@ -219,14 +222,16 @@ fn normalizer(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(Dtype::F32, call.shape(0)?.to_vec()).into()])
 }
 
-/// `[.., categories]`. (C1) There is one list of categories, for the input's type.
+/// `[.., categories]`. (C1) There is one list of categories. (C2) It is one for the input's type, unless what it does
+/// not have becomes zeros.
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let (ints, strings) = (call.length("cats_int64s"), call.length("cats_strings"));
     call.check((ints > 0) != (strings > 0), "OneHotEncoder.C1", || {
         "one list of categories is to be given".to_owned()
     })?;
     let text = call.given(0)?.dtype == Dtype::Str;
-    call.check(text == (strings > 0), "OneHotEncoder.C1", || {
+    let zeros = call.int("zeros", 1) != 0;
+    call.check(zeros || text == (strings > 0), "OneHotEncoder.C2", || {
         "the categories are of another type".to_owned()
     })?;
     let count = cx.int(ints.max(strings) as i64);
@@ -257,18 +262,51 @@ fn tree_ensemble(cx: &mut Cx, call: &Checked) -> Outcome {
 fn tree_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, features) = rows(call)?;
     let (dtype, count) = classes(call, "classlabels_int64s", "classlabels_strings");
+    one_length(call, &["class_ids", "class_nodeids", "class_treeids", "class_weights"])?;
     tested_features(cx, call, features)?;
     classified(cx, call, dtype, count, rows)
 }
 
-/// (C2) Targets are positive.
+/// (C1) The input has 2 dimensions from version 3 on. (C2) Targets are positive.
 fn tree_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, features) = rows(call)?;
     let targets = call.int("n_targets", 1);
     call.check(targets > 0, "TreeEnsembleRegressor.C2", || format!("there are {targets} targets"))?;
+    matrix(call)?;
+    one_length(call, &["target_ids", "target_nodeids", "target_treeids", "target_weights"])?;
     tested_features(cx, call, features)?;
     let shape = vec![rows, cx.int(targets)];
     Ok(vec![Tensor::new(Dtype::F32, shape).into()])
+}
+
+/// (C1) of trees from version 3 on.
+fn matrix(call: &Checked) -> Result<(), KernelError> {
+    let rank = call.shape(0)?.len();
+    call.check(call.since() < 3 || rank == 2, "TreeEnsemble.C1", || {
+        format!("the input has 2 dimensions, not {rank}")
+    })
+}
+
+/// (C4) Lists that describe the same nodes have one length.
+fn one_length(call: &Checked, leaves: &[&str]) -> Result<(), KernelError> {
+    let nodes = [
+        "nodes_falsenodeids",
+        "nodes_featureids",
+        "nodes_modes",
+        "nodes_nodeids",
+        "nodes_treeids",
+        "nodes_truenodeids",
+    ];
+    for lists in [nodes.as_slice(), leaves] {
+        let count = call.length(lists[0]);
+        for name in lists {
+            let length = call.length(name);
+            call.check(length == count, "TreeEnsemble.C4", || {
+                format!("{} has {count} entries, {name} {length}", lists[0])
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// (C3) The features that nodes test exist.

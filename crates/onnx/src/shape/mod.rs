@@ -12,21 +12,26 @@ mod attention;
 mod contrib;
 mod convolution;
 mod creation;
+mod decoding;
 mod einsum;
 mod elements;
 mod elementwise;
 mod gather;
 mod image;
+#[cfg(test)]
+mod layer_tests;
 mod layout;
 mod learning;
 mod linear;
 mod loss;
 mod normalization;
 mod numbers;
+mod policy;
 mod pooling;
 mod quantization;
 mod recurrent;
 mod reduction;
+mod rotary;
 mod scatter;
 mod sequence;
 mod signal;
@@ -74,6 +79,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
             quantization::KERNELS,
             recurrent::KERNELS,
             reduction::KERNELS,
+            rotary::KERNELS,
             scatter::KERNELS,
             sequence::KERNELS,
             signal::KERNELS,
@@ -83,7 +89,10 @@ const FAMILIES: &[(&str, &[Family])] = &[
         ],
     ),
     (LEARNING, &[learning::KERNELS]),
-    (MICROSOFT, &[contrib::KERNELS, attention::CONTRIB, quantization::CONTRIB]),
+    (
+        MICROSOFT,
+        &[contrib::KERNELS, attention::CONTRIB, decoding::CONTRIB, quantization::CONTRIB, rotary::CONTRIB],
+    ),
 ];
 
 fn kernel(domain: &str, op: &str) -> Option<Kernel> {

@@ -1,7 +1,7 @@
 //! Normalizations.
 use super::call::{Attribute, Checked, Outcome};
 use super::value::{Tensor, Value};
-use super::{Dtype, Family};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -32,8 +32,8 @@ pub(super) fn vector(
     cx.require_eq(shape[0], length, clause, "the length of a vector and the channels")
 }
 
-/// (C1) The input has channels. (C2) Scale, bias, mean and variance have an element for each. The statistics are outputs when
-/// training.
+/// (C1) The input has channels. (C2) Scale, bias, mean and variance have an element for each. The statistics are
+/// outputs when training.
 fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let channels = match sizes.as_slice() {
@@ -100,8 +100,8 @@ fn local_response(_: &mut Cx, call: &Checked) -> Outcome {
 
 /// The normalized input, and mean and inverse deviation with the normalized dimensions reduced to 1.
 ///
-/// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input. (C3) These
-/// are not empty.
+/// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input. (C3) For
+/// onnxruntime the normalized dimensions have elements.
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", -1), sizes.len(), "LayerNormalization.C1")?;
@@ -110,9 +110,7 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.require_expandable(call.shape(input)?, &sizes, "LayerNormalization.C2")?;
         }
     }
-    let count = cx.product(sizes[at..].to_vec());
-    let some = cx.ge(count, 1);
-    cx.require(some, "LayerNormalization.C3", |_| "there is nothing to normalize".to_owned())?;
+    policy::not_empty(cx, &sizes[at..], "LayerNormalization.C3")?;
     let statistics: Vec<Expr> =
         sizes.iter().enumerate().map(|(dim, &size)| if dim < at { size } else { Expr::ONE }).collect();
     let stash = match call.attribute("stash_type") {

@@ -156,6 +156,15 @@ fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
+    for at in [2, 3] {
+        // Scales broadcast to the product; leading dimensions of 1 do not matter.
+        let scale = call.shape(at)?.to_vec();
+        let (leading, rest) = scale.split_at(scale.len().saturating_sub(shape.len()));
+        for &size in leading {
+            cx.require_eq(size, Expr::ONE, "Quantized.C1", "a leading dimension of scales")?;
+        }
+        cx.require_expandable(rest, &shape, "Quantized.C1")?;
+    }
     single(cx, call, &[4])?;
     per_column(cx, call, &[5], last(b))?;
     bias(cx, call, 6, &shape)?;
@@ -226,10 +235,8 @@ fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
     call.check(rank >= 3, "GlobalPool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
-    for &size in &shape[1..] {
-        let some = cx.ge(size, 1);
-        cx.require(some, "GlobalPool.C6", |_| "a size beside the batch is 0".to_owned())?;
-    }
+    let image = if channels_last(call) { &shape[1..rank - 1] } else { &shape[2..] };
+    super::policy::not_empty(cx, image, "GlobalPool.C6")?;
     if channels_last(call) {
         shape[1..rank - 1].fill(Expr::ONE);
     } else {

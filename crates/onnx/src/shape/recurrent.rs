@@ -1,6 +1,6 @@
 //! Recurrent layers.
-use super::Family;
 use super::call::{Checked, Outcome};
+use super::{Family, gather, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -9,10 +9,10 @@ pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("
 /// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1
 /// `[batch, seq, directions, hidden]` and `[batch, directions, hidden]`.
 ///
-/// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is
-/// `[directions, gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`.
-/// (C4) There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6) There
-/// is an activation for each gate.
+/// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is `[directions,
+/// gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`. (C4)
+/// There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6)
+/// There is an activation for each gate.
 fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let (gates, activations) = match call.op() {
         "LSTM" => (4, 3),
@@ -36,6 +36,9 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(recurrence.len() == 3, "Recurrent.C3", || {
         format!("R has 3 dimensions, not {}", recurrence.len())
     })?;
+    policy::onnxruntime_checks(cx, call.int("hidden_size", 0) > 0, "Recurrent.C1", || {
+        "hidden_size is to be given".to_owned()
+    })?;
     let hidden = match call.int("hidden_size", 0) {
         0 => recurrence[2],
         size => {
@@ -54,6 +57,8 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(4) {
         cx.require_same_shape(call.shape(4)?, &[batch], "Recurrent.C4")?;
+        let bound = cx.add(seq, 1);
+        gather::inside(cx, call.given(4)?, bound, "Recurrent.C4")?;
     }
     let state = if layout == 0 { vec![directions, batch, hidden] } else { vec![batch, directions, hidden] };
     let states = if call.op() == "LSTM" { 2 } else { 1 };

@@ -37,7 +37,8 @@ fn window(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
     call.check(rank == 0, "Window.C1", || format!("the size is a scalar, not of rank {rank}"))?;
     let size = scalar(cx, call, 0, "Window.C1")?;
-    let natural = cx.ge(size, 0);
+    // The inference of shapes refuses a constant of 0; a size that an input says may be 0.
+    let natural = cx.ge(size, i32::from(call.given(0)?.constant));
     cx.require(natural, "Window.C2", |cx| format!("the size is {}", cx.show(size)))?;
     Ok(vec![Tensor::new(output_type(call)?, vec![size]).into()])
 }
@@ -55,8 +56,9 @@ fn mel(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(output_type(call)?, vec![rows, bins]).into()])
 }
 
-/// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last. (C2) The
-/// last size is 1 or 2. (C3) The length is positive. (C4) One-sided output is not that of an inverse of complex numbers.
+/// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.
+/// (C2) The last size is 1 or 2. (C3) The length is positive. (C4) One-sided output is not that of an inverse of
+/// complex numbers.
 fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
@@ -98,8 +100,8 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `[batch, frames, bins, 2]`. (C1) The signal is `[batch, length]` or `[batch, length, 1 or 2]`. (C2) The step is positive. (C3) A window
-/// or a frame length is given, and they agree. (C4) A frame fits.
+/// `[batch, frames, bins, 2]`. (C1) The signal is `[batch, length]` or `[batch, length, 1 or 2]`. (C2) The step is
+/// positive. (C3) A window or a frame length is given, and they agree. (C4) A frame fits.
 fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check((2..=3).contains(&sizes.len()), "STFT.C1", || {

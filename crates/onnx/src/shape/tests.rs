@@ -1,6 +1,6 @@
 //! Statements about shape functions: a call, and the values and guards that it gives.
 //!
-//! A call is `OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as `f32[s0,3]`, with elements
+//! A call is `OP-VERSION` or `DOMAIN::OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as `f32[s0,3]`, with elements
 //! behind an equals sign, or `-` for one that is left out. The symbols have the hints 4, 6, 8 and so on.
 use super::*;
 use sizewise_env::{ShapeEnv, SymbolInfo};
@@ -83,15 +83,8 @@ fn outcome(text: &str, outputs: usize) -> String {
         }
     }
     let version = version.parse().expect(version);
-    let call = Call {
-        domain: "",
-        op,
-        version,
-        attributes: &attributes,
-        inputs,
-        outputs: vec![true; outputs],
-        is_static: true,
-    };
+    let (domain, op) = op.split_once("::").unwrap_or(("", op));
+    let call = Call { domain, op, version, attributes: &attributes, inputs, outputs: vec![true; outputs] };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
         Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),
@@ -112,7 +105,7 @@ fn outcome(text: &str, outputs: usize) -> String {
     }
 }
 
-fn expect(cases: &[(&str, &str)]) {
+pub(super) fn expect(cases: &[(&str, &str)]) {
     for (call, expected) in cases {
         let outputs = if call.starts_with("Split-") || call.starts_with("TopK-") { 2 } else { 1 };
         assert_eq!(&outcome(call, outputs), expected, "{call}");

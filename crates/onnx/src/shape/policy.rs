@@ -1,0 +1,32 @@
+//! What onnxruntime's CPU kernels ask for beyond the operators' specifications.
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+/// Requires a condition of onnxruntime's CPU kernels. On another backend it requires nothing.
+pub(super) fn onnxruntime(
+    cx: &mut Cx,
+    condition: Expr,
+    clause: &'static str,
+    message: impl FnOnce(&Cx) -> String,
+) -> Result<(), KernelError> {
+    if cx.on_cpu() { cx.require(condition, clause, message) } else { Ok(()) }
+}
+
+/// Requires what does not depend on sizes, where onnxruntime's CPU kernels run the operator.
+pub(super) fn onnxruntime_checks(
+    cx: &Cx,
+    holds: bool,
+    clause: &'static str,
+    message: impl FnOnce() -> String,
+) -> Result<(), KernelError> {
+    if holds || !cx.on_cpu() { Ok(()) } else { Err(KernelError::invalid(clause, message())) }
+}
+
+/// Requires elements: onnxruntime's kernel does not take an empty operand.
+pub(super) fn not_empty(cx: &mut Cx, sizes: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+    for &size in sizes {
+        let some = cx.ge(size, 1);
+        onnxruntime(cx, some, clause, |cx| format!("{} has an empty dimension", cx.show_all(sizes)))?;
+    }
+    Ok(())
+}
