@@ -80,7 +80,8 @@ fn values_that_nothing_makes_and_names_that_are_made_twice_are_refused() {
             "node of `a` (Relu): its input `q` is made by nothing",
         ),
         (
-            "g (bool c) => (float y) { y = If(c)<then_branch = t () => (float a) { }, else_branch = e () => (float a) { }> }",
+            "g (bool c) => (float y) { y = If(c)<then_branch = t () => (float a) { },\
+             else_branch = e () => (float a) { }> }",
             "output `a`: nothing makes it",
         ),
         (
@@ -147,7 +148,8 @@ fn huge_and_negative_sizes_are_worked_on_within_bounds() {
         format!("g (float[{most},{most}] x) => (float[N] y) {{ y = Flatten(x) }}"),
         format!("g (float[-1,N] x) => (float[N,M] y) <int64[2] w = {{{most}, {most}}}> {{ y = Tile(x, w) }}"),
         format!("g () => (float[N] y) <int64[2] w = {{{most}, {most}}}> {{ y = ConstantOfShape(w) }}"),
-        format!("g () => (int64[N] y) <int64 a = {{0}}, int64 b = {{{most}}}, int64 c = {{1}}> {{ y = Range(a, b, c) }}"),
+        format!("g () => (int64[N] y) \
+             <int64 a = {{0}}, int64 b = {{{most}}}, int64 c = {{1}}> {{ y = Range(a, b, c) }}"),
         format!("g (float[N] x) => (float[M] y) <int64[2] w = {{{most}, {most}}}> {{ y = Pad(x, w) }}"),
         format!("g (float[N] x) => (float[M] y) <int64[2] w = {{{most}, -7}}> {{ y = Reshape(x, w) }}"),
         format!("g (float[N] x) => (float[M] y) <int64[1] w = {{{most}}}> {{ y = Expand(x, w) }}"),
@@ -155,7 +157,8 @@ fn huge_and_negative_sizes_are_worked_on_within_bounds() {
         format!("g (float[N] x) => (float[M] y) <float[{most},{most}] w> {{ y = Transpose<perm = [{most}]>(x) }}"),
         format!(
             "g (float[N] x) => (float[M] y) <int64 m = {{{most}}}, bool t = {{1}}> {{ y = Loop(m, t, x)<body = \
-             b (int64 i, bool c, float[K] s) => (bool d, float[L] r) {{ d = Identity(c) r = Concat<axis = 0>(s, s) }}> }}"
+             b (int64 i, bool c, float[K] s) => (bool d, float[L] r) \
+              {{ d = Identity(c) r = Concat<axis = 0>(s, s) }}> }}"
         ),
         "g (float[N,C,A,B] x) => (float[M] y) { y = MaxPool<kernel_shape = [9223372036854775807, 1],\
          strides = [1, 9223372036854775807], pads = [9223372036854775807, 0, 9223372036854775807, 0]>(x) }"

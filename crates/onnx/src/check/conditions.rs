@@ -1,4 +1,6 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+mod samples;
+
 use super::Sizes;
 use super::evaluate::evaluate;
 use super::symbols::{Symbolic, symbolic};
@@ -108,6 +110,7 @@ pub fn check(model: &Model) -> Report {
         check.outputs(&results);
     }
     check.open();
+    check.samples();
     check.report
 }
 
@@ -238,6 +241,7 @@ impl Check<'_> {
             let Some(sizes) = &output.shape else { continue };
             let Some(derived) = value.tensor().and_then(|tensor| tensor.shape.clone()) else {
                 self.compare_example(at, &output.name, sizes, &named);
+                // Other sizes, or other data, may make another rank.
                 self.lower(Verdict::Unknown);
                 continue;
             };
@@ -314,6 +318,9 @@ impl Check<'_> {
 
     fn compare(&mut self, (at, name, dim): (usize, &str, usize), given: &Given, expected: Expr, size: Expr) {
         let same = self.symbolic.env.pool.eq(expected, size);
+        if self.is_open(same) {
+            return self.lower(Verdict::Unknown);
+        }
         let conditions: Vec<Expr> = self.walk.env.guards().iter().map(|guard| guard.condition).collect();
         let mut env = self.symbolic.env.clone();
         // The output is compared where the model runs.

@@ -2,6 +2,8 @@
 mod conditions;
 mod evaluate;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 pub use conditions::{Condition, Report, Verdict, Violation, WrongOutput, check};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};

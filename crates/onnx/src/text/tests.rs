@@ -14,13 +14,20 @@ const BODIES: &[&str] = &[
     "g () => () { }",
     "\"a graph\" (float[N,?,2,\"2*seq + 1\"] x, float y, float[] z) => (float[N] \"o/1\") { \"o/1\" = Relu(z) }",
     "g (seq(float[2]) s, optional(seq(int64[?])) o, map(string, float[]) m, sparse_tensor(double[3]) t) => () { }",
-    "g (float[2] x = {1.5, -2e-3}) => (float[2] y) <float[2] w = {nan, -inf}, float[2] v> { v = Add(x, w) y = Abs(v) }",
-    "g () => (string[2] y) <string[2] y = {\"a\\\"b\", \"c\\\\\"}, bool[2] b = {1, 0}, uint64[1] u = {18446744073709551615}> { }",
-    "g (float[N] x) => (float[N] y) <float[1000] w = [\"location\": \"weights.bin\", \"offset\": \"16\"]> { y = Mul(x, w) }",
-    "g (float[N] x) => (float[N] y) { [the_node] y, \"\", z = local.deep.Foo:two <a = 1, b = 2.5, c = \"t\"> (x, , x) }",
-    "g (float[N] x) => (float[N] y) { y = Foo(x) <a = [1, 2], b = [1.0, 2], c = [\"p\", \"q\"], d: ints = [], e: float = 3> }",
-    "g (float[N] x) => (float[N] y) { y = Foo <t = float[2] {1, 2}, u = int64 w {3}, v = seq(float[1]), i = inf, n = -inf> (x) }",
-    "g (bool c) => (float y) { y = If(c) <then_branch = t () => (float a) { a = Foo() }, else_branch = e () => (float b) { b = Bar() }> }",
+    "g (float[2] x = {1.5, -2e-3}) => (float[2] y) \
+     <float[2] w = {nan, -inf}, float[2] v> { v = Add(x, w) y = Abs(v) }",
+    "g () => (string[2] y) \
+     <string[2] y = {\"a\\\"b\", \"c\\\\\"}, bool[2] b = {1, 0}, uint64[1] u = {18446744073709551615}> { }",
+    "g (float[N] x) => (float[N] y) \
+     <float[1000] w = [\"location\": \"weights.bin\", \"offset\": \"16\"]> { y = Mul(x, w) }",
+    "g (float[N] x) => (float[N] y) \
+     { [the_node] y, \"\", z = local.deep.Foo:two <a = 1, b = 2.5, c = \"t\"> (x, , x) }",
+    "g (float[N] x) => (float[N] y) \
+     { y = Foo(x) <a = [1, 2], b = [1.0, 2], c = [\"p\", \"q\"], d: ints = [], e: float = 3> }",
+    "g (float[N] x) => (float[N] y) \
+     { y = Foo <t = float[2] {1, 2}, u = int64 w {3}, v = seq(float[1]), i = inf, n = -inf> (x) }",
+    "g (bool c) => (float y) \
+     { y = If(c) <then_branch = t () => (float a) { a = Foo() }, else_branch = e () => (float b) { b = Bar() }> }",
     "g (float[N] x) => (float[N] y) { y = local.f <k: float = 2> (x) }\n\
      <domain: \"local\", overload: \"o\", opset_import: [\"\" : 17]>\n\
      f <j, k: float = 1.5> (a, float[N] b) => (c) { c = LeakyRelu <alpha: float = @k> (a) }",

@@ -1,0 +1,74 @@
+//! Declared inputs of a few sizes: whatever the conditions say, a model that refuses one of them is wrong.
+use super::{Check, Condition, Verdict, Violation};
+use crate::check::evaluate::{Evaluated, Refused, evaluate};
+use crate::walk::{Given, declared};
+use rustc_hash::FxHashMap;
+
+/// The first size and by how much each further symbol's size is greater.
+const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
+
+impl Check<'_> {
+    /// Evaluates the model at a few declared inputs, and says what is wrong with the first that is not as declared.
+    pub(super) fn samples(&mut self) {
+        for &(first, step) in SAMPLES {
+            if self.report.verdict == Verdict::Violated {
+                return;
+            }
+            let size = |symbol| {
+                let at = self.symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
+                Some(first + step * at as i64)
+            };
+            let Some(sizes) = self.symbolic.at(size) else { return };
+            match evaluate(self.model, &sizes, &FxHashMap::default()) {
+                Ok(evaluated) => self.as_declared(sizes, &evaluated),
+                Err(refused) => self.refused(sizes, refused),
+            }
+        }
+    }
+
+    fn refused(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
+        // Without a node it is the walk that gave up.
+        let Some(node) = refused.node else { return };
+        let step = self.walk.steps.iter().find(|step| step.node == node);
+        let op = step.map(|step| step.op.clone()).unwrap_or_default();
+        let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
+        let condition = Condition { expr, node, op, because: "an example".to_owned() };
+        let inputs = self.ordered(sizes);
+        self.report.violations.push(Violation { condition, inputs, message: refused.message });
+        self.lower(Verdict::Violated);
+    }
+
+    /// Compares the sizes of outputs with those that are declared: numbers, and names of inputs or of outputs
+    /// before them.
+    fn as_declared(&mut self, sizes: FxHashMap<String, Vec<i64>>, evaluated: &Evaluated) {
+        let mut named: FxHashMap<String, i64> = FxHashMap::default();
+        for (input, _) in &self.symbolic.sizes {
+            let given = sizes.get(&input.name).into_iter().flatten();
+            for (stated, &size) in input.shape.iter().flatten().zip(given) {
+                if let Given::Name(name) = stated {
+                    named.insert(name.clone(), size);
+                }
+            }
+        }
+        let model = self.model;
+        for (message, made) in model.graph.output.iter().zip(&evaluated.outputs) {
+            let output = declared(&message.name, message.r#type.as_ref());
+            let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
+            if stated.len() != made.len() {
+                let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
+                return self.wrong(&output.name, 0, ranks, sizes);
+            }
+            for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
+                let Some(made) = made.number() else { continue };
+                let (text, expected) = match stated {
+                    Given::Size(number) => (number.to_string(), *number),
+                    Given::Name(name) => (name.clone(), *named.entry(name.clone()).or_insert(made)),
+                    Given::Open => continue,
+                };
+                if made != expected {
+                    return self.wrong(&output.name, dim, (text, made.to_string()), sizes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+use super::{Verdict, check};
+use crate::read::Model;
+
+const HEAD: &str = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
+
+#[test]
+fn a_check_finds_what_a_declaration_admits_and_the_model_does_not() {
+    for (body, verdict) in [
+        ("g (float[N] x) => (float[N] y) { y = Relu(x) }", Verdict::Ok),
+        ("g (float[N] x, float[N] w) => (float[N] y) { y = Add(x, w) }", Verdict::Ok),
+        // Unequal names may be unequal sizes.
+        ("g (float[N] x, float[M] w) => (float[N] y) { y = Add(x, w) }", Verdict::Violated),
+        ("g (float[N,K] x, float[L,M] w) => (float[N,M] y) { y = MatMul(x, w) }", Verdict::Violated),
+        // Outputs are compared with numbers, with names of inputs, and with each other.
+        ("g (float[N,M] x) => (float[N,M] y) { y = Transpose<perm = [1, 0]>(x) }", Verdict::Violated),
+        ("g (float[N] x) => (float[4] y) { y = Relu(x) }", Verdict::Violated),
+        ("g (float[N] x) => (float[N,1] y) { y = Relu(x) }", Verdict::Violated),
+        ("g (float[N] x) => (int64[N] y) { y = Relu(x) }", Verdict::Violated),
+        (
+            "g (float[N] x) => (float[P] y, float[P] z) { y = Relu(x) z = Concat<axis = 0>(x, x) }",
+            Verdict::Violated,
+        ),
+        // Data decide the rank: no example shows that it is right.
+        (
+            "g (bool c, float[N,M] x) => (float[P,Q] y) { t = Constant<value_ints = [-1]>() \
+             y = If(c)<then_branch = a () => (float[N,M] a) { a = Relu(x) }, \
+             else_branch = b () => (float[K] b) { b = Reshape(x, t) }> }",
+            Verdict::Unknown,
+        ),
+        // What the model says of its own values is not believed.
+        ("g (float[N] x) => (float[N] y) <float[9] v> { v = Relu(x) y = Relu(v) }", Verdict::Ok),
+    ] {
+        let model = Model::read(format!("{HEAD}{body}").into_bytes()).expect(body);
+        let report = check(&model);
+        assert_eq!(report.verdict, verdict, "{body}\n{report:?}");
+        let shown = !report.violations.is_empty() || !report.wrong_outputs.is_empty();
+        assert_eq!(shown, verdict == Verdict::Violated, "{body}");
+    }
+}
