@@ -246,7 +246,9 @@ fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 /// type and rank; beside the axis sizes agree.
 fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let count = call.count();
-    call.check(count >= 5 && (count - 2) % 3 == 0, "QLinearConcat.C4", || format!("it has {count} inputs"))?;
+    call.check(count >= 5 && (count - 2).is_multiple_of(3), "QLinearConcat.C4", || {
+        format!("it has {count} inputs")
+    })?;
     single(cx, call, &[0, 1])?;
     let mut shape = call.shape(2)?.to_vec();
     let dtype = call.given(1)?.dtype;
