@@ -27,6 +27,7 @@ mod many_facts;
 mod nested_graphs;
 mod normal_forms;
 mod onnx;
+mod onnx_operators;
 mod ops_corpus;
 mod other_solvers;
 mod passes;
