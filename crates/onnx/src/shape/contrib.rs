@@ -109,8 +109,35 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
 }
 
-/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
-/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit.
+/// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
+fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (rows, columns) = match sizes[..] {
+        [rows, columns] => (rows, columns),
+        [one, rows, columns] => {
+            cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
+            (rows, columns)
+        }
+        _ => {
+            return Err(KernelError::invalid(
+                "DynamicTimeWarping.C1",
+                format!("the input has rank {}", sizes.len()),
+            ));
+        }
+    };
+    let two = cx.int(2);
+    let most = cx.add(rows, columns);
+    let longer = cx.max(rows, columns).as_inline().unwrap_or(0);
+    let (no_rows, no_columns) = (rows == Expr::ZERO, columns == Expr::ZERO);
+    let length = match (no_rows, no_columns) {
+        (true, true) => Expr::ZERO,
+        _ => cx.unbacked_size(longer.min(0), Some(most)),
+    };
+    Ok(vec![Tensor::new(Dtype::I32, vec![two, length]).into()])
+}
+
+/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n, hidden]`. (C3) Gamma and beta
+/// have the hidden size. (C4) Segments, mask and positions fit.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
     call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {

@@ -200,6 +200,9 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
     let shape = meet(cx, call)?;
     let mut result = call.output(0, shape)?;
     let (op, inputs) = (call.op(), all_tensors(call)?);
+    if matches!(op, "Div" | "Mod") && result.dtype.is_integer() && inputs[1].count() != Some(0) {
+        divisible(cx, call, inputs[1], result.shape.as_deref().unwrap_or_default())?;
+    }
     // Comparisons compute in the type of their operands.
     let dtype = if result.dtype == Dtype::Bool { inputs[0].dtype } else { result.dtype };
     let shape = result.shape.clone().unwrap_or_default();
@@ -209,6 +212,25 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
         rest.fold((*first).clone(), |so_far, next| numbers::binary(cx, op, &so_far, next, dtype, fmod))
     });
     Ok(vec![result.into()])
+}
+
+/// (C3) No integer is divided by 0, as far as divisors are followed.
+fn divisible(cx: &mut Cx, call: &Checked, divisor: &Tensor, shape: &[Expr]) -> Result<(), KernelError> {
+    let divisors = match &divisor.elements {
+        Some(Elements::Fill(element)) => vec![element.clone()],
+        _ => divisor.list().unwrap_or_default(),
+    };
+    let count = cx.product(shape.to_vec());
+    let nothing = cx.eq(count, 0);
+    for divisor in divisors.iter().filter_map(Element::int) {
+        let mut defined = cx.ne(divisor, 0);
+        // Divisors are looked at before anything is divided.
+        if call.op() == "Mod" {
+            defined = cx.any(&[nothing, defined]);
+        }
+        cx.require(defined, "Div.C3", |_| "an integer is divided by 0".to_owned())?;
+    }
+    Ok(())
 }
 
 /// (C1) A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod`.

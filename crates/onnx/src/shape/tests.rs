@@ -123,6 +123,8 @@ fn shapes_meet_by_broadcasting() {
         ("Sum-7 f32[2,1] f32[3]", "refused: Broadcast.C2"),
         ("Clip-13 f32[s0] f32[1] f32[]", "f32[s0]"),
         ("Clip-13 f32[s0] f32[2]", "refused: Clip.C1"),
+        ("Div-14 i64[2] i64[1]=0", "refused: Div.C3"),
+        ("Div-14 i64[2] i64[1]=s0", "i64[2] if Ne(s0, 0)"),
         ("Where-16 bool[s0,1] f32[s1] f32[]", "f32[s0,s1]"),
     ]);
 }
@@ -165,6 +167,9 @@ fn elements_that_compute_shapes_are_followed() {
 fn arrangements_say_what_they_need() {
     expect(&[
         ("Reshape-14 f32[s0,3] i64[2]=0,-1", "f32[s0,3] if Ne(s0, 0)"),
+        ("Reshape-14 allowzero=1 f32[s0,6] i64[3]=s0,-1,2", "f32[s0,3,2]"),
+        ("Reshape-14 allowzero=1 f32[0,6] i64[3]=0,-1,2", "f32[0,3,2]"),
+        ("Reshape-14 allowzero=1 f32[0,3] i64[2]=-1,4", "f32[0,4]"),
         ("Reshape-14 f32[2,3] i64[2]=4,-1", "refused: Reshape.C4"),
         ("Reshape-14 f32[4,0] i64[2]=-1,0", "refused: Reshape.C4"),
         ("Flatten-13 axis=2 f32[s0,s1,5]", "f32[s0*s1,5]"),
