@@ -109,33 +109,6 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
 }
 
-/// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
-fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let (rows, columns) = match sizes[..] {
-        [rows, columns] => (rows, columns),
-        [one, rows, columns] => {
-            cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
-            (rows, columns)
-        }
-        _ => {
-            return Err(KernelError::invalid(
-                "DynamicTimeWarping.C1",
-                format!("the input has rank {}", sizes.len()),
-            ));
-        }
-    };
-    let two = cx.int(2);
-    let most = cx.add(rows, columns);
-    let longer = cx.max(rows, columns).as_inline().unwrap_or(0);
-    let (no_rows, no_columns) = (rows == Expr::ZERO, columns == Expr::ZERO);
-    let length = match (no_rows, no_columns) {
-        (true, true) => Expr::ZERO,
-        _ => cx.unbacked_size(longer.min(0), Some(most)),
-    };
-    Ok(vec![Tensor::new(Dtype::I32, vec![two, length]).into()])
-}
-
 /// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n, hidden]`. (C3) Gamma and beta
 /// have the hidden size. (C4) Segments, mask and positions fit.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -166,8 +139,7 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         })?;
         vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
         // The inference of shapes refuses vectors of which it does not know the length.
-        let constant = call.given(at)?.constant;
-        policy::onnxruntime_checks(cx, constant, "EmbedLayerNormalization.C3", || {
+        policy::onnxruntime_checks(cx, !call.is_open_at_load(at), "EmbedLayerNormalization.C3", || {
             "gamma and beta are to be initializers".to_owned()
         })?;
     }
@@ -263,7 +235,7 @@ fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(5) {
         vector(cx, call, 5, rows, "MatMulNBits.C2")?;
         // The inference of shapes refuses a bias of which it does not know the length.
-        policy::onnxruntime_checks(cx, call.given(5)?.constant, "MatMulNBits.C2", || {
+        policy::onnxruntime_checks(cx, !call.is_open_at_load(5), "MatMulNBits.C2", || {
             "the bias is to be an initializer".to_owned()
         })?;
     }

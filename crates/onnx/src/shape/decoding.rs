@@ -60,9 +60,9 @@ fn agreeing(call: &Checked, start: Option<Expr>) -> Option<i64> {
 /// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
 fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let (rows, columns) = match sizes.as_slice() {
-        &[rows, columns] => (rows, columns),
-        &[one, rows, columns] => {
+    let (rows, columns) = match *sizes.as_slice() {
+        [rows, columns] => (rows, columns),
+        [one, rows, columns] => {
             cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
             (rows, columns)
         }

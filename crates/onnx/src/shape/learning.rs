@@ -196,7 +196,7 @@ fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[rows, targets]`. (C2) There are targets, and a coefficient for each target and feature.
 fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, _) = rows(call)?;
+    let (rows, features) = rows(call)?;
     let targets = call.int("targets", 1);
     call.check(targets > 0, "LinearRegressor.C2", || format!("there are {targets} targets"))?;
     let targets = cx.int(targets);

@@ -84,7 +84,8 @@ fn outcome(text: &str, outputs: usize) -> String {
     }
     let version = version.parse().expect(version);
     let (domain, op) = op.split_once("::").unwrap_or(("", op));
-    let call = Call { domain, op, version, attributes: &attributes, inputs, outputs: vec![true; outputs] };
+    let outputs = vec![true; outputs];
+    let call = Call { domain, op, version, attributes: &attributes, inputs, outputs, is_static: false };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
         Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),
