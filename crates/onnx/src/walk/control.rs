@@ -1,5 +1,5 @@
 //! Control flow: `If`, `Loop`, `Scan`, and functions on the items of sequences.
-use super::{Ended, Frame, Scope, Walk};
+use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Sequence, Tensor, Value};
 use sizewise_env::{ShapeEnv, SymbolInfo};
@@ -281,7 +281,21 @@ impl<'m> Walk<'m> {
             self.failures.truncate(failures);
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
-            results.extend(rows.iter().map(|row| stacked(Expr::ZERO, row)));
+            let stated = graph.output.iter().skip(1 + results.len());
+            let empty = rows.iter().zip(stated).map(|(row, stated)| {
+                // Of a row that is never made, onnxruntime knows only the sizes that the body states as numbers.
+                let stated = declared(&stated.name, stated.r#type.as_ref()).shape;
+                let mut row = row.clone();
+                if let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row {
+                    for (at, size) in shape.iter_mut().enumerate() {
+                        let is_stated =
+                            stated.as_ref().is_some_and(|s| matches!(s.get(at), Some(Given::Size(_))));
+                        *size = if is_stated { *size } else { Expr::ZERO };
+                    }
+                }
+                stacked(Expr::ZERO, &row)
+            });
+            results.extend(empty.collect::<Vec<_>>());
         }
         Ok(results)
     }
