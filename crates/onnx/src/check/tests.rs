@@ -27,6 +27,13 @@ fn a_check_finds_what_a_declaration_admits_and_the_model_does_not() {
              else_branch = b () => (float[K] b) { b = Reshape(x, t) }> }",
             Verdict::Unknown,
         ),
+        // A loop of no rounds makes rows of which onnxruntime knows no size.
+        (
+            "g (float[N] x) => (float[T,N] y) <int64 m = {0}, bool t = {1}> { z, y = Loop(m, t, x)<body = \
+             b (int64 i, bool c, float[N] s) => (bool d, float[N] r, float[N] q) \
+             { d = Identity(c) r = Identity(s) q = Identity(s) }> }",
+            Verdict::Violated,
+        ),
         // What the model says of its own values is not believed.
         ("g (float[N] x) => (float[N] y) <float[9] v> { v = Relu(x) y = Relu(v) }", Verdict::Ok),
     ] {

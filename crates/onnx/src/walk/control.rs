@@ -281,11 +281,21 @@ impl<'m> Walk<'m> {
             self.failures.truncate(failures);
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
-            let first = results.len() + 1;
-            for (at, row) in rows.iter().enumerate() {
-                let row = unmade(&mut self.env, graph, first + at, row);
-                results.push(stacked(Expr::ZERO, &row));
-            }
+            let stated = graph.output.iter().skip(1 + results.len());
+            let empty = rows.iter().zip(stated).map(|(row, stated)| {
+                // Of a row that is never made, onnxruntime knows only the sizes that the body states as numbers.
+                let stated = declared(&stated.name, stated.r#type.as_ref()).shape;
+                let mut row = row.clone();
+                if let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row {
+                    for (at, size) in shape.iter_mut().enumerate() {
+                        let is_stated =
+                            stated.as_ref().is_some_and(|s| matches!(s.get(at), Some(Given::Size(_))));
+                        *size = if is_stated { *size } else { Expr::ZERO };
+                    }
+                }
+                stacked(Expr::ZERO, &row)
+            });
+            results.extend(empty.collect::<Vec<_>>());
         }
         Ok(results)
     }
