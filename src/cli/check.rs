@@ -27,7 +27,8 @@ pub struct CheckOptions {
     /// How much work is done.
     #[command(flatten)]
     pub effort: Effort,
-    /// The folder that paths of source files are given relative to: that of the checkout. By default, the current folder.
+    /// The folder that paths of source files are given relative to: that of the checkout. By default, the current
+    /// folder.
     #[arg(long, value_name = "DIR")]
     pub source_root: Option<PathBuf>,
     /// The format of the report.

@@ -220,7 +220,7 @@ fn to_text(report: &Report, name: &str) -> String {
     }
     let _ = writeln!(
         text,
-        "{name}: {} ({} violated, {} wrong outputs, {} undecided); sizes of at least 1 are assumed, and equal names to be equal sizes",
+        "{name}: {} ({} violated, {} wrong outputs, {} undecided). Assumed: sizes of at least 1, equal names equal.",
         verdict(report),
         report.violations.len(),
         report.wrong_outputs.len(),

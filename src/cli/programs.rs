@@ -132,8 +132,8 @@ impl Loaded {
         checker_in(&self.name, &self.bytes, self.model.as_deref())
     }
 
-    /// Checkers of all programs in the file, or of the one that is chosen. Where there are several, each is called by the
-    /// file's name and its own.
+    /// Checkers of all programs in the file, or of the one that is chosen. Where there are several, each is called by
+    /// the file's name and its own.
     ///
     /// # Errors
     /// A message that names the file.

@@ -2,8 +2,8 @@
 use crate::report::Report;
 use std::path::{Component, Path, PathBuf};
 
-/// Gives the paths in a report relative to a folder: `root`, or the current one. A path that lies elsewhere is replaced by
-/// the longest end of it that is a file below that folder; paths of which there is none stay as they are.
+/// Gives the paths in a report relative to a folder: `root`, or the current one. A path that lies elsewhere is replaced
+/// by the longest end of it that is a file below that folder; paths of which there is none stay as they are.
 pub fn relate(report: &mut Report, root: Option<&Path>) {
     let Some(root) = root.map(Path::to_path_buf).or_else(|| std::env::current_dir().ok()) else { return };
     for guard in &mut report.guards {

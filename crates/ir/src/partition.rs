@@ -11,7 +11,8 @@ use super::node::Node;
 /// The nodes of one call of a module or function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePartition {
-    /// The call: the module's qualified name (`encoder.layers.0`, `encoder.layers.0@1` when it is called again) or the function's number (`linear_1`).
+    /// The call: the module's qualified name (`encoder.layers.0`, `encoder.layers.0@1` when it is called again) or the
+    /// function's number (`linear_1`).
     pub call: String,
     /// The places of the nodes in the graph, in order.
     pub nodes: Vec<usize>,

@@ -85,7 +85,8 @@ impl Provenance {
         self.frames().filter(|frame| !frame.is_framework()).last()
     }
 
-    /// The frames that are not torch's own, innermost first. Of frames that follow each other on one line, one is given.
+    /// The frames that are not torch's own, innermost first. Of frames that follow each other on one line, one is
+    /// given.
     pub fn path(&self) -> Vec<SourceLocation<'_>> {
         let mut path: Vec<_> = self.frames().filter(|frame| !frame.is_framework()).collect();
         path.reverse();

@@ -1,8 +1,8 @@
 //! Where violated conditions come from: the operators that force what was recorded at export, and the user's lines.
 //!
-//! An archive records guards and static sizes without a source line. The program is propagated once more, with the sizes
-//! that the spec admits; guards are recorded but not assumed, so that every step that needs a condition is found. A
-//! condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
+//! An archive records guards and static sizes without a source line. The program is propagated once more, with the
+//! sizes that the spec admits; guards are recorded but not assumed, so that every step that needs a condition is found.
+//! A condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
 //! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
 use super::examine::Examination;
 use super::place::place;

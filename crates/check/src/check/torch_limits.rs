@@ -1,8 +1,8 @@
 //! Named dimensions that torch.export would refuse although the spec is right.
 //!
-//! torch.export checks the guards on one dimension against its range by solving inequalities, and cannot do so for those of
-//! degree 2 and more: it refuses every range of a named dimension for which it records one. Such a dimension can be left to
-//! torch within the same range.
+//! torch.export checks the guards on one dimension against its range by solving inequalities, and cannot do so for
+//! those of degree 2 and more: it refuses every range of a named dimension for which it records one. Such a dimension
+//! can be left to torch within the same range.
 use super::pipeline::Examined;
 use super::repair::Changes;
 use crate::spec::{Change, DemandKind};

@@ -1,11 +1,10 @@
 //! The parser of schema text.
 //!
 //! ```text
-//! schema = [namespace "::"] name ["." overload] "(" [arg {"," arg}] ")" "->" results
-//! arg    = "*" | type name ["=" default]
-//! results = "()" | type [name] | "(" type [name] {"," type [name]} ")"
-//! type   = base {"?" | "[" [length] "]" | alias}      base = name | "Dict(" type "," type ")" | "(" type {"," type} ")"
-//! alias  = "(" set ["!"] ["->" set] ")"               set = name {"|" name} | "*"
+//! schema = [namespace "::"] name ["." overload] "(" [arg {"," arg}] ")" "->" results arg    = "*" | type name ["="
+//! default] results = "()" | type [name] | "(" type [name] {"," type [name]} ")" type   = base {"?" | "[" [length] "]"
+//! | alias}      base = name | "Dict(" type "," type ")" | "(" type {"," type} ")" alias  = "(" set ["!"] ["->" set]
+//! ")"               set = name {"|" name} | "*"
 //! ```
 //! Everything after `*` is keyword-only. Spaces are free between tokens.
 use super::error::{SchemaError, SchemaErrorKind, SchemaLineError};

@@ -293,8 +293,8 @@ fn solved(model: &Model, least: i64) -> Symbolic {
 pub struct Shapes {
     /// The symbols, and where their sizes stand.
     pub symbols: Vec<Named>,
-    /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes that
-    /// data decide.
+    /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes
+    /// that data decide.
     pub values: IndexMap<String, ShownValue>,
 }
 

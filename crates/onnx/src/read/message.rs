@@ -1,7 +1,8 @@
 //! The messages of ONNX models as they are read: every field that says something about shapes, weights as slices of the
 //! file.
 //!
-//! Source: `onnx/onnx.proto` of ONNX 1.23. What is written has messages of its own in [`crate::proto`], with fewer fields.
+//! Source: `onnx/onnx.proto` of ONNX 1.23. What is written has messages of its own in [`crate::proto`], with fewer
+//! fields.
 // The specification says what each field means.
 #![allow(missing_docs)]
 

@@ -1,8 +1,8 @@
 //! Reads ONNX models.
 //!
-//! Names are scoped as the specification says: the values of a graph are those of its inputs, initializers and nodes, and
-//! graphs within see those of the graphs around them. What is read is checked for what the walk relies on; everything
-//! else the walk finds out.
+//! Names are scoped as the specification says: the values of a graph are those of its inputs, initializers and nodes,
+//! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
+//! everything else the walk finds out.
 pub mod message;
 mod order;
 mod tensor;

@@ -3,8 +3,8 @@ use super::message::{AttributeProto, TensorProto};
 use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
 use sizewise_expr::{Expr, Pool};
 
-/// The tensor of a message. Its elements are read if they are few and stand in the file; `None` if its type or a size is
-/// impossible.
+/// The tensor of a message. Its elements are read if they are few and stand in the file; `None` if its type or a size
+/// is impossible.
 pub fn tensor(pool: &mut Pool, message: &TensorProto) -> Option<Tensor> {
     let dtype = Dtype::from_number(i64::from(message.data_type))?;
     let sizes: Vec<u64> = message.dims.iter().map(|&size| u64::try_from(size).ok()).collect::<Option<_>>()?;

@@ -109,8 +109,8 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
 }
 
-/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n, hidden]`. (C3) Gamma and beta
-/// have the hidden size. (C4) Segments, mask and positions fit.
+/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
+/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
     call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {

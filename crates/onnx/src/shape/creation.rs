@@ -61,8 +61,8 @@ fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor { constant: true, ..tensor }.into()])
 }
 
-/// A tensor of a shape with one value everywhere, the float 0 if none is given. (C1) A shape has one dimension, (C2) and no
-/// negative size. (C3) There is one value.
+/// A tensor of a shape with one value everywhere, the float 0 if none is given. (C1) A shape has one dimension, (C2)
+/// and no negative size. (C3) There is one value.
 fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = sizes_of(cx, call, 0, "ConstantOfShape.C1")?;
     for &size in &shape {

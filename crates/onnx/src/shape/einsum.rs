@@ -24,9 +24,9 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
 }
 
 /// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
-/// subscript, and an ellipsis stands for the others. (C3) A subscript has one size, or 1; in one operand it has one. (C4) The
-/// sizes of ellipses meet, in a result that has one, too.
-/// (C5) Subscripts of the result occur in an operand, each once.
+/// subscript, and an ellipsis stands for the others. (C3) A subscript has one size, or 1; in one operand it has one.
+/// (C4) The sizes of ellipses meet, in a result that has one, too. (C5) Subscripts of the result occur in an operand,
+/// each once.
 fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let equation: String = call.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {

@@ -45,8 +45,8 @@ fn kept(x: &Tensor, mut result: Tensor) -> Value {
     result.into()
 }
 
-/// `[product of the sizes before axis, product of the others]`. (C1) The axis is in [-rank, rank], and not negative before
-/// version 11.
+/// `[product of the sizes before axis, product of the others]`. (C1) The axis is in [-rank, rank], and not negative
+/// before version 11.
 fn flatten(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;
     let (rank, axis) = (sizes.len() as i64, call.int("axis", 1));
@@ -139,8 +139,8 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
 }
 
-/// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of 0 out
-/// of both products where the number of elements is 0.
+/// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of
+/// 0 out of both products where the number of elements is 0.
 fn what_is_left(
     cx: &mut Cx,
     mut sizes: Vec<Expr>,
@@ -317,8 +317,8 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree; onnxruntime
-/// does not look at those of inputs without elements, if others have some.
+/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree;
+/// onnxruntime does not look at those of inputs without elements, if others have some.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
     let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);

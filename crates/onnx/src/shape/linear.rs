@@ -38,7 +38,8 @@ fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
         || a.len() >= 2 && b.len() == 2
 }
 
-/// (C4) In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the right are a stack.
+/// (C4) In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the right are a
+/// stack.
 fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> {
     let left = if b.len() == 1 { &a[..a.len() - 1] } else { &a[..a.len().saturating_sub(2)] };
     let right = &b[..b.len().saturating_sub(2)];
@@ -97,7 +98,8 @@ fn zero_point(cx: &mut Cx, call: &Checked, at: usize, size: Option<Expr>) -> Res
     cx.require(fine, "MatMulInteger.C4", |cx| format!("there are {} zero points", cx.show(count)))
 }
 
-/// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the product.
+/// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the
+/// product.
 pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
         let sizes = call.shape(at)?;

@@ -1,8 +1,9 @@
 //! Shape functions of the ONNX operators: `ai.onnx` from version 7 on, `ai.onnx.ml` and `com.microsoft`.
 //!
 //! A kernel says the shapes of the outputs, and what the inputs have to satisfy, as the operator's specification does
-//! (<https://onnx.ai/onnx/operators/>, and onnxruntime's `docs/ContribOperators.md`). Conditions are numbered where they
-//! are required. Beside shapes, kernels follow the elements of small tensors, since models compute shapes with tensors.
+//! (<https://onnx.ai/onnx/operators/>, and onnxruntime's `docs/ContribOperators.md`). Conditions are numbered where
+//! they are required. Beside shapes, kernels follow the elements of small tensors, since models compute shapes with
+//! tensors.
 mod call;
 mod dtype;
 mod schema;

@@ -31,8 +31,8 @@ fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError
 
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
 ///
-/// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and dilations
-/// are positive. (C3) Padding is less than the window. (C4) A window fits.
+/// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
+/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits.
 pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let indices = Tensor::new(Dtype::I64, shape.clone());
@@ -76,8 +76,8 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     Ok(shape)
 }
 
-/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) It is not
-/// negative.
+/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) It is
+/// not negative.
 fn truncated(
     cx: &mut Cx,
     (padded, kernel, stride, dilation): (Expr, Expr, Expr, Expr),
@@ -101,8 +101,8 @@ fn truncated(
     Ok(count)
 }
 
-/// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as onnxruntime
-/// has it.
+/// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as
+/// onnxruntime has it.
 fn padding(cx: &mut Cx, spatial: &Spatial, i: usize, size: Expr) -> (Expr, Expr) {
     let (before, after) = spatial.pads[i];
     if !matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
@@ -148,8 +148,8 @@ pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two positive
-/// numbers.
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two
+/// positive numbers.
 fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || {
@@ -165,8 +165,8 @@ fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices have the
-/// shape of the input. (C3) A given shape has a size for each dimension and is at least as large.
+/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices
+/// have the shape of the input. (C3) A given shape has a size for each dimension and is at least as large.
 fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let spatial = read(cx, call, sizes.len())?;

@@ -142,8 +142,8 @@ fn last(shape: &[Expr]) -> Expr {
     shape.last().copied().unwrap_or(Expr::ONE)
 }
 
-/// A product of matrices `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`. (C1) Scales are single, b's may be one for
-/// each column.
+/// A product of matrices `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`. (C1) Scales are single, b's may be
+/// one for each column.
 fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(3)?);
     let shape = product(cx, call, a, b)?;
@@ -254,8 +254,8 @@ fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `y_scale, y_zero`, and then `x, scale, zero` for each part. (C4) There are three inputs for each part. (C5) Parts are of one
-/// type and rank; beside the axis sizes agree.
+/// `y_scale, y_zero`, and then `x, scale, zero` for each part. (C4) There are three inputs for each part. (C5) Parts
+/// are of one type and rank; beside the axis sizes agree.
 fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let count = call.count();
     call.check(count >= 5 && (count - 2).is_multiple_of(3), "QLinearConcat.C4", || {

@@ -40,9 +40,9 @@ fn is_empty(sizes: &[Expr]) -> bool {
 
 /// Which axes are reduced. (C1) They are within the rank.
 ///
-/// A model with wrong axes does not load where attributes of version 11 or later or constants say them. What onnxruntime
-/// computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are, so that
-/// negative ones, and those beyond the rank, stand for none.
+/// A model with wrong axes does not load where attributes of version 11 or later or constants say them. What
+/// onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,
+/// so that negative ones, and those beyond the rank, stand for none.
 fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, KernelError> {
     let rank = sizes.len();
     let mut flags = vec![false; rank];
@@ -67,7 +67,8 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
 
 /// A reduction over axes, all where none are given (unless `noop_with_empty_axes`).
 ///
-/// (C1) Axes are within the rank, in a list of one dimension. (C2) Of no truth values there is no least and no greatest.
+/// (C1) Axes are within the rank, in a list of one dimension. (C2) Of no truth values there is no least and no
+/// greatest.
 fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let keep = call.int("keepdims", 1) == 1;
@@ -210,7 +211,8 @@ fn running(cx: &mut Cx, call: &Checked, at: usize, result: &Tensor) -> Option<El
     Some(grid.into_elements())
 }
 
-/// (C1) The axis is within the rank. Before version 11 onnxruntime does not look at it where there is nothing to compute.
+/// (C1) The axis is within the rank. Before version 11 onnxruntime does not look at it where there is nothing to
+/// compute.
 fn softmax(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let default = if call.since() < 13 { 1 } else { -1 };

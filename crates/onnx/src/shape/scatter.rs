@@ -69,8 +69,9 @@ fn written_slices(call: &Checked, length: usize) -> Option<Elements> {
     Some(data.into_elements())
 }
 
-/// The data with slices written at index tuples. (C1) Neither is a scalar. (C2) Tuples are not longer than the rank of the
-/// data. (C3) Updates have the shape of the tuples and of what each takes. (C4) Indices are within their dimensions.
+/// The data with slices written at index tuples. (C1) Neither is a scalar. (C2) Tuples are not longer than the rank of
+/// the data. (C3) Updates have the shape of the tuples and of what each takes. (C4) Indices are within their
+/// dimensions.
 fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, indices, updates) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
@@ -101,8 +102,9 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// A cache with an update written into a dimension. (C1) Ranks agree; the axis is within, and not the first. (C2) Beside the
-/// axis sizes agree, at it the update fits. (C3) There is a write index for each batch. (C4) The mode is known.
+/// A cache with an update written into a dimension. (C1) Ranks agree; the axis is within, and not the first. (C2)
+/// Beside the axis sizes agree, at it the update fits. (C3) There is a write index for each batch. (C4) The mode is
+/// known.
 fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
     let (cache, update) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(cache.len() == update.len() && cache.len() >= 2, "TensorScatter.C1", || {

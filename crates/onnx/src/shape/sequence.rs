@@ -26,8 +26,8 @@ fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
     }
 }
 
-/// A position in a sequence: counted from the end when negative. (C1) It is one number, (C2) within the sequence, or at its end
-/// where that is allowed. `None` where it is not known.
+/// A position in a sequence: counted from the end when negative. (C1) It is one number, (C2) within the sequence, or at
+/// its end where that is allowed. `None` where it is not known.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
     let tensor = call.given(input)?;
     call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
@@ -118,8 +118,8 @@ fn length(cx: &mut Cx, call: &Checked) -> Outcome {
     }])
 }
 
-/// The items one behind the other, along a new axis with `new_axis`. (C1) There is an item. (C2) The axis is within the rank;
-/// ranks agree. (C3) Sizes beside the axis agree.
+/// The items one behind the other, along a new axis with `new_axis`. (C1) There is an item. (C2) The axis is within the
+/// rank; ranks agree. (C3) Sizes beside the axis agree.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let sequence = sequence(call)?;
     let axis = call.int("axis", 0);
@@ -149,8 +149,8 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(sequence.dtype, shape).into()])
 }
 
-/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension is
-/// dropped without `keepdims`.
+/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension
+/// is dropped without `keepdims`.
 ///
 /// (C1) The axis is within the rank. (C2) Sizes are a scalar or a list; positive, and in a list they add up.
 fn split(cx: &mut Cx, call: &Checked) -> Outcome {

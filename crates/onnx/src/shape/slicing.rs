@@ -26,8 +26,8 @@ struct Parts {
 
 /// Elements from `start` to `end` by `step` along the axes, as Python slices.
 ///
-/// (C1) Starts, ends, axes and steps have one dimension and one length. (C2) Axes are within the rank, each once. (C3) No
-/// step is 0.
+/// (C1) Starts, ends, axes and steps have one dimension and one length. (C2) Axes are within the rank, each once. (C3)
+/// No step is 0.
 fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let parts = parts(cx, call, sizes.len())?;
@@ -252,9 +252,9 @@ fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelEr
 
 /// The input with elements added or cut off on both sides of its dimensions.
 ///
-/// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar. (C3)
-/// No size becomes negative. (C4) `reflect` adds fewer than are left, `edge` and `wrap` need an element;
-/// without elements no dimension but an empty one is looked at.
+/// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar.
+/// (C3) No size becomes negative. (C4) `reflect` adds fewer than are left, `edge` and `wrap` need an element; without
+/// elements no dimension but an empty one is looked at.
 pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "constant");

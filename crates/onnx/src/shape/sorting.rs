@@ -7,8 +7,8 @@ use sizewise_kernels::Cx;
 
 pub(super) const KERNELS: Family = &[("TopK", top_k), ("Unique", unique)];
 
-/// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not negative.
-/// (C3) There are as many.
+/// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not
+/// negative. (C3) There are as many.
 fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", -1), shape.len(), "TopK.C1")?;
@@ -33,8 +33,8 @@ fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![call.output(0, shape)?.into(), indices.into()])
 }
 
-/// The distinct elements, or slices along an axis, with first indices, inverse indices and counts. (C1) The axis is within
-/// the rank.
+/// The distinct elements, or slices along an axis, with first indices, inverse indices and counts. (C1) The axis is
+/// within the rank.
 fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = match call.attribute("axis") {

@@ -12,18 +12,18 @@ const MAX_ROUNDS: i64 = 64;
 /// How often the shapes of carried values are tried before their sizes are left open.
 const MAX_TRIES: usize = 4;
 
-fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
+pub(super) fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref()
 }
 
-fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m AttributeProto> {
+pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
-type Results = Result<Vec<Value>, Ended>;
+pub(super) type Results = Result<Vec<Value>, Ended>;
 
 impl<'m> Walk<'m> {
-    fn missing(&mut self, node: &NodeProto, what: &str) -> Results {
+    pub(super) fn missing(&mut self, node: &NodeProto, what: &str) -> Results {
         let step = self.steps.len() - 1;
         self.failed(step, KernelError::invalid("schema.S1", format!("{} needs its {what}", node.op_type)))?;
         Ok(vec![Value::Unknown; node.output.len()])
@@ -130,12 +130,12 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn open_size(&mut self) -> Expr {
+    pub(super) fn open_size(&mut self) -> Expr {
         Cx::new(&mut self.env).unbacked_size(0, None)
     }
 
     /// A value of the same type whose sizes are those on which both agree.
-    fn widened(&mut self, a: &Value, b: &Value) -> Value {
+    pub(super) fn widened(&mut self, a: &Value, b: &Value) -> Value {
         let joined = self.either(None, a.clone(), b.clone());
         match joined {
             Value::Tensor(tensor) if a != b => Value::Tensor(Tensor { elements: None, ..tensor }),
@@ -309,6 +309,8 @@ impl<'m> Walk<'m> {
         mut carried: Vec<Value>,
         (scope, frame): (&Scope<'_>, &Frame<'m>),
     ) -> Results {
+        // What a round makes of elements is not followed.
+        carried = carried.iter().map(without_elements).collect();
         let initial = carried.clone();
         for attempt in 0..=MAX_TRIES {
             let inputs = self.round(None, &carried);
@@ -354,135 +356,6 @@ impl<'m> Walk<'m> {
         let without = unmade(&mut self.env, graph, at, row);
         self.either(None, row.clone(), without)
     }
-
-    /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
-    pub(super) fn scan(
-        &mut self,
-        node: &'m NodeProto,
-        inputs: &[Option<Value>],
-        scope: &Scope<'_>,
-        frame: &Frame<'m>,
-    ) -> Results {
-        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
-        let scans = attribute(node, "num_scan_inputs").map_or(0, |a| usize::try_from(a.i).unwrap_or(0));
-        let Some(states) = inputs.len().checked_sub(scans).filter(|_| scans > 0) else {
-            return self.missing(node, "scan inputs");
-        };
-        let axes = |name: &str| attribute(node, name).map(|a| a.ints.clone()).unwrap_or_default();
-        let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
-        let step = self.steps.len() - 1;
-        let mut length: Option<Expr> = None;
-        let mut values: Vec<Value> = inputs[..states]
-            .iter()
-            .map(|value| value.as_ref().map_or(Value::Unknown, without_elements))
-            .collect();
-        for (at, value) in inputs[states..].iter().enumerate() {
-            let Some(Value::Tensor(tensor)) = value else { return self.missing(node, "tensors to scan") };
-            let Some(mut shape) = tensor.shape.clone() else {
-                values.push(Value::Unknown);
-                continue;
-            };
-            let axis = in_axes.get(at).copied().unwrap_or(0);
-            let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
-            let Some(place) = usize::try_from(axis).ok().filter(|&place| place < shape.len()) else {
-                return self.missing(node, "axis within the rank");
-            };
-            let size = shape.remove(place);
-            match length {
-                None => length = Some(size),
-                Some(known) => {
-                    let required =
-                        Cx::new(&mut self.env).require_eq(known, size, "Scan.C1", "lengths of scans");
-                    if let Err(error) = required {
-                        self.failed(step, error)?;
-                    }
-                }
-            }
-            values.push(Tensor::new(tensor.dtype, shape).into());
-        }
-        let length = match length {
-            Some(length) => length,
-            None => self.open_size(),
-        };
-        let results = self.graph(graph, values, scope, frame)?;
-        let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
-        for (at, value) in results.iter().enumerate() {
-            if at < states {
-                let initial = inputs[at].as_ref().map_or(Value::Unknown, without_elements);
-                outputs.push(self.state(step, initial, value)?);
-                continue;
-            }
-            let axis = out_axes.get(at - states).copied().unwrap_or(0);
-            outputs.push(match value {
-                Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
-                    let rank = shape.len() as i64 + 1;
-                    let place = (if axis < 0 { axis + rank } else { axis }).clamp(0, rank - 1) as usize;
-                    let mut shape = shape.clone();
-                    shape.insert(place, length);
-                    Tensor::new(*dtype, shape).into()
-                }
-                other => without_elements(other),
-            });
-        }
-        Ok(outputs)
-    }
-
-    /// A state of a scan, which keeps its shape. (C2) What a round makes of it has the same sizes.
-    fn state(&mut self, step: usize, initial: Value, after: &Value) -> Result<Value, Ended> {
-        let shapes = match (&initial, after) {
-            (Value::Tensor(a), Value::Tensor(b)) => a.shape.clone().zip(b.shape.clone()),
-            _ => None,
-        };
-        let Some((before, made)) = shapes else { return Ok(self.widened(&initial, after)) };
-        if let Err(error) = Cx::new(&mut self.env).require_same_shape(&before, &made, "Scan.C2") {
-            self.failed(step, error)?;
-        }
-        Ok(initial)
-    }
-
-    /// `SequenceMap`: the body for each item.
-    pub(super) fn mapped(
-        &mut self,
-        node: &'m NodeProto,
-        inputs: &[Option<Value>],
-        scope: &Scope<'_>,
-        frame: &Frame<'m>,
-    ) -> Results {
-        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
-        let Some(Some(Value::Sequence(first))) = inputs.first() else {
-            return self.missing(node, "sequence");
-        };
-        let Some(count) = first.items.as_ref().map(Vec::len) else {
-            return Ok(vec![Value::Unknown; node.output.len()]);
-        };
-        let mut outputs: Vec<Option<Vec<Tensor>>> = vec![Some(Vec::new()); node.output.len()];
-        for at in 0..count {
-            let item = |value: &Option<Value>| match value {
-                Some(Value::Sequence(sequence)) => sequence
-                    .items
-                    .as_ref()
-                    .and_then(|items| items.get(at).cloned())
-                    .map_or(Value::Unknown, Value::from),
-                Some(value) => value.clone(),
-                None => Value::Unknown,
-            };
-            let results = self.graph(graph, inputs.iter().map(item).collect(), scope, frame)?;
-            for (output, result) in outputs.iter_mut().zip(results) {
-                match (output.as_mut(), result) {
-                    (Some(items), Value::Tensor(tensor)) => items.push(tensor),
-                    _ => *output = None,
-                }
-            }
-        }
-        let sequence = |items: Option<Vec<Tensor>>| match items {
-            Some(items) => {
-                let dtype = items.first().map_or(first.dtype, |item| item.dtype);
-                Value::Sequence(Sequence { dtype, items: Some(items) })
-            }
-            None => Value::Unknown,
-        };
-        Ok(outputs.into_iter().map(sequence).collect())
-    }
 }
 
 /// Values of a shape, as many as `count`, one behind the other.
@@ -518,7 +391,7 @@ fn same_shape(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn without_elements(value: &Value) -> Value {
+pub(super) fn without_elements(value: &Value) -> Value {
     match value {
         Value::Tensor(tensor) => Value::Tensor(Tensor { elements: None, constant: false, ..tensor.clone() }),
         other => other.clone(),

@@ -1,6 +1,7 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
 mod control;
 mod inputs;
+mod scan;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
 
@@ -96,7 +97,8 @@ impl<'m> Walk<'m> {
         Walk { model, env, steps, failures, unknown, values: FxHashMap::default(), stops, keeps: !stops }
     }
 
-    /// The values of the outputs for values of the inputs, in the order of the model; `None` where the walk ended before.
+    /// The values of the outputs for values of the inputs, in the order of the model; `None` where the walk ended
+    /// before.
     pub fn run(&mut self, inputs: Vec<(String, Value)>) -> Option<Vec<Value>> {
         let model = self.model;
         let frame = Frame { imports: &model.imports, given: Vec::new(), depth: 0 };
