@@ -1,3 +1,4 @@
+//! Statements about checks of models, and about files that are no models.
 use super::{Verdict, check};
 use crate::read::Model;
 

@@ -45,7 +45,8 @@ pub fn is_text(bytes: &[u8]) -> bool {
         let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
         rest = rest[end..].trim_ascii_start();
     }
-    rest.starts_with(b"<")
+    let head = &rest[..rest.len().min(1_024)];
+    rest.starts_with(b"<") && head.windows(10).any(|word| word == b"ir_version" || word == b"opset_impo")
 }
 
 /// Reads the text of a model.

@@ -1,3 +1,4 @@
+//! Statements about the text form of models.
 use super::{is_text, parse, print};
 use crate::read::Model;
 use crate::read::message::{Dimension, ModelProto, TypeValue};
