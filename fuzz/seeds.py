@@ -76,6 +76,25 @@ def texts():
             put("schema", str(i), line.split(" ", 1)[1])
 
 
+def models():
+    """ONNX models as text, and the least one that is read as protobuf."""
+    head = '<ir_version: 8, opset_import: ["" : 17]>\n'
+    loop = "y, z = Loop (n, c, x) <body = b (int64 i, bool d, float[N] v) => (bool e, float[N] w, float[N] r) { e = Identity(d) w = Add(v, v) r = Neg(v) }>"
+    for name, body in {
+        "add": "g (float[N,4] x, float[M,1] w) => (float[N,4] y) { y = Add(x, w) }",
+        "reshape": "g (float[N,4] x) => (float[P] y) { s = Constant<value_ints=[-1]>() y = Reshape(x, s) }",
+        "shape": "g (float[N,4] x) => (float[Q] y) { s = Shape(x) i = Constant<value_int=0>() n = Gather(s, i) "
+        "o = Constant<value_int=1>() z = Constant<value_int=0>() r = Range(z, n, o) y = Cast<to=1>(r) }",
+        "conv": "g (float[N,3,H,W] x, float[8,3,3,3] w) => (float[N,8,P,Q] y) { y = Conv<pads=[1,1,1,1], strides=[2,2]>(x, w) }",
+        "if": "g (bool c, float[N] x) => (float[M] y) { y = If (c) <then_branch = t () => (float[N] a) { a = Neg(x) }, "
+        "else_branch = e () => (float[K] b) { b = Concat<axis=0>(x, x) }> }",
+        "loop": "g (int64 n, bool c, float[N] x) => (float[N] y, float[T,N] z) { " + loop + " }",
+        "pad": 'g (float[N] x, int64[2] p) => (float[M] y) { y = Pad<mode="reflect">(x, p) }',
+    }.items():
+        put("onnx_model", name, head + body)
+    put("onnx_model", "least", bytes([8, 8, 58, 0, 66, 2, 16, 17]))
+
+
 def shown():
     """Programs as the text that the program itself writes, if it is built; the folder of builds may be elsewhere."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -113,5 +132,6 @@ programs()
 queries()
 calls()
 texts()
+models()
 shown()
 requests()

@@ -344,7 +344,11 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
     let (cut_before, cut_after) = (cx.min(before, 0), cx.min(after, 0));
     let size = cx.sum([size, cut_before, cut_after]);
     for pad in [before, after] {
-        let none = cx.le(pad, 0);
+        // Repeating elements needs one as soon as anything is added or cut off.
+        let none = match mode {
+            "reflect" => cx.le(pad, 0),
+            _ => cx.eq(pad, 0),
+        };
         let enough = match mode {
             "reflect" => cx.lt(pad, size),
             _ => cx.gt(size, 0),
