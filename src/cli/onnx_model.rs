@@ -65,6 +65,9 @@ fn answer(model: &Model, request: &Fields) -> std::result::Result<Fields, Refusa
         }
         Err(refused) => {
             fields.insert("ok".into(), false.into());
+            if refused.is_unsupported {
+                fields.insert("error_kind".into(), "unsupported".into());
+            }
             fields.insert("error".into(), refused.message.into());
             fields.insert("node".into(), refused.node.into());
             fields.insert("expr".into(), refused.expr.into());

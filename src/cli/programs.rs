@@ -41,6 +41,14 @@ impl Loaded {
         &self.bytes
     }
 
+    /// Refuses an ONNX model where an exported program is needed.
+    ///
+    /// # Errors
+    /// When the file is a model.
+    pub fn refuse_model(&self) -> Result<()> {
+        refuse_model(&self.name, &self.bytes)
+    }
+
     fn reading(&self) -> ReadOptions<'_> {
         ReadOptions { edge: true, model: self.model.as_deref(), ..ReadOptions::default() }
     }
@@ -71,6 +79,7 @@ impl Loaded {
     /// # Errors
     /// As [`Loaded::program`].
     pub fn load(&self) -> Result<Program> {
+        self.refuse_model()?;
         let program = self.program().map_err(|error| unread(&self.name, &error))?;
         warn(&program);
         Ok(program)
@@ -152,7 +161,18 @@ impl Loaded {
     }
 }
 
+/// Refuses an ONNX model where an exported program is needed.
+fn refuse_model(name: &str, bytes: &[u8]) -> Result<()> {
+    if name.ends_with(".onnx") || crate::onnx::read::is_model(bytes) {
+        let message =
+            "an ONNX model; this command takes exported programs (check, eval and show take models, too)";
+        return Err(unreadable(name, message));
+    }
+    Ok(())
+}
+
 fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {
+    refuse_model(name, bytes)?;
     let options = ReadOptions { model, ..ReadOptions::default() };
     let checker = Checker::read_within(name, bytes, &options).map_err(|error| match error {
         CheckError::Read(error) => unread(name, &error),

@@ -149,6 +149,7 @@ pub fn run(options: &VerifyOptions) -> Result<ExitCode> {
 
 fn verify(options: &VerifyOptions) -> Result<Findings> {
     let loaded = Loaded::open(&options.program)?;
+    loaded.refuse_model()?;
     let name = loaded.name().to_owned();
     let (outline, program) = loaded.both().map_err(|error| unread(&name, &error))?;
     let mut violations = verify_outline(&outline);

@@ -79,7 +79,7 @@ pub struct Report {
     pub unknown: Vec<(String, String, String)>,
 }
 
-/// The most conditions of one violation's kind that are shown with a counterexample.
+/// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
 const MAX_VIOLATIONS: usize = 100;
 
 struct Check<'m> {
@@ -87,7 +87,6 @@ struct Check<'m> {
     symbolic: Symbolic,
     walk: Walk<'m>,
     report: Report,
-    refuted: FxHashSet<Expr>,
 }
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
@@ -103,7 +102,7 @@ pub fn check(model: &Model) -> Report {
         undecided: Vec::new(),
         unknown: Vec::new(),
     };
-    let mut check = Check { model, symbolic, walk, report, refuted: FxHashSet::default() };
+    let mut check = Check { model, symbolic, walk, report };
     check.failures();
     check.guards();
     if let Some(results) = results {
@@ -133,7 +132,8 @@ impl Check<'_> {
 
     /// The message of the model's refusal of sizes, if it does refuse them.
     fn refusal(&self, sizes: &FxHashMap<String, Vec<i64>>) -> Option<String> {
-        evaluate(self.model, sizes, &FxHashMap::default()).err().map(|refused| refused.message)
+        let refused = evaluate(self.model, sizes, &FxHashMap::default()).err()?;
+        (!refused.is_unsupported).then_some(refused.message)
     }
 
     /// Nodes that refuse even the example.
@@ -178,7 +178,7 @@ impl Check<'_> {
                         found.or_else(|| self.symbolic.hint(symbol))
                     };
                     let near = self.near(guard.condition, &value);
-                    self.violated(guard.condition, condition, near);
+                    self.violated(condition, near);
                 }
                 Decided::Unknown { reason } => {
                     self.report.conditions.push(condition.clone());
@@ -203,15 +203,15 @@ impl Check<'_> {
         [self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten().collect()
     }
 
-    fn violated(&mut self, goal: Expr, condition: Condition, tried: Vec<FxHashMap<String, Vec<i64>>>) {
-        self.refuted.insert(goal);
+    fn violated(&mut self, condition: Condition, tried: Vec<FxHashMap<String, Vec<i64>>>) {
+        if self.report.violations.len() >= MAX_VIOLATIONS {
+            return;
+        }
         for sizes in tried {
             let Some(message) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
-            if self.report.violations.len() < MAX_VIOLATIONS {
-                let inputs = self.ordered(sizes);
-                self.report.violations.push(Violation { condition, inputs, message });
-            }
+            let inputs = self.ordered(sizes);
+            self.report.violations.push(Violation { condition, inputs, message });
             return;
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.

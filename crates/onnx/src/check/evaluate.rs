@@ -27,6 +27,8 @@ pub struct Refused {
     pub node: Option<String>,
     /// The condition of its operator.
     pub expr: Option<String>,
+    /// Whether it is not known what the model does, because a node has no shape function.
+    pub is_unsupported: bool,
 }
 
 /// What a model makes of inputs.
@@ -37,13 +39,13 @@ pub struct Evaluated {
 }
 
 fn refused(message: String) -> Refused {
-    Refused { message, node: None, expr: None }
+    Refused { message, node: None, expr: None, is_unsupported: false }
 }
 
 /// Evaluates a model on sizes for each input. Elements are as `filled` says, else 1, 0.5, true and "a".
 ///
 /// # Errors
-/// When the model refuses the inputs.
+/// When the model refuses the inputs, or it is not known whether it does.
 pub fn evaluate(
     model: &Model,
     sizes: &FxHashMap<String, Vec<i64>>,
@@ -69,7 +71,12 @@ pub fn evaluate(
         values.push((input.name, value));
     }
     let mut walk = Walk::new(model, env, true);
-    match walk.run(values) {
+    let results = walk.run(values);
+    if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
+        let node = walk.steps.get(step).map(|step| step.node.clone());
+        return Err(Refused { message, node, expr: None, is_unsupported: true });
+    }
+    match results {
         Some(results) => {
             let size = |e: &Expr| match e.as_inline() {
                 Some(size) => ShownSize::Number(size),
@@ -84,7 +91,8 @@ pub fn evaluate(
 
 fn reason(walk: &Walk) -> Refused {
     let Some(failure) = walk.failures.first() else {
-        return refused("the model has too many nodes to visit".to_owned());
+        let message = "the model has too many nodes to visit".to_owned();
+        return Refused { message, node: None, expr: None, is_unsupported: true };
     };
     let step = walk.steps.get(failure.step);
     let node = step.map(|step| step.node.clone());
@@ -93,10 +101,11 @@ fn reason(walk: &Walk) -> Refused {
             let op = step.map_or("", |step| step.op.as_str());
             let expr =
                 condition.map_or_else(|| clause.name().to_owned(), |e| print::expression(&walk.env.pool, e));
-            Refused { message: format!("{op}: {message}"), node, expr: Some(expr) }
+            let message = format!("{op}: {message}");
+            Refused { message, node, expr: Some(expr), is_unsupported: false }
         }
         KernelError::Unsupported(message) | KernelError::DataDependent { message, .. } => {
-            Refused { message: message.clone(), node, expr: None }
+            Refused { message: message.clone(), node, expr: None, is_unsupported: true }
         }
     }
 }

@@ -249,7 +249,8 @@ pub(super) fn symbolic(model: &Model, least: i64) -> Symbolic {
     for &(first, step) in EXAMPLES {
         let symbolic = Symbolic::new(model, least, |at| first + step * at as i64);
         let Some(sizes) = symbolic.at(|symbol| symbolic.hint(symbol)) else { break };
-        if evaluate(model, &sizes, &FxHashMap::default()).is_ok() {
+        let refused = evaluate(model, &sizes, &FxHashMap::default()).err();
+        if refused.is_none_or(|refused| refused.is_unsupported) {
             return symbolic;
         }
     }

@@ -1,5 +1,5 @@
 //! Statements about checks of models, and about files that are no models.
-use super::{Verdict, check};
+use super::{Verdict, check, evaluate};
 use crate::read::Model;
 
 const HEAD: &str = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
@@ -44,4 +44,40 @@ fn a_check_finds_what_a_declaration_admits_and_the_model_does_not() {
         let shown = !report.violations.is_empty() || !report.wrong_outputs.is_empty();
         assert_eq!(shown, verdict == Verdict::Violated, "{body}");
     }
+}
+
+#[test]
+fn what_no_shape_function_knows_is_neither_right_nor_wrong() {
+    for (head, body) in [
+        ("<ir_version: 8, opset_import: [\"\" : 17, \"shop\" : 1]>\n", "y = shop.Sell(x)"),
+        ("<ir_version: 8, opset_import: [\"\" : 17, \"shop\" : 1]>\n", "a = shop.Sell(x) y = Relu(a)"),
+    ] {
+        let text = format!("{head}g (float[N] x) => (float[N] y) {{ {body} }}");
+        let model = Model::read(text.into_bytes()).expect("a model");
+        assert_eq!(check(&model).verdict, Verdict::Unknown, "{body}");
+        let sizes = [("x".to_owned(), vec![3])].into_iter().collect();
+        let refused = evaluate(&model, &sizes, &Default::default()).expect_err("not known");
+        assert!(refused.is_unsupported && refused.message.contains("shop::Sell"), "{refused:?}");
+    }
+}
+
+#[test]
+fn operators_of_a_domain_that_is_not_imported_are_refused() {
+    let text =
+        "<ir_version: 8, opset_import: [\"shop\" : 1]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";
+    let model = Model::read(text.as_bytes().to_vec()).expect("a model");
+    let report = check(&model);
+    assert_eq!(report.verdict, Verdict::Violated);
+    assert!(report.violations[0].message.contains("does not import"), "{}", report.violations[0].message);
+}
+
+#[test]
+fn what_data_decide_within_a_branch_keeps_a_model_from_being_right() {
+    let text = format!(
+        "{HEAD}g (bool c, float[N] x, float[N] w) => (float[M] y) {{ y = If(c)<then_branch = a () => (float[K] p) \
+         {{ i = NonZero(x) t = Constant<value_ints = [-1]>() j = Reshape(i, t) k = Cast<to = 1>(j) p = Add(k, w) }}, \
+         else_branch = b () => (float[L] q) {{ q = Neg(x) }}> }}"
+    );
+    let model = Model::read(text.into_bytes()).expect("a model");
+    assert_ne!(check(&model).verdict, Verdict::Ok);
 }

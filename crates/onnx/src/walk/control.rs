@@ -71,6 +71,7 @@ impl<'m> Walk<'m> {
             self.env.assume(condition);
         }
         let (failures, recorded) = (self.failures.len(), self.env.guards().len());
+        let asserted = self.env.runtime_asserts().len();
         let stops = std::mem::replace(&mut self.stops, false);
         let results = self.graph(graph, Vec::new(), scope, frame);
         self.stops = stops;
@@ -94,6 +95,9 @@ impl<'m> Walk<'m> {
                     self.env.require(guard.condition, guard.clause);
                 }
             }
+        }
+        if let Some(open) = inside.runtime_asserts().get(asserted) {
+            self.unknown.push((open.origin.0 as usize, "data decide what a branch needs".to_owned()));
         }
         // Sizes that only data decide are known outside, too.
         for &symbol in inside.unbacked().iter().skip(self.env.unbacked().len()) {

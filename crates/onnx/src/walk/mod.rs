@@ -13,7 +13,7 @@ use sizewise_env::{Origin, ShapeEnv};
 use sizewise_kernels::{Cx, KernelError};
 
 /// The most nodes that a walk visits, those of loops each time.
-const MAX_VISITS: usize = 1_000_000;
+const MAX_VISITS: usize = 200_000;
 /// The greatest nesting of graphs and function calls.
 const MAX_DEPTH: usize = 64;
 
@@ -79,6 +79,8 @@ pub struct Walk<'m> {
     pub failures: Vec<Failure>,
     /// Nodes whose results are not known, with the reason.
     pub unknown: Vec<(usize, String)>,
+    /// The first node without a shape function, with the message.
+    pub unsupported: Option<(usize, String)>,
     /// The values of the main graph.
     pub values: FxHashMap<String, Value>,
     /// Whether the walk ends at the first failure.
@@ -94,7 +96,8 @@ impl<'m> Walk<'m> {
     /// A walk under an environment. With `stops` it ends at the first node that refuses its inputs.
     pub fn new(model: &'m Model, env: ShapeEnv, stops: bool) -> Walk<'m> {
         let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
-        Walk { model, env, steps, failures, unknown, values: FxHashMap::default(), stops, keeps: !stops }
+        let values = FxHashMap::default();
+        Walk { model, env, steps, failures, unknown, unsupported: None, values, stops, keeps: !stops }
     }
 
     /// The values of the outputs for values of the inputs, in the order of the model; `None` where the walk ended
@@ -182,6 +185,9 @@ impl<'m> Walk<'m> {
                 }
             }
             KernelError::Unsupported(message) | KernelError::DataDependent { message, .. } => {
+                if matches!(error, KernelError::Unsupported(_)) {
+                    self.unsupported.get_or_insert((step, message.clone()));
+                }
                 self.unknown.push((step, message.clone()));
             }
         }
@@ -225,8 +231,16 @@ impl<'m> Walk<'m> {
             return Ok(values);
         }
         let attributes = self.attributes(node, frame);
-        // A version that is not imported is the first one: onnxruntime adds its own domain.
-        let version = frame.imports.get(domain).copied().unwrap_or(if domain.is_empty() { 17 } else { 1 });
+        let Some(version) = self.version(domain, frame) else {
+            let message = "the model does not import the operators of ai.onnx";
+            self.failed(step, KernelError::invalid("schema.S0", message))?;
+            return Ok(unknown);
+        };
+        // What is not known stays so. The first to say it is where that begins: an input, or weights that are not read.
+        let is_known = !inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));
+        if !is_known && self.unknown.is_empty() && self.failures.is_empty() {
+            self.unknown.push((step, "nothing is known of one of its inputs".to_owned()));
+        }
         let outputs = node.output.iter().map(|name| !name.is_empty()).collect();
         let call = Call {
             domain,
@@ -245,6 +259,13 @@ impl<'m> Walk<'m> {
             }
         };
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
+    }
+
+    /// The version of a domain: that which the function imports, else the model. onnxruntime has its own domains, which
+    /// have one version, without an import.
+    fn version(&self, domain: &str, frame: &Frame) -> Option<i64> {
+        let imported = frame.imports.get(domain).or_else(|| self.model.imports.get(domain)).copied();
+        imported.or((!domain.is_empty()).then_some(1))
     }
 
     /// The attributes of a node. Within a function some stand for those of its call.

@@ -27,8 +27,7 @@ impl Check<'_> {
     }
 
     fn refused(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
-        // Without a node it is the walk that gave up.
-        let Some(node) = refused.node else { return };
+        let Some(node) = refused.node.filter(|_| !refused.is_unsupported) else { return };
         let step = self.walk.steps.iter().find(|step| step.node == node);
         let op = step.map(|step| step.op.clone()).unwrap_or_default();
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
