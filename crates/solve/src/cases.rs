@@ -4,7 +4,7 @@
 //! in the other, `Abs(a)` becomes `a` or `-a`, and products of them are multiplied out.
 use super::linear::{self, Effort, Outcome};
 use super::number::{self, Lemma};
-use super::proof::Log;
+use super::proof_log::Log;
 use super::reduce::Reduced;
 use super::work::Work;
 use rustc_hash::FxHashMap;

@@ -191,7 +191,7 @@ impl Facts {
             Some(subproblem) if subproblem.versions == versions => return subproblem,
             Some(subproblem) if key.len() == 1 => subproblem,
             _ => Box::new(Subproblem {
-                facts: Facts::whole(),
+                facts: self.whole(),
                 ids: Vec::new(),
                 versions: versions.clone(),
                 included: [0; 4],
@@ -211,6 +211,8 @@ impl Facts {
                 }
                 if let Some(hint) = self.hints.get(s) {
                     subproblem.facts.hint(*s, hint.clone());
+                } else if let Some(hint) = self.example.float(*s) {
+                    subproblem.facts.hint_float(*s, hint);
                 }
             }
             for &d in &component.required.nonzero[divisors..] {
@@ -231,6 +233,29 @@ impl Facts {
         subproblem.ids.extend(ids);
         subproblem.versions = versions;
         subproblem
+    }
+
+    /// How many conditions are in the components of the symbols in `e`.
+    pub(super) fn concerning(&mut self, pool: &Pool, e: Expr) -> usize {
+        let mut roots: Key = pool.free_symbols(&[e]).into_iter().map(|s| self.components.root(s)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        roots.iter().filter_map(|root| self.components.by_root.get(root)).map(|c| c.facts.len()).sum()
+    }
+
+    /// The conditions and other requirements of the components of these symbols.
+    pub(super) fn requirements_on(&mut self, symbols: &[Symbol]) -> (Vec<Expr>, Required) {
+        let mut roots: Key = symbols.iter().map(|s| self.components.root(*s)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let (mut conditions, mut required) = (Vec::new(), Required::default());
+        for component in roots.iter().filter_map(|root| self.components.by_root.get(root)) {
+            let Required { nonzero, defined } = &component.required;
+            conditions.extend(component.facts.iter().map(|&id| self.conditions()[id as usize]));
+            required.nonzero.extend(nonzero);
+            required.defined.extend(defined);
+        }
+        (conditions, required)
     }
 
     /// Decides which components are consistent, if that is open. If they are few, prepares them for `more`

@@ -1,6 +1,8 @@
 //! Facts: ranges of symbols, assumptions, and divisors that are not zero.
-use super::components::Components;
+use super::components::{Components, default_value};
+use super::division;
 use super::exact_floats::{exact, has_floats};
+use super::example::Example;
 use super::models::Models;
 use super::program::to_i128;
 use super::replay::Required;
@@ -11,7 +13,7 @@ use super::work::Work;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use sizewise_expr::range::{Domain, DomainTable, ValueRange};
-use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, Value};
 
 /// More facts than this are divided into independent components.
 const MAX_TOGETHER: usize = 12;
@@ -45,9 +47,12 @@ pub struct Facts {
     pub(super) consistency: Consistency,
     pub(super) store: Store,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
+    pub(super) example: Example,
     pub(super) components: Components,
     /// Whether the facts are never divided into components, however many they are.
     whole: bool,
+    /// Whether quotients and remainders of one division are put together in what is reasoned with.
+    pub(super) merges_divisions: bool,
     /// What questions have taken, but for what the models count.
     pub(super) work: Work,
 }
@@ -56,6 +61,12 @@ impl Facts {
     /// No facts.
     pub fn new() -> Facts {
         Facts::default()
+    }
+
+    /// No facts, to be asked for verdicts alone ([`super::settle`]). Conditions are reasoned with in a form in which
+    /// more follow at once: `s - s % 4` is `4*(s // 4)`. Proofs are about that form, and premises are fewer.
+    pub fn for_verdicts() -> Facts {
+        Facts { merges_divisions: true, ..Facts::default() }
     }
 
     /// Declares a symbol with its range. A second declaration intersects the ranges. If the result is empty,
@@ -75,6 +86,7 @@ impl Facts {
         if !self.is_divided() {
             self.models.declare(symbol, &known);
         }
+        self.example.declared(symbol, &known);
         self.changed();
     }
 
@@ -93,10 +105,11 @@ impl Facts {
             self.store.contradict();
         }
         let mut parts = Vec::new();
-        // Doubles become integers first, where the earlier facts make them exact.
-        let condition =
-            if has_floats(pool, condition) { self.in_integers(pool, condition) } else { condition };
-        conjuncts(pool, condition, &mut parts);
+        let simpler = self.simpler(pool, condition);
+        if simpler != condition {
+            self.keep_divisors(pool, condition, simpler);
+        }
+        conjuncts(pool, simpler, &mut parts);
         for part in parts {
             if !self.is_divided() {
                 self.models.require(pool, part);
@@ -107,10 +120,27 @@ impl Facts {
         id
     }
 
-    /// A condition with arithmetic of doubles replaced by integer arithmetic, where the facts show both to be
-    /// the same.
-    pub(super) fn in_integers(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
-        exact(pool, self.store.table(pool), condition)
+    /// A condition in the form that is reasoned with. Arithmetic of doubles is replaced by integer arithmetic, where
+    /// the facts show both to be the same; see also [`Facts::for_verdicts`].
+    pub(super) fn simpler(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
+        let in_integers = match has_floats(pool, condition) {
+            true => exact(pool, self.store.table(pool), condition),
+            false => condition,
+        };
+        if self.merges_divisions { division::folded(pool, in_integers) } else { in_integers }
+    }
+
+    /// Assumes that the divisors of a condition are not zero that its simpler form does without.
+    fn keep_divisors(&mut self, pool: &mut Pool, condition: Expr, simpler: Expr) {
+        let kept = symbolic_divisors(pool, &[simpler]);
+        for divisor in symbolic_divisors(pool, &[condition]) {
+            if !kept.contains(&divisor) {
+                if !self.is_divided() {
+                    self.models.exclude_zero(pool, divisor);
+                }
+                self.store.exclude_zero(pool, divisor);
+            }
+        }
     }
 
     /// Assumes that a divisor is not zero. Divisors that occur in assumptions and goals need no mention.
@@ -201,19 +231,57 @@ impl Facts {
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
     pub fn hint(&mut self, symbol: Symbol, value: Int) {
         self.hints.insert(symbol, value.clone());
+        self.example.set(symbol, Value::Int(value.clone()), self.ranges.get(&symbol));
         if let Some(value) = to_i128(&value) {
             self.models.hint(symbol, value);
         }
     }
 
-    /// No facts. They are not divided into components, however many are added.
-    pub(super) fn whole() -> Facts {
-        Facts { whole: true, ..Facts::default() }
+    /// Records the value of a double in the example input.
+    pub fn hint_float(&mut self, symbol: Symbol, value: f64) {
+        self.example.set(symbol, Value::Float(value), None);
+    }
+
+    /// What a condition is at the hints; `None` where a symbol has no hint, or it has no value.
+    pub fn at_hints(&self, pool: &Pool, condition: Expr) -> Option<bool> {
+        self.example.truth(pool, condition)
+    }
+
+    /// Whether the hints are an assignment that the facts admit.
+    pub(super) fn hold_at_hints(&mut self, pool: &Pool) -> bool {
+        self.example.satisfies(pool, &self.given, &self.required)
+    }
+
+    /// Makes the hints, which satisfy the facts, the assignment from which others are varied, where none is known.
+    pub(super) fn remember_hints(&mut self) {
+        if !self.models.is_empty() {
+            return;
+        }
+        let value = |(symbol, range): (&Symbol, &ValueRange)| {
+            (*symbol, self.hints.get(symbol).cloned().unwrap_or_else(|| default_value(range)))
+        };
+        let hints: Vec<(Symbol, Int)> = self.ranges.iter().map(value).collect();
+        self.models.remember(&hints);
+    }
+
+    /// No facts yet, for some of these. They are not divided into components, however many are added.
+    pub(super) fn whole(&self) -> Facts {
+        Facts { whole: true, merges_divisions: self.merges_divisions, ..Facts::default() }
     }
 
     /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
         !self.whole && self.given.len() > MAX_TOGETHER
+    }
+
+    /// Whether the facts are never divided into components, and do not know these.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Whether facts about doubles stand beside others, which are better looked at without them.
+    pub(super) fn is_mixed(&self, pool: &Pool) -> bool {
+        !self.whole && pool.has_floats()
     }
 
     /// The declared range of a symbol.

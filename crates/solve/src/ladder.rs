@@ -1,15 +1,24 @@
 //! The ladder: rungs in order of cost, until one settles the question.
+mod quick;
 mod steps;
 
+pub use quick::{known, quickly, quickly_knowing};
+
 use super::definedness::{may_be_undefined, requirements};
-use super::exact_floats::has_floats;
 use super::exhaust::is_beyond_code;
 use super::facts::{Consistency, Facts};
+use super::reduce::folded;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
-use sizewise_expr::range::{DomainTable, is_idempotent};
-use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol, is_cancelled};
+use quick::by_range;
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
 use steps::MAX_RELAXED;
+
+/// With more conditions than this in the components of a question, verdicts alone are looked up or follow from ranges.
+const MAX_REASONED: usize = 400;
+
+/// Goals that more conditions concern are not tried near the example.
+const MAX_NEARBY: usize = 32;
 
 /// The steps that try to refute or satisfy a conjunction, cheapest first.
 const STEPS: &[Step] = &[
@@ -92,7 +101,7 @@ fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: 
         return among_many(pool, facts, goal, budget, more);
     }
     let asked = goal;
-    let goal = if has_floats(pool, goal) { facts.in_integers(pool, goal) } else { goal };
+    let goal = facts.simpler(pool, goal);
     let mut ladder = Ladder { pool, facts, asked, goal, budget, explains: more, trace: Vec::new() };
     let (verdict, decided_by) = ladder.run();
     Answer { verdict, decided_by, trace: ladder.trace }
@@ -166,96 +175,38 @@ pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     Ladder { pool, facts, asked: goal, goal, budget, explains: true, trace: Vec::new() }.inconsistent();
 }
 
-/// What the store of facts knows of a goal: it is constant in normal form, was settled before, or the values of its
-/// class settle it. Nothing is supposed and tried, and it is not asked whether the facts are consistent.
-pub fn known(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
+/// Whether the facts exclude that a goal is false, where the caller has not found that by cheaper means. `seen` says
+/// that the hints give the goal a value, and that it is true there: if they satisfy the facts, it is not asked whether
+/// these contradict each other, nor whether the goal has a value.
+pub(super) fn rules_out(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, seen: bool) -> bool {
     let goal = pool.truth(goal);
-    if let Some(value) = pool.as_bool(goal) {
-        return Some(value);
-    }
-    let settled = facts.store.truth(pool, goal);
-    settled.or_else(|| facts.table(pool).decide(pool, goal))
-}
-
-/// The truth of a goal by cheap means: canonical form, ranges and congruences. Sound, takes microseconds, and
-/// does not ask whether the facts are consistent.
-pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
-    quickly_knowing(pool, facts, goal, |_| None)
-}
-
-/// Like [`quickly`], for a caller that may know an assignment, admitted by the facts, at which the goal is
-/// true or false (`possible`). Then the opposite answer is not sought.
-pub fn quickly_knowing(
-    pool: &mut Pool,
-    facts: &mut Facts,
-    goal: Expr,
-    possible: impl FnOnce(&Pool) -> Option<bool>,
-) -> Option<bool> {
-    let goal = pool.truth(goal);
-    if let Some(value) = known(pool, facts, goal) {
-        return Some(value);
-    }
-    if is_free(pool, facts, goal) {
-        return None;
-    }
-    let possible = possible(pool);
-    let settled = by_contradiction(pool, facts, goal, possible)?;
-    facts.store.remember(pool, goal, settled);
-    Some(settled)
-}
-
-/// Whether the goal compares a sum of symbols that no assumption mentions, each of which occurs once. Then
-/// the range of the sum is exact, and if that decides nothing, both outcomes are possible.
-fn is_free(pool: &Pool, facts: &Facts, goal: Expr) -> bool {
-    let free = |e: Expr| pool.as_symbol(e).is_some_and(|symbol| !facts.mentions(symbol));
-    match pool.as_call(goal) {
-        Some((Func::Not, [inner])) => is_free(pool, facts, *inner),
-        Some((Func::IsZero | Func::NotPositive, [e])) => match pool.node(*e) {
-            Some(Node::Sum { terms, .. }) => terms.iter().all(|(monomial, _)| free(*monomial)),
-            _ => free(*e),
-        },
-        _ => false,
-    }
-}
-
-/// The truth of the goal by ranges and congruences: directly, or because its negation contradicts them. The
-/// opposite of an outcome that is known to be `possible`, or that does not matter, is not sought.
-fn by_range(
-    pool: &mut Pool,
-    facts: &mut Facts,
-    goal: Expr,
-    possible: impl FnOnce(&Pool) -> Option<bool>,
-) -> Option<bool> {
-    if let Some(value) = facts.table(pool).decide(pool, goal) {
-        return Some(value);
-    }
-    let possible = possible(pool);
-    by_contradiction(pool, facts, goal, possible)
-}
-
-/// The truth of the goal because assuming the opposite contradicts ranges and congruences.
-fn by_contradiction(pool: &mut Pool, facts: &mut Facts, goal: Expr, possible: Option<bool>) -> Option<bool> {
-    let negation = pool.not(goal);
-    let table = facts.table(pool);
-    if possible != Some(false) && contradicts(pool, table, negation) {
-        return Some(true);
-    }
-    (possible != Some(true) && contradicts(pool, table, goal)).then_some(false)
-}
-
-fn contradicts(pool: &Pool, table: &mut DomainTable, condition: Expr) -> bool {
-    let mark = table.mark();
-    let mut contradiction = false;
-    for _ in 0..if is_idempotent(pool, condition) { 1 } else { 3 } {
-        match table.assume(pool, condition) {
-            Err(_) => contradiction = true,
-            Ok(true) => continue,
-            Ok(false) => {}
+    facts.declare_free(pool, goal);
+    if !facts.is_whole() {
+        let conditions = facts.concerning(pool, goal);
+        if conditions > MAX_REASONED
+            || seen && conditions <= MAX_NEARBY && facts.hold_at_hints(pool) && facts.fails_nearby(pool, goal)
+        {
+            return false;
         }
-        break;
+        if facts.is_divided() || facts.is_mixed(pool) {
+            if conditions == 0
+                && let Some(follows) = facts.follows_at_once(pool, goal)
+            {
+                return follows;
+            }
+            return facts.with_subproblem(pool, goal, |pool, part| {
+                rules_out(pool, &mut part.facts, goal, budget, seen)
+            });
+        }
     }
-    table.undo(mark);
-    contradiction
+    if !seen || !facts.hold_at_hints(pool) {
+        return among(pool, facts, goal, budget, false).verdict.is_implied();
+    }
+    let asked = goal;
+    let simpler = facts.simpler(pool, goal);
+    let goal = folded(pool, facts.table(pool), simpler);
+    let goal = if goal == simpler { goal } else { facts.simpler(pool, goal) };
+    Ladder { pool, facts, asked, goal, budget, explains: false, trace: Vec::new() }.rules_out()
 }
 
 /// Whether division by zero is the only reason why `e` may have no value.
@@ -300,6 +251,33 @@ impl Ladder<'_> {
         self.trace.push(Attempt { rung, outcome: outcome.into() });
     }
 
+    /// Whether no assignment makes the goal false. The facts admit one at which it is true.
+    fn rules_out(&mut self) -> bool {
+        if let Some(value) = self.pool.as_bool(self.goal) {
+            return value;
+        }
+        self.facts.remember_hints();
+        if self.falsified().is_some() {
+            return false;
+        }
+        let negation = self.pool.not(self.goal);
+        by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true)
+            || self.varied().is_none()
+                && matches!(self.settle(&[negation], Some(self.asked)), Settled::Closed(_))
+    }
+
+    /// A known assignment at which the goal is false.
+    fn falsified(&mut self) -> Option<Witness> {
+        let witness = self.facts.models.failing(self.pool, self.goal, 0)?;
+        self.falsifies(&witness).then_some(witness)
+    }
+
+    /// A variation of a known assignment at which the goal is false.
+    fn varied(&mut self) -> Option<Witness> {
+        let witness = self.facts.models.failing_variation(self.pool, self.goal)?;
+        self.falsifies(&witness).then_some(witness)
+    }
+
     fn run(&mut self) -> (Verdict, Rung) {
         if self.facts.is_empty(self.pool) {
             return (Verdict::Inconsistent { because: self.facts.all_premises(self.pool) }, Rung::Range);
@@ -313,17 +291,13 @@ impl Ladder<'_> {
         if self.facts.store.truth(self.pool, self.goal) == Some(true) {
             return self.implied(Rung::EGraph);
         }
-        if let Some(witness) = self.facts.models.failing(self.pool, self.goal, 0)
-            && self.falsifies(&witness)
-        {
+        if let Some(witness) = self.falsified() {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         if by_range(self.pool, self.facts, self.goal, |_| Some(true)) == Some(true) {
             return self.implied(Rung::Range);
         }
-        if let Some(witness) = self.facts.models.failing_variation(self.pool, self.goal)
-            && self.falsifies(&witness)
-        {
+        if let Some(witness) = self.varied() {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         let negation = self.pool.not(self.goal);

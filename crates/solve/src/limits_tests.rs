@@ -86,7 +86,7 @@ const RELAXED: Budget = Budget { points: 0, branches: 0, work: 1, terms: 0, iter
 /// Whether the linear relaxation shows what ranges do not.
 fn relaxed(given: &[String], goal: &str) -> bool {
     let mut pool = Pool::new();
-    let mut facts = Facts::whole();
+    let mut facts = Facts::new().whole();
     for fact in given {
         let fact = of(&mut pool, fact);
         facts.assume(&mut pool, fact);

@@ -111,6 +111,11 @@ impl Models {
         self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Outcome::Passed);
     }
 
+    /// Whether no assignment is known.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+
     /// The first assignment.
     pub fn first(&self) -> Option<Vec<(Symbol, Int)>> {
         self.models.first().map(|m| self.assignment(&m.point))

@@ -4,7 +4,8 @@
 //! out and proving again with the cheap rungs. So the result is checked, however the first proof was found.
 use super::differences::{self, Solved};
 use super::facts::Facts;
-use super::proof::{Log, Method, closes, conditions};
+use super::proof::{Method, closes, conditions};
+use super::proof_log::Log;
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::{Expr, Pool};

@@ -14,6 +14,7 @@ mod lattice;
 mod steps;
 
 use super::search::conjuncts;
+pub(super) use folding::folded;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::{DomainTable, ValueRange};
 use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};

@@ -1,6 +1,6 @@
 //! Proofs by rewrite rules: equality saturation on conditions with a negated goal.
 use super::facts::symbolic_divisors;
-use super::proof::Log;
+use super::proof_log::Log;
 use crate::egraph::{Contradiction, Explanation, Graph, Limits, RuleSet};
 use sizewise_expr::{Expr, Pool, print};
 

@@ -5,7 +5,7 @@
 //! question about something that is settled is a lookup. So is one that was answered before.
 //!
 //! The classes are filled when a second question is asked: one question alone is answered sooner without them.
-use super::verdict::FactId;
+use super::verdict::{Budget, FactId};
 use super::worklist::Worklist;
 use crate::egraph::{Graph, Join, Why};
 use rustc_hash::FxHashMap;
@@ -61,6 +61,8 @@ pub(super) struct Store {
     entered: (usize, usize),
     /// Answers to earlier questions.
     answers: FxHashMap<Expr, bool>,
+    /// Questions that the facts so far were found to leave open, with the work that was spent on that.
+    open: FxHashMap<Expr, u32>,
     asked: u32,
     /// Whether conditions contradict each other.
     empty: bool,
@@ -80,12 +82,14 @@ impl Store {
         // An empty domain is remembered by the table as its contradiction.
         self.empty |= self.graph.table.set(pool, e, domain).is_err();
         self.dirty.push(Subject::of(pool, e));
+        self.open.clear();
         self.unsettled = true;
     }
 
     /// Adds a condition, which is no conjunction.
     pub fn assume(&mut self, condition: Expr, id: FactId) {
         self.parts.push((condition, id));
+        self.open.clear();
         self.unsettled = true;
     }
 
@@ -94,6 +98,7 @@ impl Store {
         let nonzero = pool.ne(divisor, Expr::ZERO);
         self.empty |= self.graph.table.assume_recording(pool, nonzero, &mut self.dirty).is_err();
         self.nonzero.push(nonzero);
+        self.open.clear();
         self.unsettled = true;
     }
 
@@ -173,6 +178,19 @@ impl Store {
         let opposite = pool.not(condition);
         self.answers.insert(condition, value);
         self.answers.insert(opposite, !value);
+    }
+
+    /// Remembers that a question is open, as far as this budget goes, until a fact is added.
+    pub fn remember_open(&mut self, condition: Expr, budget: &Budget) {
+        if self.open.len() >= MAX_ANSWERS {
+            self.open.clear();
+        }
+        self.open.insert(condition, budget.work);
+    }
+
+    /// Whether a question was open with no smaller budget and the same facts.
+    pub fn is_open(&self, condition: Expr, budget: &Budget) -> bool {
+        !self.ranges_only && self.open.get(&condition).is_some_and(|&work| work >= budget.work)
     }
 
     /// A copy of the e-graph in which all facts are, to suppose something and saturate.

@@ -101,7 +101,7 @@ fn comparable(pool: &Pool, a: Expr, b: Expr, domain: &impl Fn(Expr) -> Domain) -
         _ => return None,
     };
     let (a, b) = (pool.poly(a), pool.poly(b));
-    if !overlaps(&a, &b) || a.terms.len() + b.terms.len() > MAX_TERMS {
+    if a.terms.len() + b.terms.len() > MAX_TERMS || !shares_factors(pool, &a, &b) {
         return None;
     }
     Some((a.scaled(&sign), b.scaled(&sign)))
@@ -135,6 +135,15 @@ fn divided_back(pool: &Pool, factors: &[(Expr, u32)]) -> Option<(Expr, Expr)> {
         pool.as_func(q, Func::FloorDiv).filter(|args| args[1] == b).map(|args| (args[0], b))
     };
     quotient_by(y, x).or_else(|| quotient_by(x, y))
+}
+
+/// Whether a factor of a monomial of `other` occurs in `poly`.
+fn shares_factors(pool: &Pool, poly: &Poly, other: &Poly) -> bool {
+    let factors = |poly: &Poly| -> SmallVec<[Expr; 8]> {
+        poly.terms.iter().flat_map(|(m, _)| pool.monomial(*m)).map(|(atom, _)| atom).collect()
+    };
+    let known = factors(poly);
+    factors(other).iter().any(|atom| known.contains(atom))
 }
 
 /// Whether a monomial of `other` occurs in `poly`.

@@ -1,14 +1,12 @@
 //! Calls that were read before. Programs build long expressions from shorter ones that they write out again:
 //! the size after fifty layers contains the size after forty-nine.
 use super::lexer::Brackets;
-use super::read::{Dialect, ReadError, Reader, read};
+use super::read::{Dialect, read};
+use super::read_error::ReadError;
+pub use super::reader::KnownCalls;
+use super::reader::Reader;
 use super::srepr;
 use crate::{Expr, Pool};
-use rustc_hash::FxHashMap;
-
-/// Calls that were read into one pool, by their texts.
-#[derive(Clone, Default, Debug)]
-pub struct KnownCalls<'a>(FxHashMap<&'a str, Expr>);
 
 /// Reads an expression that names no sources; calls read before are known by their texts, which may take in deeper
 /// nesting than a text that is read from scratch.

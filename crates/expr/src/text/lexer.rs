@@ -1,5 +1,5 @@
 //! Splits expression text into tokens, one at a time.
-use super::read::ReadError;
+use super::read_error::ReadError;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 

@@ -3,12 +3,11 @@
 //! [`expression`] writes what torch and sympy write (`Eq(Mod(s0, 8), 0)`), [`python`] what a user writes in a
 //! program (`x.shape[0] % 8 == 0`). Terms are ordered by degree and name, never by handle. Comparisons are
 //! written with positive terms on both sides and the constant on the right.
-use super::print_parts::{Binding, Style};
+use super::printer::{Printer, Style};
 use crate::node::{Func, Node};
 use crate::{Expr, Pool, Symbol};
 use smallvec::SmallVec;
 use std::fmt;
-use std::ops::Range;
 
 /// The texts of all subexpressions of one expression together take at most this many bytes.
 const MAX_BYTES: usize = 1 << 24;
@@ -73,32 +72,6 @@ fn render<N: AsRef<str>>(
     .print(e)
 }
 
-/// A text that has been written, and the precedence of its loosest operator. Both are needed to put it into
-/// another text.
-#[derive(Clone, Copy)]
-pub(super) struct Piece {
-    start: usize,
-    end: usize,
-    pub(super) binding: Binding,
-}
-
-impl Piece {
-    pub(super) fn range(self) -> Range<usize> {
-        self.start..self.end
-    }
-}
-
-/// The state of writing one expression: the texts of subexpressions, one after the other, and at the end the
-/// text that is being assembled from them.
-pub(super) struct Printer<'a> {
-    pub(super) pool: &'a Pool,
-    pub(super) style: Style,
-    pub(super) names: &'a dyn Fn(Symbol, &mut String),
-    pub(super) text: String,
-    /// Where the texts of subexpressions are, in the order of handles.
-    written: SmallVec<[(Expr, Piece); 8]>,
-}
-
 impl Printer<'_> {
     fn print(mut self, e: Expr) -> Result<String, TooLong> {
         // Children before parents: no recursion, and a shared subexpression is written once.
@@ -115,50 +88,6 @@ impl Printer<'_> {
         let all = self.piece(e).range();
         self.text.truncate(all.end);
         Ok(if all.start == 0 { self.text } else { self.text.split_off(all.start) })
-    }
-
-    /// The text of a subexpression that has been written already; that of an integer is written now.
-    pub(super) fn piece(&mut self, e: Expr) -> Piece {
-        match self.written.binary_search_by_key(&e, |(part, _)| *part) {
-            Ok(found) => self.written[found].1,
-            Err(_) => self.piece_of(|printer| match e.as_inline() {
-                Some(value) => printer.number(value),
-                None => printer.atom("?"),
-            }),
-        }
-    }
-
-    /// The text that `write` appends.
-    pub(super) fn piece_of(&mut self, write: impl FnOnce(&mut Self) -> Binding) -> Piece {
-        let start = self.text.len();
-        let binding = write(self);
-        Piece { start, end: self.text.len(), binding }
-    }
-
-    /// The characters of a text that has been written.
-    pub(super) fn shown(&self, piece: Piece) -> &str {
-        &self.text[piece.range()]
-    }
-
-    /// Appends a text that has been written.
-    pub(super) fn push(&mut self, piece: Piece) {
-        self.text.extend_from_within(piece.range());
-    }
-
-    /// Appends a text that has been written, in brackets unless it binds at least as tightly as `least`.
-    pub(super) fn push_at_least(&mut self, least: Binding, piece: Piece) {
-        self.push_bare(piece.binding >= least, piece);
-    }
-
-    /// Appends a text that has been written, in brackets unless it may stand `bare`.
-    pub(super) fn push_bare(&mut self, bare: bool, piece: Piece) {
-        if bare {
-            self.push(piece);
-        } else {
-            self.text.push('(');
-            self.push(piece);
-            self.text.push(')');
-        }
     }
 }
 

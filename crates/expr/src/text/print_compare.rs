@@ -1,7 +1,7 @@
 //! The text of a comparison: positive terms on both sides, the constant on the right.
-use super::print::{Piece, Printer};
 use super::print_order::reading_order;
-use super::print_parts::{Binding, Style, Term, Terms, is_unit};
+use super::print_parts::{Term, Terms, is_unit};
+use super::printer::{Binding, Piece, Printer, Style};
 use crate::node::Node;
 use crate::{Expr, Func, Int, Pool};
 use std::borrow::Cow;

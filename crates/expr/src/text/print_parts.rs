@@ -1,41 +1,12 @@
 //! The text of one node, given the texts of its operands.
 use super::functions::REAL_FUNCTIONS;
-use super::print::{Piece, Printer};
 use super::print_order::{degree, natural_order, reading_class, reading_order, subject};
+use super::printer::{Binding, Piece, Printer, Style};
 use crate::node::Node;
 use crate::{Expr, Func, Int};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-
-/// Whose manner an expression is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
-    /// `Eq(Mod(s0, 8), 0)`.
-    Sympy,
-    /// `s0 % 8 == 0`.
-    Python,
-}
-
-/// How tightly the loosest operator of a text binds, loosest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Binding {
-    Conditional,
-    Or,
-    And,
-    Not,
-    Comparison,
-    BitOr,
-    BitXor,
-    BitAnd,
-    Sum,
-    /// A quotient or remainder: like a product, but not to be multiplied without brackets.
-    Quotient,
-    Product,
-    Unary,
-    Power,
-    Atom,
-}
 
 /// The magnitude of `coefficient` times `monomial`, negated or not.
 #[derive(Clone, Copy)]
@@ -77,18 +48,6 @@ impl<'a> Printer<'a> {
             Some(Node::Product(factors)) => self.product(factors),
             Some(Node::Call(func, args)) => self.call(*func, args),
         }
-    }
-
-    /// Appends something that needs no brackets anywhere.
-    pub(super) fn atom(&mut self, text: &str) -> Binding {
-        self.text.push_str(text);
-        Binding::Atom
-    }
-
-    /// Appends a number, which a minus sign makes looser.
-    pub(super) fn number(&mut self, value: i64) -> Binding {
-        self.text.push_str(itoa::Buffer::new().format(value));
-        if value < 0 { Binding::Unary } else { Binding::Atom }
     }
 
     /// Appends the magnitude of an integer, with a minus sign in front if it is to be `negative`.

@@ -1,7 +1,8 @@
 //! Reading names: constants, symbols, function calls and sources.
 use super::functions::{Function, lookup};
 use super::lexer::{Op, Token, clipped, unescaped};
-use super::read::{Assumption, Level, Operand, ReadError, Reader};
+use super::read_error::ReadError;
+use super::reader::{Assumption, Level, Operand, Reader};
 use super::source::{self, Property, SourcePath, Step};
 use super::srepr;
 use crate::node::Sort;

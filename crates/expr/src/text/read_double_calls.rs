@@ -1,6 +1,6 @@
 //! Calls of functions of doubles.
 use super::functions::Function;
-use super::read::Reader;
+use super::reader::Reader;
 use crate::{Expr, Func};
 
 impl Reader<'_, '_> {

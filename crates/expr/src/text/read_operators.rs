@@ -1,6 +1,7 @@
 //! The operators of expression text.
 use super::lexer::{Op, Token};
-use super::read::{Level, Operand, ReadError, Reader};
+use super::read_error::ReadError;
+use super::reader::{Level, Operand, Reader};
 use crate::node::Sort;
 use crate::{Expr, Func, Pool};
 use smallvec::SmallVec;

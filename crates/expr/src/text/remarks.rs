@@ -1,5 +1,5 @@
 //! Remarks on a text, returned with its expression: the operations in it that may have no value.
-use super::read::Reader;
+use super::reader::Reader;
 use crate::{Expr, Func};
 
 impl Reader<'_, '_> {

@@ -1,6 +1,8 @@
 //! Expressions from trees: a function is applied to operands that are expressions already, as reading its text would.
 use super::lexer::{Lexer, Token};
-use super::read::{MAX_NEW_NODES, Operand, ReadError, Reader};
+use super::read::MAX_NEW_NODES;
+use super::read_error::ReadError;
+use super::reader::{Operand, Reader};
 use crate::{Expr, Pool};
 use indexmap::{IndexMap, IndexSet};
 

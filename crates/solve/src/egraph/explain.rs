@@ -4,7 +4,7 @@
 //! with fewer and fewer of them, and those that it does not need are left out. So an explanation is checked,
 //! however the first proof was found.
 use super::graph::{Contradiction, Graph, Input, Use};
-use super::rule::RuleSet;
+use super::rule_set::RuleSet;
 use super::saturate::{Allowed, Limits};
 use indexmap::IndexSet;
 use sizewise_expr::{Expr, Pool};

@@ -1,6 +1,6 @@
 //! Facts and expressions under equality.
 use super::classes::Classes;
-use super::rule::RuleSet;
+use super::rule_set::RuleSet;
 use super::solve::{Consequence, Solved, Step, consequences};
 use sizewise_expr::range::{Domain, DomainTable, Subject};
 use sizewise_expr::{Expr, Func, Pool, Sort};

@@ -18,6 +18,7 @@ mod reading;
 mod root;
 mod rule;
 mod rule_file;
+mod rule_set;
 mod saturate;
 mod solve;
 
@@ -31,7 +32,9 @@ pub use explain::Explanation;
 pub use extract::Cost;
 pub use graph::{Contradiction, Graph, Join, Use, Why};
 pub use pattern::{Bindings, Operation, Pattern};
+pub(crate) use quotient::of_monomials;
 pub use reading::Reading;
-pub use rule::{Rule, RuleSet};
+pub use rule::Rule;
 pub use rule_file::RuleError;
+pub use rule_set::RuleSet;
 pub use saturate::{Limits, Outcome, Stop};

@@ -2,7 +2,7 @@
 use sizewise_expr::{Divisor, Expr, Int, Monomial, Poly, Pool};
 
 /// `a / b` of monomials, if `b` divides `a`.
-pub(super) fn of_monomials(a: &[(Expr, u32)], b: &[(Expr, u32)]) -> Option<Monomial> {
+pub(crate) fn of_monomials(a: &[(Expr, u32)], b: &[(Expr, u32)]) -> Option<Monomial> {
     let mut quotient: Monomial = a.iter().copied().collect();
     for &(atom, power) in b {
         let (_, left) = quotient.iter_mut().find(|(f, _)| *f == atom)?;

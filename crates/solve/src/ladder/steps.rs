@@ -7,7 +7,7 @@ use crate::egraph::{RuleSet, Stop};
 use crate::exhaust::{Exhausted, exhaust};
 use crate::linear::{self, Effort};
 use crate::models::Search;
-use crate::proof::Log;
+use crate::proof_log::Log;
 use crate::reduce::Reduced;
 use crate::replay::replays;
 use crate::rewriting;

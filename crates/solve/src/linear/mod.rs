@@ -18,7 +18,7 @@ mod splitting;
 pub(super) use lenstra::narrow_cases;
 pub(super) use plain::infeasible;
 
-use super::proof::Log;
+use super::proof_log::Log;
 use super::reduce::Reduced;
 use forms::{Conflict, Forms, Relation};
 use num_rational::BigRational;

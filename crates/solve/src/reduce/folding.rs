@@ -6,16 +6,18 @@ impl Reduced {
     pub(super) fn fold(&mut self, pool: &mut Pool) -> bool {
         let mut replace = FxHashMap::default();
         let mut solved = None;
-        for e in pool.reachable(&self.conditions) {
+        let parts = pool.reachable(&self.conditions);
+        let mut folding = Folding { table: &mut self.table, conditions: &mut self.conditions };
+        for e in parts {
             if pool.sort(e) != Sort::Int || pool.is_constant(e) {
                 continue;
             }
-            let domain = self.table.domain(pool, e);
+            let domain = folding.table.domain(pool, e);
             if let (Some(v), Some(Node::Symbol(_))) = (domain.as_point(), pool.node(e)) {
                 solved.get_or_insert((e, v.clone()));
                 continue;
             }
-            if let Some(new) = self.settled(pool, e, domain.as_point()) {
+            if let Some(new) = folding.settled(pool, e, domain.as_point()) {
                 self.steps.push(("settle", e, new));
                 replace.insert(e, new);
             }
@@ -33,7 +35,43 @@ impl Reduced {
         self.learn_new(pool, &changed);
         true
     }
+}
 
+/// Most rounds in which a condition is folded: what is folded inside may decide what is around it.
+const MAX_ROUNDS: usize = 3;
+
+/// An expression that has the same value as `e` wherever that has one and the facts of the table hold.
+pub(in super::super) fn folded(pool: &mut Pool, table: &mut DomainTable, e: Expr) -> Expr {
+    let mut e = e;
+    for _ in 0..MAX_ROUNDS {
+        let mut replaced: FxHashMap<Expr, Expr> = FxHashMap::default();
+        // What the folding depends on is known already.
+        let mut folding = Folding { table: &mut *table, conditions: &mut Vec::new() };
+        for part in pool.reachable(&[e]) {
+            if pool.sort(part) != Sort::Int || pool.is_constant(part) {
+                continue;
+            }
+            let domain = folding.table.domain(pool, part);
+            let constant = domain.as_point().map(|value| pool.int(value.clone()));
+            if let Some(new) = constant.or_else(|| folding.settled(pool, part, None)) {
+                replaced.insert(part, new);
+            }
+        }
+        if replaced.is_empty() || pool.is_spent() {
+            break;
+        }
+        e = pool.substitute(e, |part| replaced.get(&part).copied());
+    }
+    e
+}
+
+/// What the values of an expression's parts make of it, with the conditions that this depends on.
+struct Folding<'a> {
+    table: &'a mut DomainTable,
+    conditions: &'a mut Vec<Expr>,
+}
+
+impl Folding<'_> {
     /// An expression that is equal to `e` under the conditions, with the conditions that this depends on
     /// added. `value` is its only value, if it has one.
     fn settled(&mut self, pool: &mut Pool, e: Expr, value: Option<&Int>) -> Option<Expr> {
@@ -112,5 +150,56 @@ impl Reduced {
         };
         self.conditions.extend(inside);
         Some(remainder)
+    }
+
+    /// The quotient of known value by a constant, with what that says about the dividend made a condition.
+    fn fixed_quotient(&mut self, pool: &mut Pool, value: &Int, a: Expr, d: Expr) -> Option<Expr> {
+        let divisor = pool.as_int(d).filter(Int::is_positive)?;
+        let least = value * &divisor;
+        let (least, next) = (pool.int(least.clone()), pool.int(&least + &divisor));
+        let inside = [pool.le(least, a), pool.lt(a, next)];
+        self.conditions.extend(inside);
+        Some(pool.int(value.clone()))
+    }
+
+    /// A minimum or maximum without operands that another one beats everywhere.
+    fn settled_extremum(&mut self, pool: &mut Pool, least: bool, args: &[Expr]) -> Option<Expr> {
+        let mut kept: Vec<Expr> = args.to_vec();
+        let mut i = 0;
+        while i < kept.len() {
+            let beaten = kept.clone().into_iter().enumerate().find_map(|(j, other)| {
+                let difference = if least { pool.sub(kept[i], other) } else { pool.sub(other, kept[i]) };
+                (j != i && self.table.domain(pool, difference).range.lo.signum() >= 0).then_some(difference)
+            });
+            match beaten {
+                Some(difference) => {
+                    kept.remove(i);
+                    let ordered = pool.le(Expr::ZERO, difference);
+                    self.conditions.push(ordered);
+                }
+                None => i += 1,
+            }
+        }
+        (kept.len() < args.len() && !kept.is_empty())
+            .then(|| pool.extremum(if least { Func::Min } else { Func::Max }, &kept))
+    }
+
+    /// `(a//b + r) // c` as `(a + b*r) // (b*c)` for `c > 0`.
+    fn nested_quotient(&mut self, pool: &mut Pool, a: Expr, c: Expr) -> Option<Expr> {
+        let poly = pool.poly(a);
+        let (q, x, b) = poly.terms.iter().find_map(|(m, k)| {
+            let &[x, b] = pool.as_func(*m, Func::FloorDiv)? else { return None };
+            k.is_one().then_some((*m, x, b))
+        })?;
+        if self.table.domain(pool, c).range.lo.signum() <= 0 {
+            return None;
+        }
+        let rest = pool.sub(a, q);
+        let scaled = pool.mul(b, rest);
+        let (numerator, divisor) = (pool.add(x, scaled), pool.mul(b, c));
+        // The sign of the divisor is what the condition on c was about.
+        let positive = pool.lt(Expr::ZERO, c);
+        self.conditions.push(positive);
+        Some(pool.floor_div(numerator, divisor))
     }
 }

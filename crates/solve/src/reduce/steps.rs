@@ -2,38 +2,6 @@
 use super::*;
 
 impl Reduced {
-    /// The quotient of known value by a constant, with what that says about the dividend made a condition.
-    pub(super) fn fixed_quotient(&mut self, pool: &mut Pool, value: &Int, a: Expr, d: Expr) -> Option<Expr> {
-        let divisor = pool.as_int(d).filter(Int::is_positive)?;
-        let least = value * &divisor;
-        let (least, next) = (pool.int(least.clone()), pool.int(&least + &divisor));
-        let inside = [pool.le(least, a), pool.lt(a, next)];
-        self.conditions.extend(inside);
-        Some(pool.int(value.clone()))
-    }
-
-    /// A minimum or maximum without operands that another one beats everywhere.
-    pub(super) fn settled_extremum(&mut self, pool: &mut Pool, least: bool, args: &[Expr]) -> Option<Expr> {
-        let mut kept: Vec<Expr> = args.to_vec();
-        let mut i = 0;
-        while i < kept.len() {
-            let beaten = kept.clone().into_iter().enumerate().find_map(|(j, other)| {
-                let difference = if least { pool.sub(kept[i], other) } else { pool.sub(other, kept[i]) };
-                (j != i && self.table.domain(pool, difference).range.lo.signum() >= 0).then_some(difference)
-            });
-            match beaten {
-                Some(difference) => {
-                    kept.remove(i);
-                    let ordered = pool.le(Expr::ZERO, difference);
-                    self.conditions.push(ordered);
-                }
-                None => i += 1,
-            }
-        }
-        (kept.len() < args.len() && !kept.is_empty())
-            .then(|| pool.extremum(if least { Func::Min } else { Func::Max }, &kept))
-    }
-
     /// Replaces all symbols of a linear equation by its solutions, in as many new symbols as there are
     /// degrees of freedom.
     pub(super) fn solve_by_lattice(&mut self, pool: &mut Pool, equation: &Poly) -> bool {
@@ -159,25 +127,6 @@ impl Reduced {
             return true;
         }
         false
-    }
-
-    /// `(a//b + r) // c` as `(a + b*r) // (b*c)` for `c > 0`.
-    pub(super) fn nested_quotient(&mut self, pool: &mut Pool, a: Expr, c: Expr) -> Option<Expr> {
-        let poly = pool.poly(a);
-        let (q, x, b) = poly.terms.iter().find_map(|(m, k)| {
-            let &[x, b] = pool.as_func(*m, Func::FloorDiv)? else { return None };
-            k.is_one().then_some((*m, x, b))
-        })?;
-        if self.table.domain(pool, c).range.lo.signum() <= 0 {
-            return None;
-        }
-        let rest = pool.sub(a, q);
-        let scaled = pool.mul(b, rest);
-        let (numerator, divisor) = (pool.add(x, scaled), pool.mul(b, c));
-        // The sign of the divisor is what the condition on c was about.
-        let positive = pool.lt(Expr::ZERO, c);
-        self.conditions.push(positive);
-        Some(pool.floor_div(numerator, divisor))
     }
 
     /// Uses one equation with a lone atom or product to rewrite it in the other conditions.
