@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::argument::{Argument, Subgraph};
-use super::graph::Graph;
-use super::node::Node;
+use super::graph::{Argument, Graph, Node, Subgraph};
 use super::program::Program;
 
 /// A graph as a function.

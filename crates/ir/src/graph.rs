@@ -1,20 +1,21 @@
-//! Graphs: values in the order they are made, and the nodes that make them.
+//! Graphs: values in the order they are made, and the nodes that make them. An argument of a node may be a graph, so
+//! what graphs, nodes and arguments are is declared together.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::argument::{Argument, Subgraph};
-use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::constant::Constant;
+use super::dtype::{Device, Dtype, Layout, MemoryFormat};
 use super::meta::{ExprRef, Meta};
-use super::node::{Constant, Input, Node, Output, Target};
 use super::provenance::Provenance;
+use super::target::Target;
 
 /// A value of one graph. Values are numbered from 0 in the order they are made, inputs first, so that
 /// tables of values can be vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueId(u32);
+pub struct ValueId(pub(super) u32);
 
 impl ValueId {
     /// The number.
@@ -50,14 +51,153 @@ pub enum GraphInput {
     Constant(Constant),
 }
 
+/// A number that is either a value of the graph or written out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operand<T> {
+    /// Computed by a node, or an input.
+    Value(ValueId),
+    /// Written out.
+    Literal(T),
+}
+
+/// A graph that a higher-order operator calls, with the name it was given.
+#[derive(Debug, Clone)]
+pub struct Subgraph {
+    /// The name of the submodule, such as `true_graph_0`.
+    pub name: Arc<str>,
+    /// The graph. Its values are its own; it sees none of the caller's.
+    pub graph: Graph,
+}
+
+/// An argument of a call, an input that is a constant, or an output of a graph.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    /// Python's `None`.
+    None,
+    /// A tensor.
+    Tensor(ValueId),
+    /// A list of tensors.
+    Tensors(Vec<ValueId>),
+    /// A tensor, or nothing.
+    OptionalTensor(Option<ValueId>),
+    /// A list whose elements are tensors or nothing.
+    OptionalTensors(Vec<Option<ValueId>>),
+    /// Lists of lists of tensors.
+    NestedTensors(Vec<Vec<ValueId>>),
+    /// An integer.
+    Int(i64),
+    /// A list of integers.
+    Ints(Vec<i64>),
+    /// Lists of lists of integers.
+    IntLists(Vec<Vec<i64>>),
+    /// A float.
+    Float(f64),
+    /// A list of floats.
+    Floats(Vec<f64>),
+    /// Lists of lists of floats.
+    FloatLists(Vec<Vec<f64>>),
+    /// A string.
+    Str(Arc<str>),
+    /// A list of strings.
+    Strs(Vec<Arc<str>>),
+    /// A truth value.
+    Bool(bool),
+    /// A list of truth values.
+    Bools(Vec<bool>),
+    /// A complex number: real and imaginary part.
+    Complex(f64, f64),
+    /// A symbolic integer.
+    SymInt(Operand<i64>),
+    /// A list of integers, at least one of which is symbolic.
+    SymInts(Vec<Operand<i64>>),
+    /// A symbolic float.
+    SymFloat(Operand<f64>),
+    /// A list of floats, at least one of which is symbolic.
+    SymFloats(Vec<Operand<f64>>),
+    /// A symbolic truth value.
+    SymBool(Operand<bool>),
+    /// A list of truth values, at least one of which is symbolic.
+    SymBools(Vec<Operand<bool>>),
+    /// An element type.
+    Dtype(Dtype),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// A layout.
+    Layout(Layout),
+    /// A device.
+    Device(Device),
+    /// A subgraph of a higher-order operator.
+    Graph(Arc<Subgraph>),
+    /// An object of a custom class.
+    CustomObj(ValueId),
+    /// An operator, by its target.
+    Operator(Arc<str>),
+    /// A list of different things, graphs among them. Text forms have it, `.pt2` archives do not.
+    List(Vec<Argument>),
+    /// A dictionary.
+    Map(Box<IndexMap<Arc<str>, Argument>>),
+}
+
+/// How an argument is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PassedAs {
+    /// Not recorded.
+    Unknown,
+    /// By position.
+    Positional,
+    /// By name.
+    Keyword,
+}
+
+/// An argument of a node.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// The parameter; empty for higher-order operators.
+    pub name: Arc<str>,
+    /// What is passed.
+    pub arg: Argument,
+    /// How it is passed.
+    pub passed_as: PassedAs,
+}
+
+/// What a node gives. A node that returns nothing has no outputs, one that returns a tuple several.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// One value.
+    Value(ValueId),
+    /// A list of values in one return; `None` where an element is absent.
+    List(Vec<Option<ValueId>>),
+    /// No value: Python's `None`.
+    None,
+    /// A constant, from a higher-order operator.
+    Constant(Constant),
+}
+
+/// A call of an operator.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The node's name, unique in its graph.
+    pub name: Arc<str>,
+    /// What is called.
+    pub target: Target,
+    /// The arguments, in the order of the call.
+    pub inputs: Vec<Input>,
+    /// What comes out.
+    pub outputs: Vec<Output>,
+    /// Of a higher-order operator: whether it returns one tensor rather than a tuple of one.
+    pub hop_single_tensor: Option<bool>,
+    /// Where the node comes from.
+    pub provenance: Provenance,
+}
+
 /// A graph in which every value is made once, before it is used.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    inputs: Vec<GraphInput>,
-    outputs: Vec<Argument>,
-    nodes: Vec<Node>,
-    values: IndexMap<Arc<str>, Value, FxBuildHasher>,
-    single_tensor_return: bool,
+    pub(super) inputs: Vec<GraphInput>,
+    pub(super) outputs: Vec<Argument>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) values: IndexMap<Arc<str>, Value, FxBuildHasher>,
+    pub(super) single_tensor_return: bool,
 }
 
 impl Graph {
@@ -239,156 +379,4 @@ pub(super) trait Renaming {
     fn name(&mut self, name: &Arc<str>) -> Arc<str>;
     /// What a node calls.
     fn target(&mut self, target: &Target) -> Target;
-}
-
-/// Builds a graph front to back and refuses what is not well formed.
-#[derive(Debug, Default)]
-pub struct GraphBuilder {
-    graph: Graph,
-    node_names: rustc_hash::FxHashSet<Arc<str>>,
-}
-
-impl GraphBuilder {
-    /// An empty graph, with room for so many values.
-    pub fn with_capacity(values: usize) -> GraphBuilder {
-        let values = IndexMap::with_capacity_and_hasher(values, FxBuildHasher);
-        GraphBuilder { graph: Graph { values, ..Graph::default() }, ..GraphBuilder::default() }
-    }
-
-    /// The value of this name, if it is made already.
-    pub fn find(&self, name: &str) -> Option<ValueId> {
-        self.graph.find(name)
-    }
-
-    /// What is recorded of a value that is made already.
-    pub fn meta(&self, value: ValueId) -> Option<&Meta> {
-        self.graph.values.get_index(value.index()).map(|(_, value)| &value.meta)
-    }
-
-    /// Records what a value is that was made as unknown.
-    pub(super) fn record(&mut self, value: ValueId, meta: Meta) {
-        if let Some((_, value)) = self.graph.values.get_index_mut(value.index()) {
-            value.meta = meta;
-        }
-    }
-
-    /// The values made so far, with their names.
-    pub(super) fn values(&self) -> impl Iterator<Item = (ValueId, &Arc<str>, &Value)> {
-        self.graph.values()
-    }
-
-    /// Adds an input.
-    ///
-    /// # Errors
-    /// When an input of this name exists.
-    pub fn input(&mut self, name: Arc<str>, meta: Meta) -> ReadResult<ValueId> {
-        let origin = Origin::Input(self.graph.inputs.len());
-        let value = self.define(name, meta, origin)?;
-        self.graph.inputs.push(GraphInput::Value(value));
-        Ok(value)
-    }
-
-    /// Adds an input that is a constant.
-    pub fn constant_input(&mut self, constant: Constant) {
-        self.graph.inputs.push(GraphInput::Constant(constant));
-    }
-
-    /// Makes a value of the next node, which [`GraphBuilder::node`] then adds.
-    ///
-    /// # Errors
-    /// When a value of this name exists.
-    pub fn output_of_next_node(&mut self, name: Arc<str>, meta: Meta) -> ReadResult<ValueId> {
-        self.define(name, meta, Origin::Node(self.graph.nodes.len()))
-    }
-
-    /// Adds a node. Its outputs are those made since the last node.
-    ///
-    /// # Errors
-    /// When a node of this name exists.
-    pub fn node(&mut self, node: Node) -> ReadResult<()> {
-        if !self.node_names.insert(Arc::clone(&node.name)) {
-            let message = format!("a second node is called `{}`; names are unique in a graph", node.name);
-            return Err(ReadError::new(ReadErrorKind::Graph, message));
-        }
-        self.graph.nodes.push(node);
-        Ok(())
-    }
-
-    /// Ends the graph with what it returns.
-    pub fn finish(mut self, outputs: Vec<Argument>, single_tensor_return: bool) -> Graph {
-        self.graph.outputs = outputs;
-        self.graph.single_tensor_return = single_tensor_return;
-        self.graph
-    }
-
-    fn define(&mut self, name: Arc<str>, meta: Meta, origin: Origin) -> ReadResult<ValueId> {
-        let index = self.graph.values.len();
-        match self.graph.values.entry(name) {
-            indexmap::map::Entry::Occupied(entry) => {
-                let message =
-                    format!("a second value is called `{}`; names are unique in a graph", entry.key());
-                Err(ReadError::new(ReadErrorKind::Graph, message))
-            }
-            indexmap::map::Entry::Vacant(entry) => {
-                entry.insert(Value { meta, origin });
-                let id = u32::try_from(index).map_err(|_| {
-                    ReadError::new(ReadErrorKind::LimitExceeded, "more than 2^32 values in one graph")
-                })?;
-                Ok(ValueId(id))
-            }
-        }
-    }
-}
-
-/// The parts of a node that do not depend on the graph, for a shorter call of [`GraphBuilder::node`].
-impl Node {
-    /// A node without provenance.
-    pub fn new(name: Arc<str>, target: Target, inputs: Vec<Input>, outputs: Vec<Output>) -> Node {
-        Node { name, target, inputs, outputs, hop_single_tensor: None, provenance: Provenance::default() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::argument::Operand;
-    use crate::meta::Sym;
-
-    fn sym() -> Meta {
-        Meta::SymInt(Sym::Literal(1))
-    }
-
-    #[test]
-    fn values_are_numbered_in_the_order_they_are_made() {
-        let mut builder = GraphBuilder::default();
-        let n = builder.input("n".into(), sym()).unwrap();
-        builder.constant_input(Constant::None);
-        let m = builder.output_of_next_node("m".into(), sym()).unwrap();
-        let double = Input {
-            name: "a".into(),
-            arg: Argument::SymInt(Operand::Value(n)),
-            passed_as: crate::node::PassedAs::Positional,
-        };
-        let target = Target::parse("_operator.neg");
-        builder.node(Node::new("m".into(), target, vec![double], vec![Output::Value(m)])).unwrap();
-        let graph = builder.finish(vec![Argument::SymInt(Operand::Value(m))], false);
-        assert_eq!((n.index(), m.index(), graph.value_count()), (0, 1, 2));
-        assert_eq!(graph.find("m"), Some(m));
-        assert_eq!(graph.value(m).origin, Origin::Node(0));
-        assert_eq!(graph.producer(m).map(|node| &*node.name), Some("m"));
-        assert!(graph.producer(n).is_none());
-        assert_eq!(graph.inputs().len(), 2);
-    }
-
-    #[test]
-    fn a_name_given_twice_is_refused() {
-        let mut builder = GraphBuilder::default();
-        builder.input("x".into(), sym()).unwrap();
-        let error = builder.output_of_next_node("x".into(), sym()).unwrap_err();
-        assert_eq!(error.kind, ReadErrorKind::Graph);
-        assert_eq!(error.message, "a second value is called `x`; names are unique in a graph");
-        let node = || Node::new("add".into(), Target::parse("_operator.add"), Vec::new(), Vec::new());
-        builder.node(node()).unwrap();
-        assert_eq!(builder.node(node()).unwrap_err().kind, ReadErrorKind::Graph);
-    }
 }

@@ -1,7 +1,9 @@
 //! The Export IR: graphs, nodes, values and signatures of an exported program, readers for it, and the
 //! schemas of the operators it calls.
 
-pub mod argument;
+mod argument;
+mod builder;
+mod constant;
 pub mod dtype;
 pub mod error;
 pub mod flatten;
@@ -11,7 +13,7 @@ pub mod hints;
 pub mod input;
 pub mod keys;
 pub mod meta;
-pub mod node;
+mod node;
 pub mod outline;
 pub mod partition;
 pub mod program;
@@ -21,21 +23,25 @@ pub mod pytree;
 pub mod schema;
 pub mod signature;
 pub mod source;
+mod target;
 pub mod text;
 mod tree_key;
 
-pub use argument::{Argument, Operand, Subgraph};
+pub use builder::GraphBuilder;
+pub use constant::Constant;
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use error::{Place, ReadError, ReadErrorKind, ReadResult};
 pub use flatten::{StructureError, Tree};
 pub use functions::{Function, Functions};
-pub use graph::{Graph, GraphBuilder, GraphInput, Origin, Value, ValueId};
+pub use graph::{
+    Argument, Graph, GraphInput, Input, Node, Operand, Origin, Output, PassedAs, Subgraph, Value, ValueId,
+};
 pub use hints::{SymbolHints, symbol_hints};
 pub use input::UserInput;
 pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
-pub use node::{Constant, Input, Node, Output, PassedAs, Target, TargetKind};
 pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
 pub use pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
 pub use signature::{InputSpec, OutputSpec, Signature};
 pub use source::{SourceTable, SourceValue};
+pub use target::{Target, TargetKind, WrappedOp, Wrapper};

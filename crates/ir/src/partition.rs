@@ -5,8 +5,7 @@
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::graph::{Graph, Origin, ValueId};
-use super::node::Node;
+use super::graph::{Graph, Node, Origin, ValueId};
 
 /// The nodes of one call of a module or function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,9 +98,9 @@ fn call_of(node: &Node, source: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Target;
     use crate::provenance::Provenance;
     use crate::pt2::{ReadOptions, read};
+    use crate::target::Target;
     use std::path::Path;
 
     fn shown(source: &str) -> Vec<String> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::constant::Constant;
 use super::graph::{Graph, GraphInput};
 use super::meta::ExprTable;
-use super::node::Constant;
 use super::outline::ValueKind;
 use super::pytree::TreeSpec;
 use super::signature::{InputSpec, Signature};

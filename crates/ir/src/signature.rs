@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::constant::Constant;
 use super::graph::ValueId;
-use super::node::Constant;
 
 /// What an input of the graph is.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,10 +4,10 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use rustc_hash::FxBuildHasher;
 
+use super::constant::Constant;
 use super::graph::GraphInput;
 use super::input::UserInput;
 use super::meta::{Meta, Sym};
-use super::node::Constant;
 use super::program::Program;
 use super::pytree::{PathStep, TreeKey};
 use sizewise_expr::text::{Property, SourcePath, Step};

@@ -1,6 +1,6 @@
 //! What a kernel builds sizes and conditions with.
+use super::backend::Backend;
 use super::error::KernelError;
-use super::policy::Backend;
 use super::tensor::{Sizes, Tensor};
 use sizewise_env::{Clause, Operation, Required, ShapeEnv};
 use sizewise_expr::range::ValueRange;

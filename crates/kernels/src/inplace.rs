@@ -2,9 +2,9 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::{KernelError, KernelResult, one};
-use super::operators::FakeKernel;
+use super::kernel::{FakeKernel, Kernel};
 use super::promote::Category;
-use super::registry::{Kernel, Registry};
+use super::registry::Registry;
 use super::tensor::Tensor;
 use super::value::{Value, Values};
 use rustc_hash::FxHashMap;
@@ -33,7 +33,7 @@ pub struct InPlace {
 }
 
 /// The in-place overload called `op`, if its functional form has a kernel.
-pub fn find(op: &str) -> Option<&'static InPlace> {
+fn find(op: &str) -> Option<&'static InPlace> {
     op.rsplit_once('.').filter(|(operator, _)| operator.ends_with('_'))?;
     static TABLE: OnceLock<FxHashMap<String, InPlace>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -42,6 +42,27 @@ pub fn find(op: &str) -> Option<&'static InPlace> {
         overloads.filter_map(|overload| Some((overload.name().to_string(), in_place(overload)?))).collect()
     });
     table.get(op)
+}
+
+impl Registry {
+    /// The schema and kernel of an overload, as [`Registry::resolve`] finds it.
+    pub fn find(&'static self, op: &str) -> Option<(&'static Schema, &'static dyn FakeKernel)> {
+        match self.kernels.get(op) {
+            Some(entry) => {
+                let schema = entry.schema.get_or_init(|| SchemaTable::global().get(op));
+                Some(((*schema)?, &entry.kernel))
+            }
+            None => Some((SchemaTable::global().get(op)?, self::find(op)?)),
+        }
+    }
+
+    /// The kernel of an overload, that of an in-place overload being made of the functional one's.
+    pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
+        match self.kernels.get(op) {
+            Some(entry) => Some(&entry.kernel),
+            None => self::find(op).map(|kernel| kernel as &dyn FakeKernel),
+        }
+    }
 }
 
 fn in_place(overload: &'static Overload) -> Option<InPlace> {

@@ -1,33 +1,18 @@
 //! Which kernel serves which operator overload.
-use super::args::Args;
-use super::context::Cx;
-use super::error::KernelResult;
-use super::inplace;
-use super::operators::FakeKernel;
+use super::kernel::Kernel;
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use sizewise_ir::schema::{Schema, SchemaTable};
+use sizewise_ir::schema::Schema;
 use std::sync::OnceLock;
-
-/// A fake kernel.
-pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
-
-/// A family's kernels: each function is followed by the overloads that it serves.
-macro_rules! kernels {
-    ($($kernel:expr => $($overload:literal),+;)*) => {
-        &[$($(($overload, $kernel)),+),*]
-    };
-}
-pub(super) use kernels;
 
 /// The kernels by overload.
 pub struct Registry {
-    kernels: FxHashMap<&'static str, Entry>,
+    pub(super) kernels: FxHashMap<&'static str, Entry>,
 }
 
 /// A kernel, and its overload's schema once that has been asked for.
-struct Entry {
-    kernel: Kernel,
-    schema: OnceLock<Option<&'static Schema>>,
+pub(super) struct Entry {
+    pub(super) kernel: Kernel,
+    pub(super) schema: OnceLock<Option<&'static Schema>>,
 }
 
 impl Registry {
@@ -48,25 +33,6 @@ impl Registry {
     /// The kernel of an overload, named as in `aten.add.Tensor`.
     pub fn get(&self, op: &str) -> Option<&Kernel> {
         self.kernels.get(op).map(|entry| &entry.kernel)
-    }
-
-    /// The schema and kernel of an overload, as [`Registry::resolve`] finds it.
-    pub fn find(&'static self, op: &str) -> Option<(&'static Schema, &'static dyn FakeKernel)> {
-        match self.kernels.get(op) {
-            Some(entry) => {
-                let schema = entry.schema.get_or_init(|| SchemaTable::global().get(op));
-                Some(((*schema)?, &entry.kernel))
-            }
-            None => Some((SchemaTable::global().get(op)?, inplace::find(op)?)),
-        }
-    }
-
-    /// The kernel of an overload, that of an in-place overload being made of the functional one's.
-    pub fn resolve(&self, op: &str) -> Option<&dyn FakeKernel> {
-        match self.kernels.get(op) {
-            Some(entry) => Some(&entry.kernel),
-            None => inplace::find(op).map(|kernel| kernel as &dyn FakeKernel),
-        }
     }
 
     /// The overloads that have a kernel, sorted.

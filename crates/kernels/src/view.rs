@@ -2,7 +2,7 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::{KernelError, KernelResult};
-use super::registry::Kernel;
+use super::kernel::Kernel;
 use super::tensor::{Sizes, Tensor};
 use super::value::Value;
 use sizewise_expr::{Expr, Int};

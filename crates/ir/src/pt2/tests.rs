@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use super::*;
-use crate::argument::Argument;
+use crate::constant::Constant;
+use crate::graph::Argument;
+use crate::graph::Output;
 use crate::graph::{Graph, GraphInput};
 use crate::meta::{Meta, Sym};
-use crate::node::{Constant, Output};
 use crate::program::{Bounds, Dialect};
 use crate::signature::{InputSpec, OutputSpec};
 

@@ -1,5 +1,5 @@
 //! What can be wrong with the text of a schema.
-use super::parse::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
+use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
 use thiserror::Error;
 
 /// The text is not a schema.

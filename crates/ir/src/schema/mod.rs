@@ -6,6 +6,7 @@
 //! those of custom operators are parsed from text ([`Schema::parse`], [`parse_schemas`]).
 mod display;
 mod error;
+mod limits;
 mod name;
 mod parse;
 mod scan;
@@ -13,8 +14,9 @@ mod table;
 mod types;
 
 pub use error::{SchemaError, SchemaErrorKind, SchemaLineError};
+pub use limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
 pub use name::OperatorName;
-pub use parse::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT, parse_schemas};
+pub use parse::parse_schemas;
 pub use table::{Overload, SchemaTable, TORCH_VERSION, Tags};
 pub use types::{Alias, ArgSpec, DefaultValue, RetSpec, Schema, Type};
 

@@ -1,27 +1,20 @@
 //! The parser of schema text.
 //!
 //! ```text
-//! schema = [namespace "::"] name ["." overload] "(" [arg {"," arg}] ")" "->" results arg    = "*" | type name ["="
-//! default] results = "()" | type [name] | "(" type [name] {"," type [name]} ")" type   = base {"?" | "[" [length] "]"
-//! | alias}      base = name | "Dict(" type "," type ")" | "(" type {"," type} ")" alias  = "(" set ["!"] ["->" set]
-//! ")"               set = name {"|" name} | "*"
+//! schema  = [namespace "::"] name ["." overload] "(" [arg {"," arg}] ")" "->" results
+//! arg     = "*" | type name ["=" default]
+//! results = "()" | type [name] | "(" type [name] {"," type [name]} ")"
+//! type    = base {"?" | "[" [length] "]" | alias}
+//! base    = name | "Dict(" type "," type ")" | "(" type {"," type} ")"
+//! alias   = "(" set ["!"] ["->" set] ")"
+//! set     = name {"|" name} | "*"
 //! ```
 //! Everything after `*` is keyword-only. Spaces are free between tokens.
 use super::error::{SchemaError, SchemaErrorKind, SchemaLineError};
+use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
 use super::scan::Scanner;
 use super::{Alias, ArgSpec, DefaultValue, RetSpec, Schema, Type};
 use rustc_hash::FxHashMap;
-
-/// The longest schema, in bytes.
-pub const MAX_LENGTH: usize = 16 * 1024;
-/// The deepest nesting of a type or a default.
-pub const MAX_DEPTH: usize = 16;
-/// The most arguments, and the most results.
-pub const MAX_ARGUMENTS: usize = 256;
-/// The longest default list and the longest fixed length of a list.
-pub const MAX_LIST: usize = 32;
-/// The longest text of schemas, in bytes.
-pub const MAX_TEXT: usize = 1024 * 1024;
 
 /// Types that nothing binds to, kept by name.
 const OTHER_TYPES: &[&str] = &[

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::flow::{Statement, statements};
-use super::readable::input_names;
+use super::input_names::input_names;
 use super::{Detail, annotation};
 use crate::{Graph, GraphInput, Program, ValueId};
 use sizewise_expr::escape::{self, visible};

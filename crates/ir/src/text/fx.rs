@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::checked::{Reader, checked, parameter_text};
 use super::flow::{Statement, statements, uses};
-use super::readable::{input_names, returned, target_text};
+use super::input_names::input_names;
+use super::readable::{returned, target_text};
 use super::show::{Shower, Style};
 use super::{Detail, annotation};
 use crate::{Graph, GraphInput, Input, Node, PassedAs, Program, ValueId};

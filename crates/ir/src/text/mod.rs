@@ -10,6 +10,7 @@ mod checked;
 mod dot;
 mod flow;
 mod fx;
+mod input_names;
 mod lower;
 mod names;
 mod outline;

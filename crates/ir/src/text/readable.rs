@@ -4,12 +4,11 @@ use std::fmt::Write;
 
 use super::checked::{Reader, checked, is_parameter};
 use super::flow::{Statement, Uses, statements, uses};
+use super::input_names::input_names;
 use super::names::{Notation, notation};
-use super::show::{Shower, Style, expr_text};
+use super::show::{Shower, Style};
 use super::{Detail, annotation, sections};
-use crate::{
-    Functions, Graph, GraphInput, Input, InputSpec, Node, PassedAs, Program, Subgraph, TargetKind, ValueId,
-};
+use crate::{Functions, Graph, GraphInput, Input, Node, PassedAs, Program, Subgraph, TargetKind, ValueId};
 use sizewise_expr::escape::{python_string, visible};
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
@@ -30,29 +29,6 @@ pub(super) struct Class<'p> {
     pub annotate: bool,
     /// Functions that stand for the graphs within, instead of attributes.
     pub functions: Option<&'p Functions<'p>>,
-}
-
-/// The names of a graph's inputs; those of constants come from the signature, where there is one.
-pub(super) fn input_names(program: &Program, graph: &Graph, whole: bool) -> Vec<String> {
-    let name = |(index, input): (usize, &GraphInput)| match input {
-        GraphInput::Value(value) => graph.name(*value).to_string(),
-        GraphInput::Constant(_) => match program.signature.inputs.get(index) {
-            Some(InputSpec::Constant { name, .. }) if whole => name.to_string(),
-            _ => format!("input_{index}"),
-        },
-    };
-    let mut names: Vec<String> = Vec::with_capacity(graph.inputs().len());
-    for (index, input) in graph.inputs().iter().enumerate() {
-        let mut name = name((index, input));
-        // Constants are no values of the graph: their names may be those of values.
-        if matches!(input, GraphInput::Constant(_)) {
-            while graph.find(&name).is_some() || names.contains(&name) {
-                name.push('_');
-            }
-        }
-        names.push(name);
-    }
-    names
 }
 
 /// What a graph returns; names stand without `%` in either form.
@@ -233,9 +209,4 @@ fn freed(statement: &Statement<'_>, at: usize, graph: &Graph, uses: &Uses) -> St
     let mut told = rustc_hash::FxHashSet::default();
     names.retain(|name| told.insert(name.clone()));
     if names.is_empty() { String::new() } else { format!(";  {} = None", names.join(" = ")) }
-}
-
-/// An expression that keys a range constraint, as sympy prints it.
-pub(super) fn range_key(text: &str) -> String {
-    expr_text(text)
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use super::input_names::input_names;
 use super::raw::{Document, InputLine, OutputLine, Range};
-use super::readable::{input_names, range_key};
+
 use super::scan::{Source, split_top};
+use super::show::expr_text;
 use crate::{Bounds, InputSpec, OutputSpec, Program, ReadResult};
 use sizewise_expr::escape::{python_string, visible};
 
@@ -56,7 +58,7 @@ pub(super) fn write(program: &Program) -> String {
     let bound = |value: Option<i64>, none: &str| value.map_or_else(|| none.to_owned(), |v| v.to_string());
     let range = |(key, bounds): (&std::sync::Arc<str>, &Bounds)| {
         let (min, max) = (bound(bounds.min, "-int_oo"), bound(bounds.max, "int_oo"));
-        format!("{}: VR[{min}, {max}]", visible(&range_key(key)))
+        format!("{}: VR[{min}, {max}]", visible(&expr_text(key)))
     };
     let ranges: Vec<String> = program.range_constraints.iter().map(range).collect();
     let _ = writeln!(text, "\nRange constraints: {{{}}}", ranges.join(", "));

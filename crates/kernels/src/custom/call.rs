@@ -4,7 +4,7 @@ use super::evaluate::Scope;
 use crate::args::Args;
 use crate::context::Cx;
 use crate::error::{KernelError, KernelResult};
-use crate::operators::FakeKernel;
+use crate::kernel::FakeKernel;
 use crate::tensor::{Sizes, Tensor};
 use crate::value::{Value, Values, list};
 use sizewise_expr::Expr;

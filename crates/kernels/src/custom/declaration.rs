@@ -1,8 +1,7 @@
 //! What a file says of an operator, checked against its schema.
-use super::each::Each;
 use super::formula::Formula;
 use super::invocation::Invocation;
-use super::shape::{DtypeRule, Element, TensorRef};
+use super::shape::{DtypeRule, Each, Element, TensorRef};
 
 /// The declared shape function of an operator.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Names, formulas, shapes and dtypes with the arguments of a call.
-use super::each::Named;
 use super::formula::Formula;
 use super::invocation::{Given, Invocation};
 use super::names::{clipped, shown};
-use super::shape::{DtypeOf, DtypeRule, Element, TensorRef};
+use super::shape::{DtypeOf, DtypeRule, Each, Element, Over, TensorRef};
 use crate::args::Args;
 use crate::bind::bind;
 use crate::context::Cx;
@@ -16,6 +15,12 @@ use sizewise_expr::text::{Property, SourcePath, Step};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
+
+/// Names with their values.
+pub(super) type Named = Vec<(Box<str>, Value)>;
+
+/// The longest range.
+const MAX_RANGE: i64 = 1024;
 
 /// The names in scope with their values.
 pub(super) struct Scope<'a> {
@@ -191,6 +196,43 @@ impl Scope<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The values that the names of `each` have, step after step. Tensors that are absent are left out.
+    pub fn steps(&self, cx: &mut Cx, each: &Each) -> Result<Vec<Named>, KernelError> {
+        let mut steps: Vec<Named> = Vec::new();
+        for (at, (over, (name, _))) in each.lists.iter().zip(&each.variables).enumerate() {
+            let values: Vec<Value> = match over {
+                Over::Tensors(list) => match self.value(list) {
+                    Value::Tensors(items) => items.into_iter().flatten().map(Value::Tensor).collect(),
+                    _ => Vec::new(),
+                },
+                Over::Sizes(element) => {
+                    let mut sizes = Default::default();
+                    self.elements(cx, element, each.line, &mut sizes)?;
+                    sizes.into_iter().map(Value::Int).collect()
+                }
+                Over::Range(formula) => {
+                    let count = self.formula(cx, formula)?;
+                    let count = cx.literal(count, self.clause)?;
+                    if count > MAX_RANGE {
+                        return Err(self.failed(each.line, format!("a range of {count} numbers")));
+                    }
+                    (0..count).map(|number| Value::Int(cx.int(number))).collect()
+                }
+            };
+            if at == 0 {
+                steps = values.iter().map(|_| Vec::with_capacity(each.lists.len())).collect();
+            }
+            if values.len() != steps.len() {
+                let (few, many) = (values.len().min(steps.len()), values.len().max(steps.len()));
+                return Err(self.failed(each.line, format!("{few} elements beside {many}")));
+            }
+            for (step, value) in steps.iter_mut().zip(values) {
+                step.push((name.clone(), value));
+            }
+        }
+        Ok(steps)
     }
 
     /// The same with more names.

@@ -38,7 +38,6 @@
 //! ```
 mod call;
 mod declaration;
-mod each;
 mod error;
 mod evaluate;
 mod formula;

@@ -1,5 +1,4 @@
 //! What names in declarations stand for, as far as the schema says it.
-use super::each::Each;
 use sizewise_expr::text::{Property, SourcePath, Step};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;
@@ -25,10 +24,19 @@ impl Names<'_> {
         local.map(|(_, ty)| ty).or_else(|| self.argument(name))
     }
 
-    /// The names in scope together with those of `each`.
-    pub fn with(&self, each: &Each) -> Names<'_> {
-        let locals = self.locals.iter().chain(&each.variables).cloned().collect();
+    /// The names in scope together with more.
+    pub fn with(&self, variables: &[(Box<str>, Type)]) -> Names<'_> {
+        let locals = self.locals.iter().chain(variables).cloned().collect();
         Names { schema: self.schema, locals, ranks: self.ranks.clone() }
+    }
+
+    /// What `read` reads while more names are in scope.
+    pub fn with_also<T>(&mut self, variables: &[(Box<str>, Type)], read: impl FnOnce(&Names) -> T) -> T {
+        let count = self.locals.len();
+        self.locals.extend_from_slice(variables);
+        let result = read(self);
+        self.locals.truncate(count);
+        result
     }
 
     /// That a word can be a name and is none yet; else a message.

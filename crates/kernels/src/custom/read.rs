@@ -1,9 +1,9 @@
 //! Reading declarations.
 use super::declaration::{Case, Definition, Fold, Operator, Require, Step, When};
-use super::each::Each;
 use super::formula::Formula;
 use super::names::Names;
 use super::read_returns::returns;
+use super::shape::Each;
 use super::table::{Entries, Item, Piece, Result, Source};
 use crate::operators::Operators;
 use rustc_hash::FxHashMap;
@@ -181,9 +181,10 @@ fn require(item: &Item, names: &mut Names, number: usize) -> Result<Require> {
     }
     let entries = item.table("a condition", &["holds", "when", "each", "message"])?;
     let when = entries.get("when").map(|when| condition(&when, names)).transpose()?;
-    let each = entries.get("each").map(|each| self::each(&each, names)).transpose()?;
+    let each = entries.get("each").map(|each| Each::read(&each, names)).transpose()?;
     let Some(holds) = entries.get("holds") else { return Err(entries.error("a condition has no `holds`")) };
-    let holds = with_variable(names, each.as_ref(), |names| condition(&holds, names))?;
+    let holds = names
+        .with_also(each.as_ref().map_or(&[], |each| &each.variables), |names| condition(&holds, names))?;
     if when.is_none() && each.is_none() {
         note_rank(&holds.text, names);
     }
@@ -218,30 +219,12 @@ fn definition(item: &Item, names: &mut Names) -> Result<Definition> {
     let Some(each) = entries.get("each") else {
         return Err(entries.error("expected `each = \"x in xs\"`"));
     };
-    let each = self::each(&each, names)?;
-    let formula = with_variable(names, Some(&each), |names| size(&formula, names))?;
+    let each = Each::read(&each, names)?;
+    let formula = names.with_also(&each.variables, |names| size(&formula, names))?;
     Ok(Definition::Fold { fold, formula, each })
 }
 
 fn size(item: &Item, names: &Names) -> Result<Formula> {
     let piece = item.piece("a size, such as \"2*x.shape[0]\"")?;
     Formula::new(piece, names, Sort::Int)
-}
-
-/// `x in xs`.
-pub(super) fn each(item: &Item, names: &Names) -> Result<Each> {
-    Each::new(item.piece("\"x in xs\"")?, names)
-}
-
-/// Reads something in which the names of `each` are known.
-pub(super) fn with_variable<T>(
-    names: &mut Names,
-    each: Option<&Each>,
-    read: impl FnOnce(&Names) -> Result<T>,
-) -> Result<T> {
-    let count = names.locals.len();
-    names.locals.extend(each.into_iter().flat_map(|each| each.variables.iter().cloned()));
-    let result = read(names);
-    names.locals.truncate(count);
-    result
 }

@@ -1,11 +1,9 @@
 //! Reading what an operator returns.
 use super::declaration::{Made, Return, Returns, Strides};
-use super::each::Each;
 use super::formula::Formula;
 use super::invocation::Invocation;
 use super::names::Names;
-use super::read::{each, with_variable};
-use super::shape::{DtypeRule, Element, TensorRef};
+use super::shape::{DtypeRule, Each, Element, TensorRef};
 use super::table::{Entries, Item, Piece, Result, listed};
 use sizewise_expr::Sort;
 use sizewise_ir::schema::Type;
@@ -82,8 +80,8 @@ fn one(item: &Item, ty: &Type, names: &mut Names) -> Result<Return> {
             let Some(over) = fields.get("each") else {
                 return Err(fields.error("expected `tensors = [...]` or `each = \"x in xs\"`"));
             };
-            let over: Each = each(&over, names)?;
-            let tensor = with_variable(names, Some(&over), |names| made(&fields, names))?;
+            let over = Each::read(&over, names)?;
+            let tensor = names.with_also(&over.variables, |names| made(&fields, names))?;
             Return::Each(over, tensor)
         }
         (None, _) => return Err(wrong("a tensor")),

@@ -1,8 +1,8 @@
-//! Shapes and dtypes as declarations write them.
-use super::each::Each;
+//! Shapes and dtypes as declarations write them, and what they go through: `t in xs`, `n in x.shape[1:]`,
+//! `n, k in zip(x.shape, sizes)`.
 use super::formula::Formula;
 use super::names::{Names, clipped};
-use super::table::{Piece, Result};
+use super::table::{Item, Piece, Result};
 use sizewise_expr::Sort;
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::Type;
@@ -27,6 +27,27 @@ pub(super) enum Element {
     Broadcast(Vec<TensorRef>),
     /// `*[n//2 for n in x.shape if n > 1]`: a size for each element, or for those of which a condition holds.
     Each { each: Each, size: Formula, only: Option<Formula> },
+}
+
+/// `x in xs`: for every tensor of a list or every size of a shape; `a, b in zip(xs, ys)`: for the elements of several
+/// lists side by side.
+#[derive(Debug)]
+pub(super) struct Each {
+    pub variables: Vec<(Box<str>, Type)>,
+    pub lists: Vec<Over>,
+    /// The line of the file it stands on.
+    pub line: u32,
+}
+
+/// What is gone through.
+#[derive(Debug)]
+pub(super) enum Over {
+    /// The tensors of a list.
+    Tensors(Box<str>),
+    /// Sizes, or a list of integers.
+    Sizes(Element),
+    /// `range(n)`: the numbers from 0.
+    Range(Formula),
 }
 
 /// Alternatives, of which the first that is given counts.
@@ -109,7 +130,7 @@ impl Element {
                 None => (each, None),
             };
             let each = Each::new(spread.part(each), names)?;
-            let inner = names.with(&each);
+            let inner = names.with(&each.variables);
             let size = Formula::new(spread.part(size), &inner, Sort::Int)?;
             let only = only.map(|only| Formula::new(spread.part(only), &inner, Sort::Bool)).transpose()?;
             return Ok(Element::Each { each, size, only });
@@ -166,6 +187,68 @@ fn matching_bracket(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+impl Each {
+    /// Reads the entry `each`.
+    pub fn read(item: &Item, names: &Names) -> Result<Each> {
+        Each::new(item.piece("\"x in xs\"")?, names)
+    }
+
+    /// Reads `x in xs`.
+    pub fn new(piece: Piece, names: &Names) -> Result<Each> {
+        let Some((variables, list)) = piece.text.split_once(" in ") else {
+            return Err(piece.error(0, "expected `x in xs`, `xs` being a list of tensors or sizes"));
+        };
+        let list = piece.part(list);
+        let several = list.text.strip_prefix("zip(").and_then(|text| text.strip_suffix(')'));
+        let lists = match several {
+            Some(inside) => {
+                inside.split(',').map(|part| Over::new(list.part(part), names)).collect::<Result<_>>()?
+            }
+            None => vec![Over::new(list, names)?],
+        };
+        let words: Vec<Piece> = variables.split(',').map(|word| piece.part(word)).collect();
+        if words.len() != lists.len() {
+            return Err(piece.error(0, format!("{} names for {} lists", words.len(), lists.len())));
+        }
+        let mut variables: Vec<(Box<str>, Type)> = Vec::with_capacity(words.len());
+        for (word, over) in words.iter().zip(&lists) {
+            names.is_new(word.text).map_err(|message| word.error(0, message))?;
+            if variables.iter().any(|(name, _)| **name == *word.text) {
+                return Err(word.error(0, format!("`{}` is named twice", word.text)));
+            }
+            variables.push((word.text.into(), over.element()));
+        }
+        Ok(Each { variables, lists, line: piece.line() })
+    }
+}
+
+impl Over {
+    fn new(piece: Piece, names: &Names) -> Result<Over> {
+        if let Some(inside) = piece.text.strip_prefix("range(").and_then(|text| text.strip_suffix(')')) {
+            return Formula::new(piece.part(inside), names, Sort::Int).map(Over::Range);
+        }
+        match names.get(piece.text).map(|ty| ty.strip_optional().0) {
+            Some(Type::List(element, _)) if *element.strip_optional().0 == Type::Tensor => {
+                Ok(Over::Tensors(piece.text.into()))
+            }
+            Some(ty) if !matches!(ty, Type::List(..)) => {
+                let message =
+                    format!("expected a list of tensors or sizes; `{}` is of type {ty}", piece.text);
+                Err(piece.error(0, message))
+            }
+            _ => Element::sizes(piece, names).map(Over::Sizes),
+        }
+    }
+
+    /// The type of what a name stands for.
+    fn element(&self) -> Type {
+        match self {
+            Over::Tensors(_) => Type::Tensor,
+            Over::Sizes(_) | Over::Range(_) => Type::Int { symbolic: true },
+        }
+    }
 }
 
 impl DtypeRule {

@@ -2,8 +2,8 @@
 use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::{Category, to_float};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;

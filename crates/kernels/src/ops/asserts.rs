@@ -1,6 +1,6 @@
 //! Assertions in graphs, and bounds put on symbolic numbers.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value, Values};
 use sizewise_env::Clause;
 use sizewise_expr::Expr;

@@ -1,7 +1,7 @@
 //! The fused kernels of attention, each under the name of what computes it, and their gradients.
 use super::attention::matching_strides;
 use crate::domain::Domain;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,7 +1,7 @@
 //! Normalisation over the batch: statistics for each channel, the second dimension.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -2,8 +2,8 @@
 use super::unary::is_exact;
 use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out, common_dtype};
+use crate::kernel::{Kernel, kernels};
 use crate::promote::{self, Category};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar};
 use sizewise_ir::dtype::Dtype;
 

@@ -1,8 +1,8 @@
 //! Differences, the trapezoidal rule and numerical gradients along dimensions.
 use super::join::joined;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::{ResultType, to_float};
-use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Sizes, Tensor, Value};
 use sizewise_expr::Expr;

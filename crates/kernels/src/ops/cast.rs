@@ -1,7 +1,7 @@
 //! Copies and casts: to another dtype, device or memory format; filling; the parts of complex numbers.
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
 use sizewise_ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use smallvec::smallvec;

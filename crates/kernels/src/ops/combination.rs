@@ -1,8 +1,8 @@
 //! Cross products, covariances, linear combinations, and the gradients of products.
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::{promote, to_float};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use smallvec::smallvec;

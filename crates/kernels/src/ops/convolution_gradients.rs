@@ -2,7 +2,7 @@
 use super::convolution::{kernel_sizes, parameters, spatial};
 use crate::conv::Conv;
 use crate::domain::Domain;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;

@@ -1,8 +1,8 @@
 //! Fresh tensors of given sizes: filled, empty, like others; the unit matrix, indices of triangles, windows.
 use super::cast::{fresh_like, require_rank_for, require_strided};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, MemoryFormat};

@@ -1,7 +1,7 @@
 //! Running sums, products and extrema along a dimension.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;

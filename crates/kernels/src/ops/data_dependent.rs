@@ -2,7 +2,7 @@
 use super::index::nonzero_count;
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;

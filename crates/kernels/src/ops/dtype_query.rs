@@ -2,8 +2,8 @@
 use crate::c10;
 use crate::compose::can_cast;
 use crate::elementwise::common_dtype;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value};
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;

@@ -4,9 +4,9 @@
 //! that, so the contraction is repeated here step by step on sizes and strides.
 use super::einsum_equation::{Equation, Label};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::product::PRODUCTS;
 use crate::promote::{Category, ResultType, promote};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,6 +1,6 @@
 //! Repetition: expanded views and repeated copies.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::value::list;
 use crate::view::copied;

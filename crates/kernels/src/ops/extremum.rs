@@ -1,8 +1,8 @@
 //! Reductions to one of the elements: extrema, their places, medians and modes.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::reduce::Reduction;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

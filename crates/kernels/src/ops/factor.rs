@@ -2,9 +2,9 @@
 //! dimensions; factors are laid out by columns unless said otherwise.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::matrix::{batch, with};
 use crate::promote::to_real;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,7 +1,7 @@
 //! Fake quantisation: rounding to what integers of a scale and a zero point can hold, in floating point.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

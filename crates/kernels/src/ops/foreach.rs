@@ -1,5 +1,6 @@
 //! Operators on lists of tensors: what an operator on one tensor does, for each.
-use crate::registry::{Kernel, Registry, kernels};
+use crate::kernel::{Kernel, kernels};
+use crate::registry::Registry;
 use crate::{Args, Cx, KernelError, KernelResult, Value, bind};
 use sizewise_ir::schema::SchemaTable;
 use smallvec::smallvec;

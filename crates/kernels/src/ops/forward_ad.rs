@@ -1,6 +1,6 @@
 //! What forward-mode differentiation asks before it takes a tangent.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;

@@ -1,8 +1,8 @@
 //! Histograms.
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::matrix::batch;
-use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value};
 use sizewise_expr::Expr;

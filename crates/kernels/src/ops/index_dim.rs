@@ -1,7 +1,7 @@
 //! Indexing by a vector of positions: along one dimension, and of the flattened tensor.
 use super::scatter::known_reduction;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,8 +1,8 @@
 //! Joining tensors: along a dimension, along a new one, as blocks, as combinations.
 use super::permute::{at_least, unsqueezed};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::ResultType;
-use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;

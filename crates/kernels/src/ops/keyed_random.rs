@@ -1,8 +1,8 @@
 //! Random numbers that a key determines (Philox), quasi-random sequences (Sobol), and the gradient of gamma variates.
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::matrix::batch;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,7 +1,7 @@
 //! Normalisation within one element of the batch: over the last dimensions, or over groups of channels; and of weights.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, MemoryFormat};

@@ -1,6 +1,6 @@
 //! Between dense tensors and sparse ones.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_ir::dtype::Layout;
 

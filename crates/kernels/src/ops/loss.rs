@@ -2,8 +2,8 @@
 use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -3,8 +3,8 @@ use super::loss::require_broadcast_squeezed;
 use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult, Tensor};
 
 /// The kernels of the family.

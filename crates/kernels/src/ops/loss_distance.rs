@@ -2,9 +2,9 @@
 use super::loss::{reduced, reduction};
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
 use crate::reduce::Reduction;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_ir::dtype::Dtype;
 

@@ -1,8 +1,8 @@
 //! Matrix products.
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::product::PRODUCTS;
 use crate::promote::ResultType;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,5 +1,5 @@
 //! What a tensor looks like, as numbers.
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Layout, MemoryFormat};

@@ -1,6 +1,6 @@
 //! What a tensor is besides its shape: flags that ordinary tensors do not carry, and views that only carry them.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, Layout};

@@ -1,5 +1,5 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
-use super::registry::Kernel;
+use super::kernel::Kernel;
 
 mod activation;
 mod adaptive_pooling;

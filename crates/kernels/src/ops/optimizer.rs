@@ -1,6 +1,6 @@
 //! Steps of optimizers over lists of parameters, and the scaling of gradients that goes with them.
 use crate::domain::Domain;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

@@ -1,5 +1,5 @@
 //! Operators of other devices: those that the CPU has no kernel for, and those whose shapes are known all the same.
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value, Values};
 use sizewise_expr::Expr;
 

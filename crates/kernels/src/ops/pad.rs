@@ -1,6 +1,6 @@
 //! Padding: with a constant, by reflection, by replication, around the circle; and the gradients of these.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;

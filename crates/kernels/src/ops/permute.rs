@@ -1,6 +1,6 @@
 //! Views that reorder, add or drop dimensions, and views that change nothing.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::{Value, list};
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};

@@ -1,8 +1,8 @@
 //! Pooling over windows of a given size.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::pool::{Windows, require_filled, require_image, results, with_height, without_height};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

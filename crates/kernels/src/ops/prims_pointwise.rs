@@ -3,8 +3,8 @@
 use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out, tensors};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Values};
 use sizewise_ir::dtype::{Device, Dtype};
 use smallvec::smallvec;

@@ -1,6 +1,6 @@
 //! Views of the `prims` namespace that have no counterpart in `aten`.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult};
 use sizewise_expr::Expr;

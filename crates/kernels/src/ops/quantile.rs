@@ -1,7 +1,7 @@
 //! Quantiles.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult, Sizes, Value};
 use sizewise_expr::Expr;
 use smallvec::smallvec;

@@ -1,7 +1,7 @@
 //! Copies with the elements in another order: flips, rolls, rotations, shuffles of channels and pixels.
 use super::permute::swapped;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 

@@ -1,7 +1,7 @@
 //! Recurrent networks: layers of cells stepping through a sequence, in one direction or in both.
 use super::recurrent_cell::{Cell, Parameters, linear, stack};
+use crate::kernel::{Kernel, kernels};
 use crate::policy::one_dnn_lstm;
-use crate::registry::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;

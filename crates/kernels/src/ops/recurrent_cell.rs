@@ -1,5 +1,5 @@
 //! Cells of recurrent networks: one step from a hidden state to the next.
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
 use sizewise_expr::Expr;

@@ -1,5 +1,5 @@
 //! Steps of recurrent networks as single kernels: those of GPUs, of oneDNN, and their gradients.
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;

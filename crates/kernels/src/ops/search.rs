@@ -2,8 +2,8 @@
 use crate::domain::Domain;
 use crate::elementwise::Operand;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::Category;
-use crate::registry::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;

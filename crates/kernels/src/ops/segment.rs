@@ -1,7 +1,7 @@
 //! Reductions of segments, and sequences of different lengths packed together or padded.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_ir::dtype::Dtype;
 

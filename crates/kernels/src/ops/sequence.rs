@@ -2,8 +2,8 @@
 use super::creation::{device_or, dtype_or, require_natural};
 use crate::elementwise::Operand;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::Category;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar};
 use sizewise_expr::{Expr, Func, Sort};
 use sizewise_ir::dtype::{Device, Dtype};

@@ -1,6 +1,6 @@
 //! Views of part of a dimension: slices, selections, splits and sliding windows.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};

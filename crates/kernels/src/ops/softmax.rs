@@ -1,7 +1,7 @@
 //! Softmax, its logarithm, and their gradients.
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult};
 use sizewise_ir::dtype::Dtype;
 

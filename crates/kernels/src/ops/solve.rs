@@ -3,8 +3,8 @@
 use super::factor::{codes, first};
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::matrix::{batch, with};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

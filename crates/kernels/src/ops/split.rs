@@ -1,6 +1,6 @@
 //! Splitting a dimension into consecutive parts.
 use super::slice::real_dim;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};

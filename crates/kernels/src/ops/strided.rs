@@ -2,7 +2,7 @@
 use super::diagonal::diagonal_of;
 use super::slice::{real_dim, require_index, selected, slice_arguments};
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};

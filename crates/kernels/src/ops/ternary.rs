@@ -2,8 +2,8 @@
 use crate::domain::Domain;
 use crate::elementwise::{Operand, Out, common_dtype, tensors};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::Category;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult, Scalar, Tensor};
 use sizewise_ir::dtype::Dtype;
 

@@ -1,6 +1,6 @@
 //! Operators that torch's own tests are made with.
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult, Tensor, Value};
 use sizewise_ir::dtype::Dtype;
 

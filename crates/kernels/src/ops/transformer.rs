@@ -2,7 +2,7 @@
 use super::recurrent_cell::linear;
 use crate::domain::Domain;
 use crate::error::one;
-use crate::registry::{Kernel, kernels};
+use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
 use sizewise_expr::Expr;
 

@@ -2,8 +2,8 @@
 use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote::{self, Category};
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value};
 
 const REAL_FLOAT: Domain = Domain::FLOAT;

@@ -1,8 +1,8 @@
 //! Interpolation to another size, and sampling at the points of a grid.
 use crate::domain::Domain;
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::pool::require_filled;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::{Expr, Func};
 use sizewise_ir::dtype::Dtype;

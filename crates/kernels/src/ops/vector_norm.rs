@@ -1,9 +1,9 @@
 //! Norms of vectors and matrices.
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
+use crate::kernel::{Kernel, kernels};
 use crate::promote;
 use crate::reduce::Reduction;
-use crate::registry::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;

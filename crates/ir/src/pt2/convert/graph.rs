@@ -6,14 +6,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::json::{self, Argument as Json, Double, Escaped, Int};
 use super::{Last, Shared};
-use crate::argument::{Argument, Operand, Subgraph};
+use crate::builder::GraphBuilder;
+use crate::constant::Constant;
 use crate::dtype::Device;
 use crate::error::{ReadError, ReadErrorKind, ReadResult};
-use crate::graph::{Graph, GraphBuilder, ValueId};
+use crate::graph::{Argument, Operand, Subgraph};
+use crate::graph::{Graph, ValueId};
+use crate::graph::{Input, Node, Output, PassedAs};
 use crate::meta::{Hint, Meta, Sizes, Sym, TensorMeta};
-use crate::node::{Constant, Input, Node, Output, PassedAs, Target};
 use crate::provenance::Provenance;
 use crate::schema::SchemaTable;
+use crate::target::Target;
 
 /// What a document records of a value.
 pub(super) enum Recorded<'d> {

@@ -12,13 +12,14 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::json::{self, Int, Limit};
+use crate::constant::Constant;
 use crate::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::graph::Graph;
 use crate::meta::ExprTable;
-use crate::node::{Constant, Target};
 use crate::outline::ValueKind;
 use crate::program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 use crate::pytree::{NamedTupleFields, TreeSpec};
+use crate::target::Target;
 
 /// What all graphs of a program share.
 #[derive(Default)]

@@ -12,8 +12,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::graph::{Recorded, Scope, node_name};
 use super::json::{self, ExportedProgram, GraphModule, Text};
 use super::{Shared, assemble, signature};
-use crate::argument::Argument;
-use crate::graph::{GraphBuilder, Origin, ValueId};
+use crate::builder::GraphBuilder;
+use crate::graph::Argument;
+use crate::graph::{Origin, ValueId};
 use crate::meta::{ExprRef, Meta};
 use crate::program::{Dialect, Program};
 

@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 use super::json::{
     self, Argument as Json, ConstantValue, Double, InputSpec as JsonInput, Int, OutputSpec as JsonOutput,
 };
-use crate::argument::Argument;
+use crate::constant::Constant;
 use crate::error::{ReadError, ReadErrorKind, ReadResult};
+use crate::graph::Argument;
 use crate::graph::{Graph, GraphInput, ValueId};
-use crate::node::Constant;
 use crate::signature::{InputSpec, OutputSpec, Signature};
 
 /// The inputs that are tokens, of which the graph records nothing.

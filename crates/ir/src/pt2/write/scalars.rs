@@ -2,7 +2,7 @@
 use super::WriteError;
 use super::source::State;
 use super::zeros::{Entry, free};
-use crate::node::Constant;
+use crate::constant::Constant;
 use crate::program::Program;
 use serde_json::json;
 
