@@ -61,6 +61,12 @@ impl<'p> Evaluator<'p> {
         self.contract.inputs.iter().map(|input| &*input.input.placeholder)
     }
 
+    /// Whether the input of this name is a tensor; `None` if there is no such input.
+    pub fn is_tensor(&self, placeholder: &str) -> Option<bool> {
+        let input = self.contract.inputs.iter().find(|input| *input.input.placeholder == *placeholder)?;
+        Some(matches!(input.kind, InputKind::Tensor { .. }))
+    }
+
     /// The program's contract.
     pub(super) fn contract(&self) -> &Contract<'p> {
         &self.contract

@@ -1,6 +1,7 @@
 //! Layer 5: dynamic-shape specs.
 //!
-//! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one,
+//! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one
+//! (JSON, or Python as in `python`),
 //! [`Contract`] is what a program itself says of its inputs, and [`bind`] combines them into what may be
 //! assumed about the program's symbols, and what the program demands that remains to be proved.
 mod assumptions;
@@ -13,6 +14,7 @@ mod initial;
 mod inputs;
 mod locate;
 mod parse;
+mod python;
 mod solved;
 
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};

@@ -1,5 +1,6 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
+use super::python;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
 use sizewise_ir::keys::{self, unrepeated};
@@ -42,19 +43,24 @@ pub struct Spec {
 const MAX_DEPTH: usize = 64;
 
 impl Spec {
-    /// Reads a spec: a list (one entry an argument) or an object by parameter name, torch's own form
+    /// Reads a spec, in JSON or in the form of Python: a list (one entry an argument) or an object by parameter name, torch's own form
     /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3,
     /// 8]}, …]}` (see [`Spec::of_examples`]).
     ///
     /// # Errors
-    /// When the text is no JSON or neither a list nor an object.
+    /// When the text is neither JSON nor such Python, or neither a list nor an object.
     pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(SpecError::new("", "the file is empty: expected a JSON object or list"));
         }
-        unrepeated(text).map_err(|message| SpecError::new("", message))?;
-        let tree: Json =
-            serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
+        let tree = match json(text) {
+            Ok(tree) => tree,
+            Err(error) => {
+                let Ok(text) = std::str::from_utf8(text) else { return Err(error) };
+                let wrong = |other| if python::looks_like_python(text) { other } else { error };
+                python::read(text).map_err(wrong)?
+            }
+        };
         if depth(&tree) > MAX_DEPTH {
             return Err(SpecError::new("", format!("nested more than {MAX_DEPTH} deep")));
         }
@@ -94,6 +100,32 @@ impl Spec {
             }),
             _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
         }
+    }
+
+    /// Whether the spec is a list of example inputs, from which a program's dynamic dimensions follow.
+    pub fn is_of_examples(&self) -> bool {
+        self.examples.is_some()
+    }
+
+    /// The spec as Python: a file with an assignment to `dynamic_shapes`, to paste beside the call of
+    /// `torch.export.export`.
+    ///
+    /// ```
+    /// use sizewise_check::spec::Spec;
+    ///
+    /// let spec = Spec::parse(br#"{"x": [{"dim": "batch", "min": 2, "max": 64}, "AUTO"]}"#).unwrap();
+    /// assert_eq!(spec.to_python(), r#"from torch.export import Dim
+    ///
+    /// batch = Dim('batch', min=2, max=64)
+    ///
+    /// dynamic_shapes = {
+    ///     'x': [batch, Dim.AUTO],
+    /// }
+    /// "#);
+    /// assert_eq!(Spec::parse(spec.to_python().as_bytes()).unwrap().to_python(), spec.to_python());
+    /// ```
+    pub fn to_python(&self) -> String {
+        python::write(&self.inlined().tree)
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {
@@ -305,6 +337,13 @@ fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpe
 /// The identifiers in an expression's text.
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn json(text: &[u8]) -> Result<Json, SpecError> {
+    let tree =
+        serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
+    unrepeated(text).map_err(|message| SpecError::new("", message))?;
+    Ok(tree)
 }
 
 fn depth(json: &Json) -> usize {

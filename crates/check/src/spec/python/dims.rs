@@ -1,0 +1,170 @@
+//! The values of a spec in Python: dimensions, sizes computed from them, hints, numbers and containers.
+use super::token::Place;
+use crate::spec::SpecError;
+use serde_json::{Map, Value as Json, json};
+use sizewise_expr::Int;
+use std::rc::Rc;
+
+/// Integers have at most this many bits.
+pub(super) const MAX_BITS: u64 = 128;
+/// A value of the text. Values that a name stands for are shared.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// `None`.
+    None,
+    /// An integer.
+    Int(Int),
+    /// A string.
+    Text(Rc<str>),
+    /// `factor*root + offset` of a dimension; the dimension itself is `1*root + 0`.
+    Dim { root: Rc<Named>, factor: Int, offset: Int },
+    /// `Dim.AUTO` and the like, with a range.
+    Hint { word: &'static str, min: Option<Int>, max: Option<Int> },
+    /// A list or a tuple.
+    List(Rc<Vec<Value>>),
+    /// A dictionary.
+    Dict(Rc<Vec<(String, Value)>>),
+}
+
+/// `Dim("batch", min=2, max=64)`.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub name: String,
+    pub min: Option<Int>,
+    pub max: Option<Int>,
+}
+
+impl Value {
+    /// What the value is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::None => "None",
+            Value::Int(_) => "an integer",
+            Value::Text(_) => "a string",
+            Value::Dim { .. } => "a dimension",
+            Value::Hint { .. } => "a hint such as Dim.AUTO",
+            Value::List(_) => "a list or tuple",
+            Value::Dict(_) => "a dictionary",
+        }
+    }
+
+    /// How many entries the value has when it is written out, at most about `limit`.
+    pub(super) fn size(&self, limit: usize) -> usize {
+        let mut total = 1;
+        let mut add = |value: &Value| {
+            if total < limit {
+                total += value.size(limit - total);
+            }
+        };
+        match self {
+            Value::List(items) => items.iter().for_each(&mut add),
+            Value::Dict(items) => items.iter().for_each(|(_, value)| add(value)),
+            _ => {}
+        }
+        total
+    }
+
+    /// How deep containers nest.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Value::List(items) => 1 + items.iter().map(Value::depth).max().unwrap_or(0),
+            Value::Dict(items) => 1 + items.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The value as the JSON of a spec has it.
+    pub(super) fn to_json(&self) -> Json {
+        match self {
+            Value::None => Json::Null,
+            Value::Int(value) => number(value),
+            Value::Text(text) => Json::from(&**text),
+            Value::Dim { root, factor, offset } => {
+                let named = json!({"dim": root.name, "min": bound(&root.min), "max": bound(&root.max)});
+                if *factor == Int::ONE && offset.is_zero() {
+                    return named;
+                }
+                json!({"derived": linear(&root.name, factor, offset), "root": named})
+            }
+            Value::Hint { word, min: None, max: None } => Json::from(*word),
+            Value::Hint { word, min, max } => json!({"hint": word, "min": bound(min), "max": bound(max)}),
+            Value::List(items) => Json::Array(items.iter().map(Value::to_json).collect()),
+            Value::Dict(items) => {
+                let fields = items.iter().map(|(key, value)| (key.clone(), value.to_json()));
+                Json::Object(fields.collect::<Map<String, Json>>())
+            }
+        }
+    }
+}
+
+/// `2*batch + 1`.
+fn linear(root: &str, factor: &Int, offset: &Int) -> String {
+    let scaled = if *factor == Int::ONE { root.to_owned() } else { format!("{factor}*{root}") };
+    match offset {
+        zero if zero.is_zero() => scaled,
+        less if less.is_negative() => format!("{scaled} - {}", less.abs()),
+        more => format!("{scaled} + {more}"),
+    }
+}
+
+fn bound(end: &Option<Int>) -> Json {
+    end.as_ref().map_or(Json::Null, number)
+}
+
+/// A number as JSON; one that 64 bits do not hold stays for the reader of specs to refuse.
+fn number(value: &Int) -> Json {
+    value.to_i64().map_or_else(|| Json::from(value.to_string()), Json::from)
+}
+
+/// A dimension.
+pub(super) fn dimension(name: String, min: Option<Int>, max: Option<Int>) -> Value {
+    Value::Dim { root: Rc::new(Named { name, min, max }), factor: Int::ONE, offset: Int::ZERO }
+}
+
+fn bounded(value: Int, place: Place) -> Result<Int, SpecError> {
+    if value.bits() <= MAX_BITS { Ok(value) } else { Err(place.error("the number is too large for a size")) }
+}
+
+/// `left + right`, or `left - right`.
+pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Result<Value, SpecError> {
+    let signed = |value: &Int| if minus { -value } else { value.clone() };
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => bounded(&a + &signed(&b), place).map(Value::Int),
+        (Value::Dim { root, factor, offset }, Value::Int(b)) => {
+            Ok(Value::Dim { root, factor, offset: bounded(&offset + &signed(&b), place)? })
+        }
+        (Value::Int(a), Value::Dim { root, factor, offset }) if !minus => {
+            Ok(Value::Dim { root, factor, offset: bounded(&offset + &a, place)? })
+        }
+        (left, right) => Err(place.error(format!(
+            "{} and {} do not add up to a derived dimension: torch derives `a*dim + b` of one dimension",
+            left.kind(),
+            right.kind()
+        ))),
+    }
+}
+
+/// `left * right`.
+pub(super) fn multiplied(left: Value, right: Value, place: Place) -> Result<Value, SpecError> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => bounded(&a * &b, place).map(Value::Int),
+        (Value::Dim { root, factor, offset }, Value::Int(by))
+        | (Value::Int(by), Value::Dim { root, factor, offset }) => {
+            if !by.is_positive() {
+                return Err(
+                    place.error(format!("a dimension times {by}: torch derives sizes by positive factors"))
+                );
+            }
+            Ok(Value::Dim {
+                root,
+                factor: bounded(&factor * &by, place)?,
+                offset: bounded(&offset * &by, place)?,
+            })
+        }
+        (left, right) => Err(place.error(format!(
+            "{} times {} is no derived dimension: torch derives `a*dim + b` of one dimension",
+            left.kind(),
+            right.kind()
+        ))),
+    }
+}

@@ -1,0 +1,155 @@
+//! Specs in the form of Python, and what is wrong with others.
+use crate::spec::Spec;
+use serde_json::{Value as Json, json};
+
+fn read(text: &str) -> Json {
+    let spec = Spec::parse(text.as_bytes());
+    spec.unwrap_or_else(|error| panic!("{text}\n{error}")).to_json()
+}
+
+fn named(name: &str, min: Option<i64>, max: Option<i64>) -> Json {
+    json!({"dim": name, "min": min, "max": max})
+}
+
+#[test]
+fn what_torch_takes_is_read() {
+    let b = named("b", Some(2), Some(64));
+    for (text, expected) in [
+        ("{'x': None}", json!({"x": null})),
+        ("({0: Dim.AUTO}, None, 3)", json!([{"0": "AUTO"}, null, 3])),
+        ("(Dim('b', min=2, max=64),)", json!([b])),
+        (
+            "# a comment\nimport torch\nb = torch.export.Dim(\"b\", max=64, min=2)\n{'x': [b, b]}",
+            json!({"x": [b, b]}),
+        ),
+        (
+            "from torch.export import Dim\nb = Dim('b',\n        min=2,\n        max=2**6)\ndynamic_shapes = dict(x=(b,))\n",
+            json!({"x": [b]}),
+        ),
+        (
+            "b = Dim('b', min=2, max=64)\nd = 2*b\n{'x': (d + 1,)}",
+            json!({"x": [{"derived": "2*b + 1", "root": b}]}),
+        ),
+        (
+            "b = Dim('b', min=2, max=64)\n{'x': [3*(b*2 - 1)]}",
+            json!({"x": [{"derived": "6*b - 3", "root": b}]}),
+        ),
+        ("b, c = dims('b', 'c', min=2, max=64)\n[[b], [c]]", json!([[b], [named("c", Some(2), Some(64))]])),
+        (
+            "{'x': [Dim.DYNAMIC(min=4), Dim.STATIC, 'AUTO']}",
+            json!({"x": [{"hint": "DYNAMIC", "min": 4, "max": null}, "STATIC", "AUTO"]}),
+        ),
+        ("{'x': [Dim('b')]}; ", json!({"x": [named("b", None, None)]})),
+        ("[1, 2, 1_000,]", json!([1, 2, 1000])),
+        ("{}", json!({})),
+    ] {
+        assert_eq!(read(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    for (text, message) in [
+        (
+            "x = 3",
+            "line 1, column 6: expected `dynamic_shapes = ...`, or a dictionary, list or tuple that mirrors the inputs",
+        ),
+        (
+            "dynamic_shapes = 3",
+            "line 1, column 19: expected a dictionary, list or tuple that mirrors the inputs, found an integer",
+        ),
+        ("{'x': [2*b]}", "line 1, column 10: `b` is not assigned above; known are Dim, dims, dict and None"),
+        (
+            "b = Dim('b')\n{'x': [-2*b]}",
+            "line 2, column 10: a dimension times -2: torch derives sizes by positive factors",
+        ),
+        (
+            "b = Dim('b')\n{'x': [b*b]}",
+            "line 2, column 9: a dimension times a dimension is no derived dimension: torch derives `a*dim + b` of one dimension",
+        ),
+        (
+            "b = Dim('b')\n{'x': [1 - b]}",
+            "line 2, column 10: an integer and a dimension do not add up to a derived dimension: torch derives `a*dim + b` of one dimension",
+        ),
+        ("{'x': [Dim('b', min=2, least=3)]}", "line 1, column 24: expected `min=` or `max=`, found `least`"),
+        ("{'x': [Dim('b', min=2, min=3)]}", "line 1, column 24: the same end is given twice"),
+        ("{'x': [Dim('b', min='2')]}", "line 1, column 21: expected an integer or None, found a string"),
+        ("{'x': [Dim(b)]}", "line 1, column 12: expected a dimension's name, such as \"batch\", found `b`"),
+        (
+            "{'x': [Dim.AUT]}",
+            "line 1, column 8: `Dim.AUT` is not assigned above; known are Dim, dims, dict and None",
+        ),
+        ("{'x': 1, 'x': 2}", "line 1, column 10: the key `x` is given twice"),
+        ("{None: 1}", "line 1, column 2: expected a parameter's name or a dimension's number, found None"),
+        ("[1 for i in x]#", "line 1, column 4: the text is parsed and not run: write the list out"),
+        ("{'x': [1.5]}", "line 1, column 8: expected an integer, found `1.5`"),
+        ("{'x': [2**400]}", "line 1, column 9: the number is too large for a size"),
+        ("{'x: 3}", "line 1, column 2: the string does not end on its line"),
+        (
+            "{'x\\n': 3}",
+            "line 1, column 2: a string with `\\` is not read here: write the characters themselves",
+        ),
+        ("{f'x': 3}", "line 1, column 2: strings with the prefix `f` are not read here"),
+        ("('x' ? 3)", "line 1, column 6: unexpected character '?'"),
+        ("(1, 2\n3)", "line 2, column 1: expected `)`, found `3`"),
+        ("a, b = [1]\n(a,)", "line 1, column 1: 2 names for a list or tuple"),
+        ("(1,)\n(2,)", "line 2, column 1: a second expression; the text has one spec"),
+        ("assert x", "line 1, column 1: `assert` is not assigned above; known are Dim, dims, dict and None"),
+        ("dims()", "line 1, column 6: expected a dimension's name, such as \"batch\", found `)`"),
+    ] {
+        let error = Spec::parse(text.as_bytes()).expect_err(text);
+        assert_eq!(error.to_string(), message, "{text}");
+    }
+}
+
+#[test]
+fn deep_and_large_texts_are_refused_at_once() {
+    let deep = "(".repeat(100_000);
+    let doubled: String = (1..64).map(|i| format!("a{i} = (a{0}, a{0})\n", i - 1)).collect();
+    let doubled = format!("a0 = (None,)\n{doubled}dynamic_shapes = a63");
+    let named: String = (1..900).map(|i| format!("a{i} = [a{}]\n", i - 1)).collect();
+    let named = format!("a0 = (None,)\n{named}");
+    let many = "a = 1\n".repeat(2_000);
+    let keys: String = (0..20_000).map(|i| format!("'k{i}': 1, ")).collect();
+    let keys = format!("{{{keys}}}");
+    let long = format!("({}None)", "-".repeat(100_000));
+    for (text, message) in [
+        (deep.as_str(), "line 1, column 65: nested more than 64 deep"),
+        (&doubled, "line 18, column 1: the spec has more than 200000 entries"),
+        (&named, "line 65, column 1: nested more than 64 deep"),
+        (&many, "line 1001, column 1: more than 1000 statements"),
+        (&keys, "line 1, column 118892: more than 10000 keys"),
+        (&long, "line 1, column 3: expected a value, found `-`"),
+    ] {
+        assert_eq!(
+            Spec::parse(text.as_bytes()).map(|_| ()).map_err(|e| e.to_string()),
+            Err(message.to_owned())
+        );
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for text in [
+        r#"{"x": [{"dim": "b", "min": 2, "max": 64}, "AUTO", null, 16]}"#,
+        r#"[{"derived": "2*b + 1", "root": {"dim": "b", "min": 0, "max": null}}, {"hint": "AUTO", "min": 2, "max": null}]"#,
+        r#"{"kw": {"0": [null], "a b": {"1": {"dim": "class", "min": 0, "max": 9}}}}"#,
+        r#"{"x": [{"derived": "3*from - 1", "root": {"dim": "from", "min": 1, "max": 5}}]}"#,
+        r#"{"dynamic_shapes": {"x": ["b", "2*b"]}, "dims": {"b": {"min": 1, "max": 8, "derived": ["2*b"]}}}"#,
+        "[]",
+        "{}",
+    ] {
+        let python = Spec::parse(text.as_bytes()).expect("a spec").to_python();
+        let again = Spec::parse(python.as_bytes()).unwrap_or_else(|error| panic!("{python}{error}"));
+        assert_eq!(again.to_python(), python, "{text}");
+    }
+    let wide =
+        (0..12).map(|i| format!(r#""an_input_{i}": [{{"dim": "dimension_{}", "min": 1, "max": 8}}]"#, i % 2));
+    let wide = format!("{{{}}}", wide.collect::<Vec<_>>().join(","));
+    let python = Spec::parse(wide.as_bytes()).expect("a spec").to_python();
+    assert!(
+        python
+            .starts_with("from torch.export import Dim\n\ndimension_0 = Dim('dimension_0', min=1, max=8)\n")
+    );
+    assert_eq!(python.lines().filter(|line| line.starts_with("    'an_input_")).count(), 12, "{python}");
+}
