@@ -80,12 +80,20 @@ fn push(out: &mut Vec<u8>, number: u64, value: &[u8]) {
 }
 
 /// The declaration of a value of which the sizes are known.
-fn declaration(name: &str, shown: &ShownValue) -> Option<ValueInfoProto> {
+fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueInfoProto> {
     let (dtype, sizes) = (shown.dtype?, shown.shape.as_ref()?);
     let size = |size: &ShownSize| DimensionProto {
         value: match size {
             ShownSize::Number(number) => Some(Dimension::Size(*number)),
-            ShownSize::Text(text) => Some(Dimension::Name(text.clone())),
+            // A name that no expression may have stands alone as the model gives it.
+            ShownSize::Text(text) => Some(Dimension::Name(
+                shapes
+                    .symbols
+                    .iter()
+                    .find(|named| named.name == *text)
+                    .and_then(|named| named.declared.clone())
+                    .unwrap_or_else(|| text.clone()),
+            )),
             ShownSize::Open(..) => None,
         },
     };
@@ -149,7 +157,7 @@ fn filled(graph: &[u8], shapes: &Shapes) -> Option<Vec<u8>> {
         .values
         .iter()
         .filter(|(name, _)| made.contains(name.as_bytes()) && !outputs.contains(*name))
-        .filter_map(|(name, shown)| Some((name, declaration(name, shown)?)))
+        .filter_map(|(name, shown)| Some((name, declaration(name, shown, shapes)?)))
         .collect();
     let names: FxHashSet<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
     let mut out = Vec::with_capacity(graph.len() + (1 << 12));

@@ -1,9 +1,13 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+mod contract;
 mod samples;
+
+pub use contract::Stated;
 
 use super::Sizes;
 use super::evaluate::evaluate;
-use super::symbols::{Symbolic, symbolic};
+use super::names;
+use super::symbols::{Symbolic, Walked, walked};
 use crate::read::Model;
 use crate::walk::{Given, Walk, declared};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -77,6 +81,10 @@ pub struct Report {
     pub undecided: Vec<(Condition, String)>,
     /// Nodes whose results are not known, with the reason.
     pub unknown: Vec<(String, String, String)>,
+    /// The conditions that the file states, which are not assumed, and whether the model needs them.
+    pub stated: Vec<(String, Stated)>,
+    /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
+    pub suffices: Option<bool>,
 }
 
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
@@ -91,9 +99,7 @@ struct Check<'m> {
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
 pub fn check(model: &Model) -> Report {
-    let symbolic = symbolic(model, 1);
-    let mut walk = Walk::new(model, symbolic.env.clone(), false);
-    let results = walk.run(symbolic.values());
+    let Walked { symbolic, walk, results } = walked(model, 1);
     let report = Report {
         verdict: Verdict::Ok,
         conditions: Vec::new(),
@@ -101,6 +107,8 @@ pub fn check(model: &Model) -> Report {
         wrong_outputs: Vec::new(),
         undecided: Vec::new(),
         unknown: Vec::new(),
+        stated: Vec::new(),
+        suffices: None,
     };
     let mut check = Check { model, symbolic, walk, report };
     check.failures();
@@ -110,6 +118,7 @@ pub fn check(model: &Model) -> Report {
     }
     check.open();
     check.samples();
+    check.contract();
     check.report
 }
 
@@ -120,7 +129,7 @@ impl Check<'_> {
 
     fn condition(&self, step: usize, expr: String, because: String) -> Condition {
         let step = self.walk.steps.get(step);
-        let (node, op) = step.map_or_else(Default::default, |step| (step.node.clone(), step.op.clone()));
+        let (node, op) = step.map_or_else(Default::default, |step| (step.node().to_owned(), step.op()));
         Condition { expr, node, op, because }
     }
 
@@ -254,8 +263,8 @@ impl Check<'_> {
             for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
                 let expected = match given {
                     Given::Size(number) => self.symbolic.env.pool.int(*number),
-                    Given::Name(name) => match named.get(name) {
-                        Some(&known) => known,
+                    Given::Name(name) => match self.stated(name, &named) {
+                        Some(known) => known,
                         None => {
                             named.insert(name.clone(), size);
                             continue;
@@ -272,6 +281,18 @@ impl Check<'_> {
         }
     }
 
+    /// The size of a name, or of an expression over names.
+    fn stated(&mut self, text: &str, named: &FxHashMap<String, Expr>) -> Option<Expr> {
+        let pool = &mut self.symbolic.env.pool;
+        named.get(text).copied().or_else(|| {
+            let written = |name: &str| named.get(name).map(|&e| format!("({})", print::expression(pool, e)));
+            let words = names::words(text).into_iter().map(|word| &text[word]);
+            let known: FxHashMap<&str, String> =
+                words.map(|word| Some((word, written(word)?))).collect::<Option<_>>()?;
+            names::expression(pool, text, &|name| known.get(name).cloned())
+        })
+    }
+
     /// The sizes of the example.
     fn example(&self) -> FxHashMap<String, Vec<i64>> {
         self.symbolic.at(|symbol| self.symbolic.hint(symbol)).unwrap_or_default()
@@ -286,19 +307,23 @@ impl Check<'_> {
     /// Compares an output whose sizes only data decide with what is declared, at the example.
     fn compare_example(&mut self, at: usize, name: &str, sizes: &[Given], named: &FxHashMap<String, Expr>) {
         let example = self.example();
+        let stated: Vec<Option<Expr>> = sizes
+            .iter()
+            .map(|given| match given {
+                Given::Name(text) => self.stated(text, named),
+                _ => None,
+            })
+            .collect();
         let made = evaluate(self.model, &example, &FxHashMap::default()).ok();
         let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
-        let expected = |given: &Given| match given {
+        let hint = |symbol| self.symbolic.hint(symbol);
+        let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
             Given::Size(number) => Some(*number),
-            Given::Name(name) => {
-                let e = *named.get(name)?;
-                e.as_inline().or_else(|| self.symbolic.hint(self.symbolic.env.pool.as_symbol(e)?))
-            }
+            Given::Name(_) => self.symbolic.value((*stated)?, &hint),
             Given::Open => None,
         };
-        if sizes.iter().all(|given| expected(given).is_none())
-            && made.as_ref().is_none_or(|m| m.len() == sizes.len())
-        {
+        let expected: Vec<Option<i64>> = sizes.iter().zip(&stated).map(expected).collect();
+        if expected.iter().all(Option::is_none) && made.as_ref().is_none_or(|m| m.len() == sizes.len()) {
             return;
         }
         let Some(made) = made else { return self.lower(Verdict::Unknown) };
@@ -306,8 +331,8 @@ impl Check<'_> {
             let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
             return self.wrong(name, 0, ranks, example);
         }
-        for (dim, (given, made)) in sizes.iter().zip(&made).enumerate() {
-            if let (Some(stated), Some(made)) = (expected(given), made.number())
+        for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
+            if let (&Some(stated), Some(made)) = (stated, made.number())
                 && stated != made
             {
                 return self.wrong(name, dim, (stated.to_string(), made.to_string()), example);
@@ -338,17 +363,7 @@ impl Check<'_> {
         let Some(sizes) = self.symbolic.at(value) else { return self.lower(Verdict::Unknown) };
         let evaluated = evaluate(self.model, &sizes, &FxHashMap::default()).ok();
         let made = evaluated.and_then(|evaluated| evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number());
-        let number = |e: Expr| match e.as_inline() {
-            Some(number) => Some(number),
-            None => sizewise_expr::Evaluator::new(&env.pool, |s| {
-                value(s).map(|v| sizewise_expr::Value::Int(v.into()))
-            })
-            .value(e)
-            .ok()
-            .and_then(|v| v.as_int())
-            .and_then(|v| v.to_i64()),
-        };
-        if made.is_none() || made == number(expected) {
+        if made.is_none() || made == self.symbolic.value(expected, &value) {
             return self.lower(Verdict::Unknown);
         }
         let stated = match given {

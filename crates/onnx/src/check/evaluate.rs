@@ -2,7 +2,7 @@
 use super::symbols::ShownSize;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{Given, Input, Walk, filling, inputs, value};
+use crate::walk::{Given, Input, Step, Walk, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -73,7 +73,7 @@ pub fn evaluate(
     let mut walk = Walk::new(model, env, true);
     let results = walk.run(values);
     if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
-        let node = walk.steps.get(step).map(|step| step.node.clone());
+        let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });
     }
     match results {
@@ -95,10 +95,10 @@ fn reason(walk: &Walk) -> Refused {
         return Refused { message, node: None, expr: None, is_unsupported: true };
     };
     let step = walk.steps.get(failure.step);
-    let node = step.map(|step| step.node.clone());
+    let node = step.map(|step| step.node().to_owned());
     match &failure.error {
         KernelError::Invalid { clause, message, condition } => {
-            let op = step.map_or("", |step| step.op.as_str());
+            let op = step.map(Step::op).unwrap_or_default();
             let expr =
                 condition.map_or_else(|| clause.name().to_owned(), |e| print::expression(&walk.env.pool, e));
             let message = format!("{op}: {message}");

@@ -1,11 +1,12 @@
 //! What models do with inputs: for given sizes, and for all.
 mod conditions;
 mod evaluate;
+mod names;
 mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use conditions::{Condition, Report, Verdict, Violation, WrongOutput, check};
+pub use conditions::{Condition, Report, Stated, Verdict, Violation, WrongOutput, check};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use symbols::{Named, Shapes, ShownSize, ShownValue, shapes};
 

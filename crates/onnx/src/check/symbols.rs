@@ -3,15 +3,16 @@ use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::{Given, Input, Walk, inputs, value};
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Int, Symbol, Value as Number};
+use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict, decide};
 
 use super::evaluate::evaluate;
+use super::names;
 
 /// How often other example sizes are looked for.
 const MAX_TRIES: usize = 16;
@@ -21,8 +22,8 @@ const MAX_TRIES: usize = 16;
 pub struct Named {
     /// Its name in expressions.
     pub name: String,
-    /// An input and a dimension that has the size.
-    pub source: (String, usize),
+    /// An input and a dimension that has the size; none for a name that stands within expressions alone.
+    pub source: Option<(String, usize)>,
     /// The name that the model gives it.
     pub declared: Option<String>,
 }
@@ -34,6 +35,8 @@ pub(super) struct Symbolic {
     pub symbols: Vec<(Symbol, Named)>,
     /// The sizes of each input.
     pub sizes: Vec<(Input, Vec<Expr>)>,
+    /// The least size.
+    least: i64,
 }
 
 /// Names that mean something in expressions.
@@ -132,6 +135,20 @@ fn usable(name: &str) -> bool {
         && name.len() <= 100
 }
 
+/// Which of the texts that inputs declare are read as expressions.
+fn expressions(inputs: &[Input]) -> impl Fn(&str) -> bool + use<> {
+    let texts =
+        inputs.iter().filter_map(|input| input.shape.as_ref()).flatten().filter_map(|given| match given {
+            Given::Name(name) => Some(name.clone()),
+            _ => None,
+        });
+    let alone: FxHashSet<String> = texts.filter(|text| !names::has_operator(text)).collect();
+    move |text| {
+        let all_known = || names::words(text).into_iter().all(|word| alone.contains(&text[word]));
+        names::has_operator(text) && (names::is_unambiguous(text) || all_known())
+    }
+}
+
 impl ShownSize {
     /// The size, if it is a number.
     pub fn number(&self) -> Option<i64> {
@@ -145,33 +162,93 @@ impl ShownSize {
 impl Symbolic {
     /// Symbols for the sizes of a model's inputs, at least `least`, with these hints by their order.
     pub fn new(model: &Model, least: i64, hint: impl Fn(usize) -> i64) -> Symbolic {
-        let mut symbolic = Symbolic { env: ShapeEnv::new(), symbols: Vec::new(), sizes: Vec::new() };
+        let mut symbolic = Symbolic { env: ShapeEnv::new(), symbols: Vec::new(), sizes: Vec::new(), least };
         let mut known: FxHashMap<String, Expr> = FxHashMap::default();
-        for input in inputs(model) {
+        let inputs = inputs(model);
+        let is_expression = expressions(&inputs);
+        for input in inputs {
             let mut sizes = Vec::new();
             for (at, given) in input.shape.iter().flatten().enumerate() {
+                let source = Some((input.name.clone(), at));
                 let size = match given {
                     Given::Size(size) => symbolic.env.pool.int(*size),
+                    // Names come first.
+                    Given::Name(name) if is_expression(name) => Expr::ZERO,
                     Given::Name(name) => match known.get(name) {
                         Some(&size) => size,
                         None => {
-                            let size = symbolic.declare((&input.name, at), Some(name), least, &hint);
+                            let size = symbolic.declare(source, Some(name), least, &hint);
                             known.insert(name.clone(), size);
                             size
                         }
                     },
-                    Given::Open => symbolic.declare((&input.name, at), None, least, &hint),
+                    Given::Open => symbolic.declare(source, None, least, &hint),
                 };
                 sizes.push(size);
             }
             symbolic.sizes.push((input, sizes));
         }
+        for input in 0..symbolic.sizes.len() {
+            for at in 0..symbolic.sizes[input].1.len() {
+                let (declared, _) = &symbolic.sizes[input];
+                let Some(Given::Name(text)) = declared.shape.as_ref().map(|shape| shape[at].clone()) else {
+                    continue;
+                };
+                if is_expression(&text) {
+                    let source = (declared.name.clone(), at);
+                    symbolic.sizes[input].1[at] = symbolic.derived(&text, source, least, &mut known, &hint);
+                }
+            }
+        }
         symbolic
+    }
+
+    /// The size of which an expression is declared; that of a name if it does not read as one.
+    fn derived(
+        &mut self,
+        text: &str,
+        source: (String, usize),
+        least: i64,
+        known: &mut FxHashMap<String, Expr>,
+        hint: &impl Fn(usize) -> i64,
+    ) -> Expr {
+        if let Some(&size) = known.get(text) {
+            return size;
+        }
+        // Sizes that the model has nowhere alone may be 0.
+        let (env, symbols) = (self.env.clone(), self.symbols.len());
+        for word in names::words(text) {
+            let word = &text[word];
+            if !known.contains_key(word) {
+                let size = self.declare(None, Some(word), 0, hint);
+                known.insert(word.to_owned(), size);
+            }
+        }
+        let written = |pool: &Pool, name: &str| {
+            let symbol = pool.as_symbol(*known.get(name)?)?;
+            Some(pool.symbol_name(symbol).to_owned())
+        };
+        let pool = self.env.pool.clone();
+        let found = names::expression(&mut self.env.pool, text, &|name| written(&pool, name));
+        if let Some(size) = found {
+            let bound = self.env.pool.int(least);
+            let enough = self.env.pool.ge(size, bound);
+            self.env.assume(enough);
+            return size;
+        }
+        // What was declared for it is not needed.
+        let unneeded: Vec<String> =
+            self.symbols.drain(symbols..).filter_map(|(_, named)| named.declared).collect();
+        known.retain(|name, _| !unneeded.contains(name));
+        self.env = env;
+        let size = self.declare(Some(source), Some(text), least, hint);
+        known.insert(text.to_owned(), size);
+        size
     }
 
     fn declare(
         &mut self,
-        (input, at): (&str, usize),
+        source: Option<(String, usize)>,
         declared: Option<&str>,
         least: i64,
         hint: &impl Fn(usize) -> i64,
@@ -180,13 +257,12 @@ impl Symbolic {
             Some(name) if usable(name) => name.to_owned(),
             _ => format!("s{}", self.symbols.len()),
         };
-        let source = format!("{input}[{at}]");
         let value = Number::Int(Int::from(hint(self.symbols.len()).max(least)));
-        let info = SymbolInfo { hint: Some(value), source: Some(source.into()) };
+        let place = source.as_ref().map(|(input, at)| format!("{input}[{at}]").into());
+        let info = SymbolInfo { hint: Some(value), source: place };
         let range = ValueRange::at_least(Int::from(least));
         let e = self.env.declare(&name, range, info);
         if let Some(symbol) = self.env.pool.as_symbol(e) {
-            let source = (input.to_owned(), at);
             self.symbols.push((symbol, Named { name, source, declared: declared.map(str::to_owned) }));
         }
         e
@@ -208,14 +284,21 @@ impl Symbolic {
 
     /// The sizes of the inputs at an assignment of the symbols.
     pub fn at(&self, assigned: impl Fn(Symbol) -> Option<i64>) -> Option<FxHashMap<String, Vec<i64>>> {
-        let size = |&e: &Expr| match e.as_inline() {
-            Some(size) => Some(size),
-            None => assigned(self.env.pool.as_symbol(e)?),
+        let size = |&e: &Expr| match (e.as_inline(), self.env.pool.as_symbol(e)) {
+            (Some(size), _) => Some(size),
+            (_, Some(symbol)) => assigned(symbol),
+            _ => self.value(e, &assigned).filter(|&size| size >= self.least),
         };
         let of = |(input, sizes): &(Input, Vec<Expr>)| {
             Some((input.name.clone(), sizes.iter().map(size).collect::<Option<Vec<i64>>>()?))
         };
         self.sizes.iter().filter(|(input, _)| input.shape.is_some()).map(of).collect()
+    }
+
+    /// The value of an expression at an assignment of the symbols.
+    pub fn value(&self, e: Expr, assigned: &impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
+        let value = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
+        Evaluator::new(&self.env.pool, value).value(e).ok()?.as_int()?.to_i64()
     }
 
     /// The hint of a symbol.
@@ -243,6 +326,30 @@ const EXAMPLES: &[(i64, i64)] = &[
     (1, 0),
     (2, 0),
 ];
+
+/// A walk over symbols for the sizes of inputs.
+pub(super) struct Walked<'m> {
+    pub symbolic: Symbolic,
+    pub walk: Walk<'m>,
+    /// The values of the outputs, if the walk came to its end.
+    pub results: Option<Vec<Value>>,
+}
+
+/// Walks a model at hints that it accepts, if such hints are found.
+pub(super) fn walked(model: &Model, least: i64) -> Walked<'_> {
+    let walked = |symbolic: Symbolic| {
+        let mut walk = Walk::new(model, symbolic.env.clone(), false);
+        let results = walk.run(symbolic.values());
+        Walked { symbolic, walk, results }
+    };
+    let (first, step) = EXAMPLES[0];
+    let once = walked(Symbolic::new(model, least, |at| first + step * at as i64));
+    // Most models accept the first example.
+    if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
+        return once;
+    }
+    walked(symbolic(model, least))
+}
 
 /// The model's inputs with symbols whose hints the model accepts, if such hints are found.
 pub(super) fn symbolic(model: &Model, least: i64) -> Symbolic {
@@ -321,9 +428,7 @@ pub enum ShownSize {
 
 /// The shapes of all values of the main graph.
 pub fn shapes(model: &Model) -> Shapes {
-    let symbolic = symbolic(model, 1);
-    let mut walk = Walk::new(model, symbolic.env.clone(), false);
-    walk.run(symbolic.values());
+    let Walked { symbolic, mut walk, .. } = walked(model, 1);
     let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
     names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
     names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));

@@ -81,3 +81,81 @@ fn what_data_decide_within_a_branch_keeps_a_model_from_being_right() {
     let model = Model::read(text.into_bytes()).expect("a model");
     assert_ne!(check(&model).verdict, Verdict::Ok);
 }
+
+#[test]
+fn declared_expressions_are_sizes() {
+    for (body, verdict) in [
+        (
+            "g (float[seq] x, float[\"2*seq + 1\"] w) => (float[\"3*seq + 1\"] y) { y = Concat<axis = 0>(x, w) }",
+            Verdict::Ok,
+        ),
+        (
+            "g (float[seq] x, float[\"2*seq + 1\"] w) => (float[\"3*seq\"] y) { y = Concat<axis = 0>(x, w) }",
+            Verdict::Violated,
+        ),
+        (
+            "g (float[seq] x, float[\"seq * 2\"] w, float[\"2*seq\"] v) => (float[n] y) { y = Add(w, v) }",
+            Verdict::Ok,
+        ),
+        (
+            "g (float[\"past + seq\"] x, float[past] w, float[seq] v) => (float[\"past + seq\"] y) \
+          { c = Concat<axis = 0>(w, v) y = Add(x, c) }",
+            Verdict::Ok,
+        ),
+        ("g (float[\"floor(seq/2)\"] x, float[seq] w) => (float[\"seq//2\"] y) { y = Relu(x) }", Verdict::Ok),
+        // The name stands within expressions alone.
+        (
+            "g (float[\"2*n\"] x, float[\"3*n\"] w) => (float[\"5*n\"] y) { y = Concat<axis = 0>(x, w) }",
+            Verdict::Ok,
+        ),
+        // What may be a name is one.
+        (
+            "g (float[\"unk-1\"] x, float[\"unk-2\"] w) => (float[n] y) { s = Slice(x, a, b) y = Add(s, w) }",
+            Verdict::Violated,
+        ),
+    ] {
+        let body = body
+            .replace("{ s =", "{ a = Constant<value_ints = [1]>() b = Constant<value_ints = [100000]>() s =");
+        let model = Model::read(format!("{HEAD}{body}").into_bytes()).expect("a model");
+        let report = check(&model);
+        assert_eq!(report.verdict, verdict, "{body}\n{report:?}");
+    }
+}
+
+#[test]
+fn what_a_file_states_of_itself_is_compared_and_not_assumed() {
+    use super::Stated::{Needed, NotNeeded, Unknown};
+    let of = |stated: &str| {
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 17], metadata_props: [\"sizewise.conditions\" : \"{stated}\"]>\n\
+             g (float[seq] x, float[past] w) => (float[n] y) {{ a = Constant<value_ints = [1]>() \
+             c = Constant<value_ints = [0]>() p = Pad(w, d) d = Constant<value_ints = [0, 1]>() y = Mul(x, p) }}"
+        );
+        check(&Model::read(text.into_bytes()).expect("a model"))
+    };
+    let cases: &[(&str, super::Stated, bool)] = &[
+        ("Eq(seq, past + 1)", NotNeeded, true),
+        ("Eq(seq, past + 1) | Eq(seq, 1)", Needed, true),
+        ("Eq(seq, 9)", NotNeeded, false),
+        ("Eq(other, 9)", Unknown, false),
+        ("what?", Unknown, false),
+    ];
+    for (stated, expected, suffices) in cases {
+        let report = of(stated);
+        assert_eq!(report.verdict, Verdict::Violated, "{stated}");
+        assert_eq!(report.stated, [(stated.to_string(), *expected)], "{report:?}");
+        assert_eq!(report.suffices, Some(*suffices), "{report:?}");
+    }
+}
+
+#[test]
+fn a_mask_is_as_large_as_what_it_chooses_from() {
+    for (sizes, verdict) in [("N", Verdict::Ok), ("M", Verdict::Violated)] {
+        let text = format!(
+            "{HEAD}g (float[N] x, bool[{sizes}] m) => (float[K] y) \
+             {{ p = NonZero(m) i = Transpose<perm = [1, 0]>(p) y = GatherND(x, i) }}"
+        );
+        let model = Model::read(text.into_bytes()).expect("a model");
+        assert_eq!(check(&model).verdict, verdict, "{sizes}");
+    }
+}

@@ -10,11 +10,13 @@ mod tensor;
 pub use crate::text::is_text;
 pub use tensor::{attribute, tensor};
 
+use crate::fill::CONDITIONS;
 use crate::text;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_kernels::Backend;
 
 /// Why a file is no model that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +46,10 @@ pub struct Model {
     pub functions: Vec<Function>,
     /// The version of the format.
     pub ir_version: i64,
+    /// The conditions that it states for itself in `metadata_props`.
+    pub conditions: Vec<String>,
+    /// The backend that runs it: onnxruntime unless said otherwise.
+    pub backend: Backend,
     /// The positions of functions by domain and name.
     places: FxHashMap<(String, String), usize>,
 }
@@ -138,7 +144,12 @@ impl Model {
         }
         let name = |function: &Function| (function.message.domain.clone(), function.message.name.clone());
         let places = functions.iter().enumerate().map(|(at, function)| (name(function), at)).collect();
-        let model = Model { graph, imports, functions, ir_version: model.ir_version, places };
+        let stated = model.metadata_props.iter().filter(|entry| entry.key == CONDITIONS);
+        let lines =
+            stated.flat_map(|entry| entry.value.lines()).map(str::trim).filter(|line| !line.is_empty());
+        let conditions = lines.map(str::to_owned).collect();
+        let (ir_version, backend) = (model.ir_version, Backend::default());
+        let model = Model { graph, imports, functions, ir_version, conditions, backend, places };
         order::functions(&model)?;
         Ok(model)
     }

@@ -11,6 +11,7 @@ pub(super) const CONTRIB: Family = &[
     ("Attention", packed_attention),
     ("GroupQueryAttention", group_query),
     ("MultiHeadAttention", multi_head),
+    ("QAttention", quantized_attention),
 ];
 
 /// A quotient that has to be exact.
@@ -161,6 +162,41 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
 /// (C1) The input has 3 dimensions, the weights 2, the bias 1. (C2) Sizes agree. (C3) Hidden sizes divide by the heads.
 /// (C4) The cache is `[2, batch, heads, past, size]`.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
+    let outputs = packed(cx, call, 3, 4)?;
+    if call.has(5) {
+        let [input, _, _] = call.shape(0)? else { return Ok(outputs) };
+        let (batch, length) = (*input, call.shape(0)?[1]);
+        let Some([_, _, count, total, _]) = outputs[1].tensor().and_then(|t| t.shape.as_deref()) else {
+            return Ok(outputs);
+        };
+        cx.require_expandable(call.shape(5)?, &[batch, *count, length, *total], "Attention.C5")?;
+    }
+    Ok(outputs)
+}
+
+/// [`packed_attention`] with scales. (C6) Those of the input are single, those of the weights may be one for each
+/// column. (C7) A cache comes with the extended one.
+fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
+    let outputs = packed(cx, call, 5, 8)?;
+    let columns = call.shape(1)?[1];
+    for (at, columns) in [(3, None), (6, None), (4, Some(columns)), (7, Some(columns))] {
+        if !call.has(at) {
+            continue;
+        }
+        let shape = call.shape(at)?.to_vec();
+        call.check(shape.len() <= 1, "Attention.C6", || format!("input {at} is of rank {}", shape.len()))?;
+        let count = cx.product(shape);
+        let one = cx.eq(count, 1);
+        let each = columns.map(|columns| cx.eq(count, columns));
+        let fine = each.map_or(one, |each| cx.any(&[one, each]));
+        cx.require(fine, "Attention.C6", |cx| format!("there are {} scales", cx.show(count)))?;
+    }
+    call.check(!call.has(8) || call.wants(1), "Attention.C7", || "the cache is not extended".to_owned())?;
+    Ok(outputs)
+}
+
+/// The outputs of [`packed_attention`] with a mask and a cache.
+fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     let (input, weights) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(input.len() == 3 && weights.len() == 2, "Attention.C1", || {
         format!("ranks {} and {} are to be 3 and 2", input.len(), weights.len())
@@ -195,8 +231,8 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut outputs: Vec<Value> = vec![call.output(0, vec![input[0], input[1], value])?.into()];
     let two = cx.int(2);
     let mut total = input[1];
-    if call.has(4) {
-        let past = call.shape(4)?.to_vec();
+    if call.has(cache) {
+        let past = call.shape(cache)?.to_vec();
         call.check(past.len() == 5, "Attention.C4", || {
             format!("a cache has 5 dimensions, not {}", past.len())
         })?;
@@ -204,11 +240,8 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
         total = cx.add(total, past[3]);
     }
     outputs.push(call.output(1, vec![two, input[0], count, total, size])?.into());
-    if call.has(3) {
-        padding(cx, call, 3, input[0], input[1], total)?;
-    }
-    if call.has(5) {
-        cx.require_expandable(call.shape(5)?, &[input[0], count, input[1], total], "Attention.C5")?;
+    if call.has(mask) {
+        padding(cx, call, mask, input[0], input[1], total)?;
     }
     Ok(outputs)
 }
@@ -253,6 +286,9 @@ fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
     if query.len() == 5 || call.has(1) && !call.has(2) {
         let packed = query.len() == 5 || call.shape(1)?.len() == 5;
         call.check(packed, "Attention.C1", || "values are missing".to_owned())?;
+        policy::onnxruntime_checks(cx, false, "Attention.C1", || {
+            "onnxruntime's CPU kernel takes no packed queries, keys and values".to_owned()
+        })?;
         return Err(KernelError::Unsupported("packed queries, keys and values".to_owned()));
     }
     call.check(call.has(1), "Attention.C1", || "keys are missing".to_owned())?;

@@ -4,6 +4,7 @@ use super::schema::{Occurs, Schema};
 use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use std::borrow::Cow;
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,7 @@ pub struct Checked<'c, 'a> {
     call: &'c Call<'a>,
     pub(super) schema: &'static Schema,
     /// The type of each type constraint that an input decides.
-    bound: Vec<(&'static str, String)>,
+    bound: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 /// What a kernel returns: a value for each output, as far as it has them.

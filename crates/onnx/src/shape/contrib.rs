@@ -11,14 +11,16 @@ pub(super) const KERNELS: Family = &[
     ("BiasAdd", bias),
     ("BiasGelu", bias),
     ("CDist", distances),
+    ("CausalConvWithState", super::convolution::causal_conv),
     ("ComplexMul", elementwise::binary),
     ("ComplexMulConj", elementwise::binary),
+    ("ConvTransposeWithDynamicPads", super::convolution::padded_conv_transpose),
     ("CropAndResize", crop_and_resize),
     ("EmbedLayerNormalization", embed),
     ("ExpandDims", expand_dims),
     ("FastGelu", fast_gelu),
-    ("FusedConv", super::convolution::conv),
-    ("FusedGemm", linear::gemm),
+    ("FusedConv", super::convolution::fused_conv),
+    ("FusedGemm", fused_gemm),
     ("FusedMatMul", fused_matmul),
     ("GatedAdd", gated_add),
     ("GatherND", gather::gather_nd),
@@ -27,17 +29,18 @@ pub(super) const KERNELS: Family = &[
     ("Inverse", inverse),
     ("IsAllFinite", is_all_finite),
     ("MatMulInteger16", integer_matmul),
-    ("MatMulNBits", matmul_bits),
     ("MoE", experts),
-    ("MulInteger", elementwise::binary),
     ("MurmurHash3", hash),
     ("Pad", slicing::pad),
+    ("QEmbedLayerNormalization", quantized_embed),
     ("QuickGelu", elementwise::unary),
+    ("SampleOp", elementwise::unary),
     ("Range", creation::range),
     ("SkipLayerNormalization", skip_norm),
     ("SkipSimplifiedLayerNormalization", skip_norm),
     ("TransposeMatMul", fused_matmul),
     ("Trilu", layout::trilu),
+    ("UnfoldTensor", unfold),
     ("Unique", unique),
     ("WordConvEmbedding", word_embedding),
 ];
@@ -56,7 +59,13 @@ fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(1) { bias(cx, call) } else { call.one(call.shape(0)?.to_vec()) }
 }
 
+/// (C1) Only one of two flags is set. (C2) The operands have one type.
 fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
+    let both = call.int("isinf_only", 0) != 0 && call.int("isnan_only", 0) != 0;
+    call.check(!both, "IsAllFinite.C1", || "two flags exclude each other".to_owned())?;
+    let first = call.given(0)?.dtype;
+    let one = (1..call.count()).all(|at| call.tensor(at).is_none_or(|tensor| tensor.dtype == first));
+    call.check(one, "IsAllFinite.C2", || "operands are of several types".to_owned())?;
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::Bool), Vec::new()).into()])
 }
 
@@ -75,11 +84,12 @@ fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// (C1) Both are matrices with rows of one length.
+/// (C1) Both are matrices with rows of one length. (C2) For onnxruntime these are not empty.
 fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(a.len() == 2 && b.len() == 2, "CDist.C1", || "operands have 2 dimensions".to_owned())?;
     cx.require_eq(a[1], b[1], "CDist.C1", "lengths of rows")?;
+    policy::not_empty(cx, &a[1..], "CDist.C2")?;
     call.one(vec![a[0], b[0]])
 }
 
@@ -166,6 +176,45 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
+/// As [`embed`], of quantized embeddings. (C5) Scales and zero points are single.
+fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
+    let ids = call.shape(0)?.to_vec();
+    let words = call.shape(2)?.to_vec();
+    call.check(ids.len() == 2 && words.len() == 2, "EmbedLayerNormalization.C1", || {
+        format!("ids of rank {}, embeddings of rank {}", ids.len(), words.len())
+    })?;
+    policy::onnxruntime_checks(cx, !call.is_open_at_load(2), "EmbedLayerNormalization.C2", || {
+        "the inference of shapes needs the sizes of embeddings".to_owned()
+    })?;
+    let hidden = words[1];
+    for at in [3, 4] {
+        if call.has(at) {
+            let table = call.shape(at)?.to_vec();
+            cx.require_same_shape(
+                &table,
+                &[table.first().copied().unwrap_or(Expr::ONE), hidden],
+                "EmbedLayerNormalization.C2",
+            )?;
+        }
+    }
+    for at in [5, 6] {
+        vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
+    }
+    for at in [1, 7] {
+        if call.has(at) {
+            cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
+        }
+    }
+    for at in 8..call.count() {
+        if call.has(at) {
+            let count = cx.product(call.shape(at)?.to_vec());
+            cx.require_eq(count, Expr::ONE, "EmbedLayerNormalization.C5", "the number of scales")?;
+        }
+    }
+    let shape = vec![ids[0], ids[1], hidden];
+    Ok(vec![Tensor::new(call.given(8)?.dtype, shape).into(), Tensor::new(Dtype::I32, vec![ids[0]]).into()])
+}
+
 /// (C1) The axis is within the rank of the result, a scalar.
 fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
@@ -196,6 +245,39 @@ fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
+/// A product, a sum and an activation. (C4) The activation is known and has its parameters.
+fn fused_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
+    let activation = call.text("activation", "");
+    let (known, needs): (bool, &[&str]) = match activation {
+        "Relu" | "Sigmoid" | "Softplus" | "Softsign" | "Tanh" => (true, &[]),
+        "Elu" | "LeakyRelu" | "ThresholdedRelu" => (true, &["activation_alpha"]),
+        "HardSigmoid" | "ParametricSoftplus" | "ScaledTanh" => {
+            (true, &["activation_alpha", "activation_beta"])
+        }
+        "Selu" => (true, &["activation_alpha", "activation_gamma"]),
+        _ => (false, &[]),
+    };
+    call.check(known && needs.iter().all(|name| call.attribute(name).is_some()), "FusedGemm.C4", || {
+        format!("the activation {activation} is not known or has no parameters")
+    })?;
+    linear::gemm(cx, call)
+}
+
+/// Windows of a size along a dimension, as a last dimension. (C1) The dimension is within the rank. (C2) Size and step
+/// are positive, and a window fits.
+fn unfold(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let at = call.axis(call.int("dim", -1), shape.len(), "UnfoldTensor.C1")?;
+    let (size, step) = (call.int("size", 0), call.int("step", 1));
+    call.check(size > 0 && step > 0, "UnfoldTensor.C2", || format!("size {size}, step {step}"))?;
+    let (size, step) = (cx.int(size), cx.int(step));
+    let fits = cx.ge(shape[at], size);
+    cx.require(fits, "UnfoldTensor.C2", |cx| format!("a window of {} does not fit", cx.show(size)))?;
+    shape[at] = sizewise_kernels::windows(cx, shape[at], size, step, Expr::ONE);
+    shape.push(size);
+    call.one(shape)
+}
+
 /// (C1) The last two sizes are equal.
 fn inverse(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
@@ -206,51 +288,8 @@ fn inverse(cx: &mut Cx, call: &Checked) -> Outcome {
 
 fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = product(cx, call, call.shape(0)?, call.shape(1)?)?;
-    call.one(shape)
-}
-
-/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for
-/// each block. (C3) Bits and block size are possible.
-fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let (k, n, bits, block) =
-        (call.int("K", 0), call.int("N", 0), call.int("bits", 4), call.int("block_size", 0));
-    call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
-    let power = (16..=256).contains(&block) && block.count_ones() == 1;
-    call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
-    let Some(&last) = sizes.last() else {
-        return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
-    };
-    let inner = cx.int(k);
-    cx.require_eq(last, inner, "MatMulNBits.C1", "the last size and K")?;
-    let blocks = k.div_euclid(block) + i64::from(k % block != 0);
-    let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
-    cx.require_same_shape(call.shape(1)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
-    each_block(cx, call, 2, rows, blocks)?;
-    if call.has(3) {
-        let packed = call.given(3)?.dtype == Dtype::U8;
-        let bytes = if packed { blocks.saturating_mul(bits).saturating_add(7) / 8 } else { blocks };
-        each_block(cx, call, 3, rows, bytes)?;
-    }
-    if call.has(5) {
-        vector(cx, call, 5, rows, "MatMulNBits.C2")?;
-        // The inference of shapes refuses a bias of which it does not know the length.
-        policy::onnxruntime_checks(cx, !call.is_open_at_load(5), "MatMulNBits.C2", || {
-            "the bias is to be an initializer".to_owned()
-        })?;
-    }
-    call.one([&sizes[..sizes.len() - 1], &[rows]].concat())
-}
-
-/// (C2) of [`matmul_bits`]: `[N, blocks]`, or all in one dimension.
-fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -> Result<(), KernelError> {
-    let given = call.shape(at)?.to_vec();
-    let blocks = cx.int(blocks);
-    if given.len() == 2 {
-        return cx.require_same_shape(&given, &[rows, blocks], "MatMulNBits.C2");
-    }
-    let all = cx.mul(rows, blocks);
-    cx.require_same_shape(&given, &[all], "MatMulNBits.C2")
+    let signed = [0, 1].iter().any(|&at| call.tensor(at).is_some_and(|x| x.dtype == Dtype::I16));
+    Ok(vec![Tensor::new(if signed { Dtype::I32 } else { Dtype::U32 }, shape).into()])
 }
 
 /// The input's shape. (C1) The input is `[.., hidden]`, the router `[rows, experts]`. (C2) The weights are `[experts,
@@ -296,7 +335,7 @@ fn hash(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The normalized sum of input, skip and bias, and the sum. (C1) The skip has the input's shape, or broadcasts over its
-/// batch. (C2) Vectors have the last size.
+/// batch. (C2) Vectors have the last size. (C3) Epsilon is not negative.
 fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(matches!(sizes.len(), 2 | 3), "SkipLayerNormalization.C1", || {
@@ -319,6 +358,8 @@ fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     let last = sizes[sizes.len() - 1];
+    let epsilon = call.float("epsilon").unwrap_or(0.0);
+    call.check(epsilon >= 0.0, "SkipLayerNormalization.C3", || format!("epsilon is {epsilon}"))?;
     policy::not_empty(cx, &[last], "SkipLayerNormalization.C2")?;
     for at in 2..call.count() {
         if call.has(at) {

@@ -1,7 +1,7 @@
 //! Convolutions.
 use super::call::{Checked, Outcome};
 use super::value::Tensor;
-use super::{Dtype, Family};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
@@ -135,10 +135,10 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 pub(super) fn convolved(
     cx: &mut Cx,
     call: &Checked,
-    (x, weight): (usize, usize),
+    (sizes, weight_at): (&[Expr], usize),
     bias: Option<usize>,
 ) -> Result<Vec<Expr>, KernelError> {
-    let (sizes, weight) = (call.shape(x)?.to_vec(), call.shape(weight)?.to_vec());
+    let weight = call.shape(weight_at)?.to_vec();
     call.check(sizes.len() == weight.len() && sizes.len() >= 3, "Conv.C1", || {
         format!("ranks {} and {} are to agree and to be at least 3", sizes.len(), weight.len())
     })?;
@@ -155,6 +155,9 @@ pub(super) fn convolved(
         cx.require_eq(bias[0], weight[0], "Conv.C3", "the bias and the channels")?;
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
+    // onnx infers no shape for a kernel without elements, if it knows its size; onnxruntime runs it.
+    let is_loaded = !call.is_open_at_load(weight_at);
+    call.check(!is_loaded || !kernel.contains(&Expr::ZERO), "Conv.C5", || "the kernel is empty".to_owned())?;
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;
     let counts = spatial.counts(cx, &sizes[2..], "Conv.C4")?;
@@ -162,13 +165,26 @@ pub(super) fn convolved(
 }
 
 pub(super) fn conv(cx: &mut Cx, call: &Checked) -> Outcome {
-    let shape = convolved(cx, call, (0, 1), Some(2))?;
+    let shape = convolved(cx, call, (call.shape(0)?, 1), Some(2))?;
+    call.one(shape)
+}
+
+/// A convolution, a summand and an activation. (C6) The summand has the shape of the result. (C7) The activation is
+/// known.
+pub(super) fn fused_conv(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = convolved(cx, call, (call.shape(0)?, 1), Some(2))?;
+    if call.has(3) {
+        cx.require_same_shape(call.shape(3)?, &shape, "FusedConv.C6")?;
+    }
+    let activation = call.text("activation", "");
+    let known = matches!(activation, "" | "Relu" | "Tanh" | "Sigmoid" | "LeakyRelu" | "Clip" | "HardSigmoid");
+    call.check(known, "FusedConv.C7", || format!("no activation is named {activation}"))?;
     call.one(shape)
 }
 
 /// (C6) Zero points are scalars, or the weight's has one for each output channel.
 fn conv_integer(cx: &mut Cx, call: &Checked) -> Outcome {
-    let shape = convolved(cx, call, (0, 1), None)?;
+    let shape = convolved(cx, call, (call.shape(0)?, 1), None)?;
     for at in [2, 3] {
         if call.has(at) {
             let count = cx.product(call.shape(at)?.to_vec());
@@ -181,9 +197,15 @@ fn conv_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C6) Scales and zero points are scalars, or the weight's have one for each output channel.
+/// (C6) Scales and zero points are scalars, or the weight's have one for each output channel. onnxruntime's own
+/// operator takes the channels as the last dimension, too.
 pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
-    let shape = convolved(cx, call, (0, 3), Some(8))?;
+    let mut sizes = call.shape(0)?.to_vec();
+    let is_last = call.int("channels_last", 0) != 0;
+    if is_last && sizes.len() > 2 {
+        sizes[1..].rotate_right(1);
+    }
+    let mut shape = convolved(cx, call, (&sizes, 3), Some(8))?;
     for at in [1, 2, 4, 5, 6, 7] {
         if call.has(at) {
             let count = cx.product(call.shape(at)?.to_vec());
@@ -193,6 +215,9 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.require(fine, "QLinearConv.C6", |cx| format!("there are {} scales", cx.show(count)))?;
         }
     }
+    if is_last {
+        shape[1..].rotate_left(1);
+    }
     call.one(shape)
 }
 
@@ -200,8 +225,42 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 ///
 /// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3)
 /// The bias has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or
-/// dilation.
+/// dilation. (C7) A stated size is one that padding can make.
 fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (shape, spatial) = transposed(cx, call, 2)?;
+    let sizes = call.shape(0)?[2..].to_vec();
+    let image = transposed_sizes(cx, call, &spatial, &sizes, &[])?;
+    call.one([shape, image].concat())
+}
+
+/// [`conv_transpose`] with pads that an input holds. (C8) They have one dimension, with two for each spatial one.
+pub(super) fn padded_conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (shape, spatial) = transposed(cx, call, 3)?;
+    let sizes = call.shape(0)?[2..].to_vec();
+    let pads = match call.has(2) {
+        true => super::layout::sizes_of(cx, call, 2, "ConvTranspose.C8")?,
+        false => {
+            policy::onnxruntime_checks(cx, false, "ConvTranspose.C8", || "pads are to be given".to_owned())?;
+            vec![Expr::ZERO; 2 * sizes.len()]
+        }
+    };
+    for &pad in &pads {
+        let natural = cx.ge(pad, 0);
+        cx.require(natural, "ConvTranspose.C8", |cx| format!("a pad is {}", cx.show(pad)))?;
+    }
+    for &size in &spatial.kernel {
+        let some = cx.ge(size, 1);
+        cx.require(some, "ConvTranspose.C8", |_| "the kernel is empty".to_owned())?;
+    }
+    call.check(pads.len() == 2 * sizes.len(), "ConvTranspose.C8", || {
+        format!("there are {} pads for {} dimensions", pads.len(), sizes.len())
+    })?;
+    let image = transposed_sizes(cx, call, &spatial, &sizes, &pads)?;
+    call.one([shape, image].concat())
+}
+
+/// The batch and the channels of [`conv_transpose`], and how windows lie. The bias is an input.
+fn transposed(cx: &mut Cx, call: &Checked, bias: usize) -> Result<(Vec<Expr>, Spatial), KernelError> {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == weight.len() && sizes.len() >= 3, "ConvTranspose.C1", || {
         format!("ranks {} and {} are to agree and to be at least 3", sizes.len(), weight.len())
@@ -213,8 +272,8 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let remainder = cx.modulo(sizes[1], groups);
     cx.require_eq(remainder, Expr::ZERO, "ConvTranspose.C2", "channels that are left over")?;
     let channels = cx.mul(weight[1], groups);
-    if call.has(2) {
-        let bias = call.shape(2)?.to_vec();
+    if call.has(bias) {
+        let bias = call.shape(bias)?.to_vec();
         call.check(bias.len() == 1, "ConvTranspose.C3", || {
             format!("the bias has 1 dimension, not {}", bias.len())
         })?;
@@ -223,7 +282,18 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let kernel = kernel_sizes(cx, call, &weight)?;
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;
-    let count = sizes.len() - 2;
+    Ok((vec![sizes[0], channels], spatial))
+}
+
+/// The spatial sizes of [`conv_transpose`]; with pads that an input holds, if these are not empty.
+pub(super) fn transposed_sizes(
+    cx: &mut Cx,
+    call: &Checked,
+    spatial: &Spatial,
+    sizes: &[Expr],
+    pads: &[Expr],
+) -> Result<Vec<Expr>, KernelError> {
+    let count = sizes.len();
     let extra = call.ints("output_padding").map_or_else(|| vec![0; count], <[i64]>::to_vec);
     call.check(extra.len() == count, "ConvTranspose.C6", || {
         format!("output_padding has {} entries", extra.len())
@@ -238,37 +308,63 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         None => None,
     };
-    let mut shape = vec![sizes[0], channels];
+    let mut shape = Vec::with_capacity(count);
     for i in 0..count {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
-        let size = match stated {
-            Some(stated) => cx.int(stated[i]),
-            None if matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) => {
-                cx.mul(sizes[2 + i], stride)
+        let most = spatial.strides[i].max(spatial.dilations[i]);
+        call.check((0..most).contains(&extra[i]), "ConvTranspose.C6", || {
+            format!("output_padding of {} is not less than {most}", extra[i])
+        })?;
+        let steps = cx.sub(sizes[i], 1);
+        let steps = cx.mul(stride, steps);
+        let reach = cx.sub(spatial.kernel[i], 1);
+        let reach = cx.mul(dilation, reach);
+        let rest = cx.int(extra[i].saturating_add(1));
+        let unpadded = cx.sum([steps, reach, rest]);
+        let is_same = matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
+        let (before, after) = spatial.pads[i];
+        let size = match (stated, pads) {
+            (Some(stated), _) => {
+                let size = cx.int(stated[i]);
+                let reached = cx.le(size, unpadded);
+                // onnxruntime counts the windows over the stated size: more are needed than there are elements.
+                policy::onnxruntime(cx, reached, "ConvTranspose.C7", |cx| {
+                    format!("a size of {} is more than {}", cx.show(size), cx.show(unpadded))
+                })?;
+                size
             }
-            None => {
-                let steps = cx.sub(sizes[2 + i], 1);
-                let steps = cx.mul(stride, steps);
-                let reach = cx.sub(spatial.kernel[i], 1);
-                let reach = cx.mul(dilation, reach);
-                let (before, after) = spatial.pads[i];
-                let rest = cx.int(extra[i].saturating_add(1).saturating_sub(before).saturating_sub(after));
-                cx.sum([steps, reach, rest])
+            // Padding is not negative: what is short of the size stays so.
+            (None, _) if is_same => {
+                let size = cx.mul(sizes[i], stride);
+                let fits = cx.le(size, unpadded);
+                if cx.surely(fits) { size } else { cx.min(size, unpadded) }
+            }
+            (None, []) => unpadded,
+            (None, pads) => {
+                let both = cx.add(pads[i], pads[count + i]);
+                cx.sub(unpadded, both)
             }
         };
-        let some = cx.ge(size, 0);
+        let size = if stated.is_none() && !is_same {
+            let both = cx.int(before.saturating_add(after));
+            cx.sub(size, both)
+        } else {
+            size
+        };
+        let some = cx.ge(size, i32::from(cx.on_cpu()));
         cx.require(some, "ConvTranspose.C4", |cx| format!("a size becomes {}", cx.show(size)))?;
         shape.push(size);
     }
-    call.one(shape)
+    Ok(shape)
 }
 
 /// A convolution at places that offsets shift. (C1) Input and weight have 4 dimensions, like offsets and mask. (C2)
 /// Channels fit groups. (C7) There are two offsets, and a mask, for each place, element of the kernel and offset group.
+/// (C8) onnxruntime makes at least one channel.
 fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
-    let bias = Some(3);
-    let shape = convolved(cx, call, (0, 1), bias)?;
+    let shape = convolved(cx, call, (call.shape(0)?, 1), Some(3))?;
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    policy::not_empty(cx, &weight[..1], "DeformConv.C8")?;
     call.check(sizes.len() == 4, "DeformConv.C1", || {
         format!("the input has 4 dimensions, not {}", sizes.len())
     })?;
@@ -290,15 +386,26 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// A causal convolution along the last dimension and its state. (C1) The input has 3 dimensions, the weight too. (C2)
-/// The channels agree. (C3) Bias and state fit.
-fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
+/// The channels agree. (C3) Bias and state fit. (C4) Attributes are possible.
+pub(super) fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == 3 && weight.len() == 3, "CausalConv.C1", || {
         "operands have 3 dimensions".to_owned()
     })?;
     cx.require_eq(sizes[1], weight[0], "CausalConv.C2", "channels")?;
     cx.require_eq(weight[1], Expr::ONE, "CausalConv.C2", "the kernel's second size")?;
+    let activation = call.text("activation", "none");
+    call.check(matches!(activation, "none" | "silu" | "swish"), "CausalConv.C4", || {
+        format!("no activation is named {activation}")
+    })?;
+    let (dilation, window) = (call.int("dilation", 1), call.int("state_window", 0));
+    call.check(dilation >= 1 && call.int("ndim", 1) == 1, "CausalConv.C4", || {
+        "the dilation is positive, along one dimension".to_owned()
+    })?;
+    policy::onnxruntime_checks(cx, window == 0, "CausalConv.C4", || "the state has no window".to_owned())?;
+    let dilation = cx.int(dilation);
     let kept = cx.sub(weight[2], 1);
+    let kept = cx.mul(kept, dilation);
     let state = vec![sizes[0], sizes[1], kept];
     if call.has(2) {
         cx.require_same_shape(call.shape(2)?, &[sizes[1]], "CausalConv.C3")?;

@@ -1,10 +1,11 @@
 //! Operators that take elements by their indices.
 use super::call::{Checked, Outcome};
 use super::elements::{Grid, build, indices, place};
-use super::value::{Element, Elements, Tensor};
+use super::value::{Element, Elements, Places, Tensor};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use std::sync::Arc;
 
 pub(super) const KERNELS: Family = &[
     ("Compress", compress),
@@ -44,6 +45,26 @@ pub(super) fn inside(
         let fits = cx.ge(size, needed);
         let fine = cx.any(&[none, fits]);
         cx.require(fine, clause, |cx| format!("an index is out of range for the size {}", cx.show(size)))?;
+    }
+    Ok(())
+}
+
+/// Requires the places in one tensor to be places in another: a mask is as large as what it chooses from, at most.
+pub(super) fn places_inside(
+    cx: &mut Cx,
+    indices: &Tensor,
+    sizes: &[Expr],
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    let Some(places) = indices.places.as_ref().filter(|places| places.in_rows) else { return Ok(()) };
+    if indices.elements.is_some() || places.sizes.len() != sizes.len() {
+        return Ok(());
+    }
+    for (&size, &own) in sizes.iter().zip(&places.sizes) {
+        let fits = cx.ge(size, own);
+        cx.require(fits, clause, |cx| {
+            format!("places along a size of {} are indices for one of {}", cx.show(own), cx.show(size))
+        })?;
     }
     Ok(())
 }
@@ -150,6 +171,7 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C3")?;
         }
     }
+    places_inside(cx, call.given(1)?, &sizes[batch..batch + length], "GatherND.C3")?;
     let mut result = call.output(0, result)?;
     if batch == 0 {
         result.elements = taken_slices(call, length, &result);
@@ -200,6 +222,8 @@ fn non_zero(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let mut result = call.output(0, vec![rank, count])?;
     result.elements = true_places(cx, call.given(0)?, &result);
+    let sizes = call.shape(0)?.to_vec();
+    result.places = (!sizes.is_empty()).then(|| Arc::new(Places { sizes, in_rows: false }));
     Ok(vec![result.into()])
 }
 

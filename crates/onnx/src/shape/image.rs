@@ -17,24 +17,68 @@ pub(super) const KERNELS: Family = &[
     ("Upsample", upsample),
 ];
 
-/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision.
-fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Expr {
+/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C7) A size that is no
+/// number is one for which an exact fraction makes the same.
+fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
     if scale.fract() == 0.0 && (1.0..1e9).contains(&scale) {
         let scale = cx.int(scale as i64);
-        return cx.mul(size, scale);
+        return Ok(cx.mul(size, scale));
     }
-    match size.as_inline() {
-        Some(literal) => cx.int((literal as f32 * scale as f32).floor() as i64),
-        None => {
-            // Halves, quarters and the like are exact as long as sizes are.
-            let inverse = 1.0 / scale;
-            if inverse.fract() == 0.0 && (1.0..1e6).contains(&inverse) && (inverse as i64).count_ones() == 1 {
-                let inverse = cx.int(inverse as i64);
-                return cx.floor_div(size, inverse);
-            }
-            cx.unbacked_size(0, None)
+    if let Some(literal) = size.as_inline() {
+        return Ok(cx.int(in_single_precision(literal, scale)));
+    }
+    let Some((above, below)) = fraction(scale) else { return Ok(cx.unbacked_size(0, None)) };
+    let limit = first_difference(scale, above, below);
+    if limit < LEAST_LIMIT {
+        return Ok(cx.unbacked_size(0, None));
+    }
+    // Halves, quarters and the like are exact as long as sizes are.
+    if !(below as u64).is_power_of_two() {
+        let bound = cx.int(limit);
+        let fits = cx.lt(size, bound);
+        cx.require(fits, "Resize.C7", |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
+    }
+    let (above, below) = (cx.int(above), cx.int(below));
+    let product = cx.mul(size, above);
+    Ok(cx.floor_div(product, below))
+}
+
+/// Sizes up to here are compared with what single precision makes of them.
+const COMPARED: i64 = 1 << 17;
+/// A fraction has to be right for sizes up to here.
+const LEAST_LIMIT: i64 = 1 << 10;
+
+fn in_single_precision(size: i64, scale: f64) -> i64 {
+    (size as f32 * scale as f32).floor() as i64
+}
+
+/// The simplest fraction that is the scale in single precision, with a small denominator.
+fn fraction(scale: f64) -> Option<(i64, i64)> {
+    let (mut above, mut below) = ((0i64, 1i64), (1i64, 0i64));
+    let mut rest = scale;
+    for _ in 0..16 {
+        let whole = rest.floor();
+        if !(0.0..1e6).contains(&whole) {
+            return None;
         }
+        let digit = whole as i64;
+        above = (above.1, digit.checked_mul(above.1)?.checked_add(above.0)?);
+        below = (below.1, digit.checked_mul(below.1)?.checked_add(below.0)?);
+        if below.1 > 10_000 {
+            return None;
+        }
+        if (above.1 as f64 / below.1 as f64) as f32 == scale as f32 {
+            return Some((above.1, below.1));
+        }
+        rest = 1.0 / (rest - whole);
     }
+    None
+}
+
+/// The first size of which the fraction makes something else than single precision does, as far as sizes are compared.
+fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
+    let differs = |&size: &i64| in_single_precision(size, scale) != size * above / below;
+    (0..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
 /// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
@@ -60,12 +104,27 @@ fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) ->
         shape.push(match scale.number() {
             Some(scale) => {
                 call.check(scale > 0.0 && scale.is_finite(), "Resize.C2", || format!("a scale is {scale}"))?;
-                scaled(cx, size, scale)
+                scaled(cx, size, scale)?
             }
             None => cx.unbacked_size(0, None),
         });
     }
     call.one(shape)
+}
+
+/// (C6) onnxruntime interpolates linearly along the last two or three dimensions, or of four the middle two.
+fn linear_scales(cx: &Cx, mode: &str, scales: &[Element]) -> Result<(), KernelError> {
+    let ones = |list: &[Element]| list.iter().all(|scale| scale.number().is_none_or(|scale| scale == 1.0));
+    let fine = match scales {
+        [_, _] | [_, _, _] => true,
+        [first, .., last] if scales.len() == 4 => {
+            ones(&scales[..2]) || ones(std::slice::from_ref(first)) && ones(std::slice::from_ref(last))
+        }
+        _ => scales.len() == 5 && ones(&scales[..2]),
+    };
+    super::policy::onnxruntime_checks(cx, mode != "linear" || fine, "Upsample.C6", || {
+        "scales that linear interpolation does not take".to_owned()
+    })
 }
 
 /// (C3) In versions before 9 scales are an attribute.
@@ -79,6 +138,7 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
     call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
+    linear_scales(cx, mode, &scales)?;
     by_scales(cx, call, &sizes, &scales)
 }
 
@@ -184,7 +244,8 @@ fn keep_ratio(
 }
 
 /// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a
-/// coordinate for each spatial dimension. (C4) The modes are known.
+/// coordinate for each spatial dimension. (C4) The modes are known. (C5) onnxruntime's cubic sampling is of
+/// images, and none is empty.
 pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
@@ -204,7 +265,14 @@ pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     let spatial = cx.int(sizes.len() as i64 - 2);
     let (places, coordinates) = grid.split_at(grid.len() - 1);
     cx.require_eq(coordinates[0], spatial, "GridSample.C3", "coordinates")?;
-    call.one([&sizes[..2], &places[1..]].concat())
+    super::policy::not_empty(cx, &sizes[2..], "GridSample.C5")?;
+    let is_flat = sizes.len() == 4 || !matches!(mode, "bicubic" | "cubic");
+    super::policy::onnxruntime_checks(cx, is_flat, "GridSample.C5", || {
+        "cubic sampling is of images".to_owned()
+    })?;
+    let shape = [&sizes[..2], &places[1..]].concat();
+    let dtype = call.output_type(0).unwrap_or(call.given(0)?.dtype);
+    Ok(vec![Tensor::new(dtype, shape).into()])
 }
 
 /// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h,
@@ -217,8 +285,9 @@ fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     let (rows, columns) = (cx.int(size.len() as i64 - 2), cx.int(size.len() as i64 - 1));
     cx.require_same_shape(&theta, &[size[0], rows, columns], "AffineGrid.C2")?;
-    for &size in &size {
-        let positive = cx.ge(size, 1);
+    for (at, &size) in size.iter().enumerate() {
+        // The function body takes no notice of the channels.
+        let positive = cx.ge(size, i32::from(at != 1 || !cx.on_cpu()));
         cx.require(positive, "AffineGrid.C1", |cx| format!("a size is {}", cx.show(size)))?;
     }
     call.one([&size[..1], &size[2..], &[rows]].concat())

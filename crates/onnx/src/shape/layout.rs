@@ -2,9 +2,10 @@
 use super::Family;
 use super::call::{Checked, Outcome, open};
 use super::elements::{Grid, build};
-use super::value::{Element, Elements, Tensor, Value};
+use super::value::{Element, Elements, Places, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use std::sync::Arc;
 
 pub(super) const KERNELS: Family = &[
     ("Concat", concat),
@@ -302,6 +303,10 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
     };
     let x = call.given(0)?;
     let mut result = call.output(0, order.iter().map(|&at| sizes[at]).collect())?;
+    if order == [1, 0] {
+        let turned = |places: &Arc<Places>| Places { in_rows: !places.in_rows, ..(**places).clone() };
+        result.places = x.places.as_ref().map(|places| Arc::new(turned(places)));
+    }
     result.elements = match &x.elements {
         Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
         Some(Elements::List(_)) if order.iter().copied().eq(0..rank) => x.elements.clone(),

@@ -1,7 +1,7 @@
 //! `ai.onnx.ml`: classical machine learning.
 use super::call::{Checked, Outcome};
 use super::value::{Tensor, Value};
-use super::{Dtype, Family};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -90,13 +90,22 @@ fn dictionary(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `[rows, sum of inputdimensions]`.
+/// `[rows, sum of inputdimensions]`. (C1) There is a width for each input. (C2) They have equally many rows.
 fn features(cx: &mut Cx, call: &Checked) -> Outcome {
     let widths = call.ints("inputdimensions").unwrap_or_default();
     call.check(widths.len() == call.count(), "FeatureVectorizer.C1", || {
         format!("there are {} widths for {} inputs", widths.len(), call.count())
     })?;
-    let (rows, _) = rows(call)?;
+    call.check(widths.iter().all(|&width| width >= 0), "FeatureVectorizer.C1", || {
+        "a width is negative".to_owned()
+    })?;
+    let first = call.shape(0)?;
+    let rows = if first.len() <= 1 { Expr::ONE } else { first[0] };
+    for at in 1..call.count() {
+        let other = call.shape(at)?;
+        let other = if other.len() <= 1 { Expr::ONE } else { other[0] };
+        cx.require_eq(rows, other, "FeatureVectorizer.C2", "rows")?;
+    }
     let width = widths.iter().fold(0i64, |sum, &width| sum.saturating_add(width));
     let shape = vec![rows, cx.int(width)];
     Ok(vec![Tensor::new(Dtype::F32, shape).into()])
@@ -106,10 +115,15 @@ fn features(cx: &mut Cx, call: &Checked) -> Outcome {
 fn imputer(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let integers = call.given(0)?.dtype == Dtype::I64;
-    let count = call.length(if integers { "imputed_value_int64s" } else { "imputed_value_floats" });
+    let (ints, floats) = (call.length("imputed_value_int64s"), call.length("imputed_value_floats"));
+    policy::onnxruntime_checks(cx, ints == 0 || floats == 0, "Imputer.C1", || {
+        "there are values of two types".to_owned()
+    })?;
+    let count = if integers { ints } else { floats };
     call.check(count > 0, "Imputer.C1", || "there is no value for the input's type".to_owned())?;
     call.check(!sizes.is_empty(), "Imputer.C1", || "the input is a scalar".to_owned())?;
-    if count > 1 {
+    // onnxruntime takes the first of values that are not one for each feature.
+    if count > 1 && !cx.on_cpu() {
         let features = if sizes.len() == 1 { sizes[0] } else { sizes[1] };
         let count = cx.int(count as i64);
         cx.require_eq(features, count, "Imputer.C1", "features and values")?;
@@ -152,6 +166,19 @@ fn labels(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(value.0, shape).into()])
 }
 
+/// (C3) The function on scores is known. (C4) The kernel is known, with three parameters or none.
+fn named_right(call: &Checked) -> Result<(), KernelError> {
+    let post = call.text("post_transform", "NONE");
+    let known = matches!(post, "NONE" | "SOFTMAX" | "LOGISTIC" | "SOFTMAX_ZERO" | "PROBIT");
+    call.check(known, "Learning.C3", || format!("no function on scores is named {post}"))?;
+    let kernel = call.text("kernel_type", "LINEAR");
+    call.check(matches!(kernel, "LINEAR" | "POLY" | "RBF" | "SIGMOID"), "Learning.C4", || {
+        format!("no kernel is named {kernel}")
+    })?;
+    let parameters = call.length("kernel_params");
+    call.check(matches!(parameters, 0 | 3), "Learning.C4", || format!("a kernel has {parameters} parameters"))
+}
+
 /// The type of classes and their number.
 fn classes(call: &Checked, ints: &str, strings: &str) -> (Dtype, usize) {
     match call.length(strings) {
@@ -166,31 +193,66 @@ fn classified(cx: &mut Cx, call: &Checked, dtype: Dtype, count: usize, rows: Exp
     Ok(vec![Tensor::new(dtype, vec![rows]).into(), Tensor::new(Dtype::F32, scores).into()])
 }
 
-/// (C2) There is a class; coefficients are one for each class and feature.
+/// (C2) There are intercepts, a class for each (two for one), in one list, and coefficients for each class and feature.
 fn linear_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, features) = rows(call)?;
-    let (dtype, mut count) = classes(call, "classlabels_ints", "classlabels_strings");
+    named_right(call)?;
+    let (ints, strings) = (call.length("classlabels_ints"), call.length("classlabels_strings"));
     let (coefficients, intercepts) = (call.length("coefficients"), call.length("intercepts"));
-    if intercepts > 0 {
-        let product = cx.int(intercepts as i64);
-        let product = cx.mul(features, product);
-        let length = cx.int(coefficients as i64);
-        cx.require_eq(product, length, "Classifier.C2", "coefficients and features")?;
-    }
-    if intercepts == 1 && count <= 2 {
-        count = 2;
-    } else if count == 0 {
-        count = intercepts;
-    }
+    let (dtype, labels) = classes(call, "classlabels_ints", "classlabels_strings");
+    call.check(intercepts > 0 && coefficients.is_multiple_of(intercepts), "Classifier.C2", || {
+        format!("{coefficients} coefficients and {intercepts} intercepts")
+    })?;
+    call.check(ints == 0 || strings == 0, "Classifier.C2", || "there are two lists of classes".to_owned())?;
+    call.check(labels == 0 || labels >= intercepts, "Classifier.C2", || {
+        format!("{labels} classes and {intercepts} intercepts")
+    })?;
+    let needed = cx.mul(features, intercepts as i32);
+    let given = cx.int(coefficients as i64);
+    let enough = if cx.on_cpu() { cx.ge(given, needed) } else { cx.eq(given, needed) };
+    cx.require(enough, "Classifier.C2", |cx| {
+        format!("{coefficients} coefficients, {} features of all classes", cx.show(needed))
+    })?;
+    let count = if intercepts == 1 && labels <= 2 { 2 } else { intercepts };
     classified(cx, call, dtype, count, rows)
 }
 
+/// (C5) The input has the features of the support vectors, or one for each coefficient of a class.
+fn has_features(cx: &mut Cx, features: Expr, count: usize) -> Result<(), KernelError> {
+    let count = cx.int(count as i64);
+    cx.require_eq(features, count, "Vectors.C5", "the features of the input and those of the vectors")
+}
+
+/// (C1) Vectors are counted for each class, or there are none. (C2) Coefficients suffice. (C3) Probabilities come in
+/// pairs.
 fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, _) = rows(call)?;
+    let (rows, features) = rows(call)?;
+    named_right(call)?;
     let (dtype, count) = classes(call, "classlabels_ints", "classlabels_strings");
-    let vectors = call.length("vectors_per_class");
-    let columns =
-        if call.length("prob_a") > 0 || vectors == 0 || count <= 2 { count } else { count * (count - 1) / 2 };
+    let (coefficients, vectors) = (call.length("coefficients"), call.length("support_vectors"));
+    let counts = call.ints("vectors_per_class").unwrap_or_default();
+    call.check(count > 0 && (counts.is_empty() || counts.len() == count), "Vectors.C1", || {
+        format!("{} counts of vectors for {count} classes", counts.len())
+    })?;
+    call.check(call.length("prob_a") == call.length("prob_b"), "Vectors.C3", || {
+        "probabilities do not come in pairs".to_owned()
+    })?;
+    call.check(coefficients > 0, "Vectors.C2", || "there are no coefficients".to_owned())?;
+    let total = counts.iter().fold(0i64, |sum, &n| sum.saturating_add(n));
+    let total = usize::try_from(total).unwrap_or(0);
+    call.check(coefficients >= total.saturating_mul(count.saturating_sub(1)), "Vectors.C2", || {
+        format!("{coefficients} coefficients for {total} vectors")
+    })?;
+    has_features(
+        cx,
+        features,
+        vectors.checked_div(total).or_else(|| coefficients.checked_div(count)).unwrap_or(0),
+    )?;
+    let columns = if call.length("prob_a") > 0 || counts.is_empty() || count <= 2 {
+        count
+    } else {
+        count * (count - 1) / 2
+    };
     classified(cx, call, dtype, columns, rows)
 }
 
@@ -209,8 +271,20 @@ fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(Dtype::F32, vec![rows, targets]).into()])
 }
 
-fn svm_regressor(_: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, _) = rows(call)?;
+/// (C2) There is an intercept, and a coefficient for each vector. (C5) See [`has_features`].
+fn svm_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (rows, features) = rows(call)?;
+    named_right(call)?;
+    let (coefficients, vectors) = (call.length("coefficients"), call.length("support_vectors"));
+    let count = usize::try_from(call.int("n_supports", 0)).unwrap_or(0);
+    call.check(coefficients > 0 && call.length("rho") > 0, "Vectors.C2", || {
+        "coefficients and rho are to be given".to_owned()
+    })?;
+    let fits = count == 0 || vectors > 0 && vectors.is_multiple_of(count) && coefficients >= count;
+    call.check(fits, "Vectors.C2", || {
+        format!("{vectors} numbers and {coefficients} coefficients of {count} vectors")
+    })?;
+    has_features(cx, features, vectors.checked_div(count).unwrap_or(coefficients))?;
     Ok(vec![Tensor::new(Dtype::F32, vec![rows, Expr::ONE]).into()])
 }
 
@@ -253,9 +327,29 @@ fn scaler(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(Dtype::F32, sizes).into()])
 }
 
+/// (C1) The input has 2 dimensions. (C2) Leaves have a target and a weight each. (C3) The features that nodes test
+/// exist. (C4) Splits and weights have the input's type.
 fn tree_ensemble(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, _) = rows(call)?;
-    let shape = vec![rows, cx.int(call.int("n_targets", 1))];
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() == 2, "TreeEnsemble.C1", || format!("the input has rank {}", sizes.len()))?;
+    let of = |name: &str| match call.attribute(name) {
+        Some(super::Attribute::Tensor(tensor)) => Some(tensor),
+        _ => None,
+    };
+    let own = call.given(0)?.dtype;
+    for name in ["nodes_splits", "leaf_weights"] {
+        let fits = of(name).is_none_or(|tensor| tensor.dtype == own);
+        call.check(fits, "TreeEnsemble.C4", || format!("{name} is of another type than the input"))?;
+    }
+    let weights = of("leaf_weights").and_then(Tensor::count);
+    let targets = call.length("leaf_targetids") as u64;
+    call.check(weights.is_none_or(|count| count == targets), "TreeEnsemble.C2", || {
+        format!("{targets} leaves have a target")
+    })?;
+    if let Some(&most) = call.ints("nodes_featureids").unwrap_or_default().iter().max() {
+        has_feature(cx, sizes[1], most)?;
+    }
+    let shape = vec![sizes[0], cx.int(call.int("n_targets", 1))];
     call.one(shape)
 }
 
@@ -315,14 +409,15 @@ fn tested_features(cx: &mut Cx, call: &Checked, features: Expr) -> Result<(), Ke
     let tested = call.ints("nodes_featureids").unwrap_or_default();
     let most =
         tested.iter().zip(modes).filter(|(_, mode)| *mode != "LEAF").map(|(&feature, _)| feature).max();
-    if let Some(most) = most {
-        let most = cx.int(most);
-        let there = cx.gt(features, most);
-        cx.require(there, "TreeEnsemble.C3", |cx| {
-            format!("a node tests feature {} of {}", cx.show(most), cx.show(features))
-        })?;
-    }
-    Ok(())
+    most.map_or(Ok(()), |most| has_feature(cx, features, most))
+}
+
+fn has_feature(cx: &mut Cx, features: Expr, most: i64) -> Result<(), KernelError> {
+    let most = cx.int(most);
+    let there = cx.gt(features, most);
+    cx.require(there, "TreeEnsemble.C3", |cx| {
+        format!("a node tests feature {} of {}", cx.show(most), cx.show(features))
+    })
 }
 
 fn zip_map(_: &mut Cx, call: &Checked) -> Outcome {

@@ -27,6 +27,7 @@ mod linear;
 mod loss;
 mod normalization;
 mod numbers;
+mod packed;
 mod policy;
 mod pooling;
 mod quantization;
@@ -92,7 +93,17 @@ const FAMILIES: &[(&str, &[Family])] = &[
     (LEARNING, &[learning::KERNELS]),
     (
         MICROSOFT,
-        &[contrib::KERNELS, attention::CONTRIB, decoding::CONTRIB, quantization::CONTRIB, rotary::CONTRIB],
+        &[
+            contrib::KERNELS,
+            attention::CONTRIB,
+            decoding::CONTRIB,
+            packed::CONTRIB,
+            pooling::CONTRIB,
+            quantization::CONTRIB,
+            recurrent::CONTRIB,
+            rotary::CONTRIB,
+            strings::CONTRIB,
+        ],
     ),
 ];
 
@@ -125,24 +136,27 @@ pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {
 /// [`KernelError::Invalid`] where the operator refuses the call, [`KernelError::DataDependent`] where its shapes depend
 /// on what is not known, [`KernelError::Unsupported`] where there is no shape function.
 pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError> {
-    let name =
-        if call.domain.is_empty() { call.op.to_owned() } else { format!("{}::{}", call.domain, call.op) };
+    let name = || match call.domain {
+        "" => call.op.to_owned(),
+        domain => format!("{domain}::{}", call.op),
+    };
     let Some(schema) = schema::find(call.domain, call.op, call.version) else {
         if is_known(call.domain, call.op) {
-            let message = format!("version {} of its domain has no {name}", call.version);
+            let message = format!("version {} of its domain has no {}", call.version, name());
             return Err(KernelError::invalid("schema.S0", message));
         }
-        return Err(KernelError::Unsupported(format!("the operator {name} is not known")));
+        return Err(KernelError::Unsupported(format!("the operator {} is not known", name())));
     };
-    if schema.deprecated {
+    // The body of a deprecated function runs all the same.
+    if schema.deprecated && call.op != "GroupNormalization" {
         return Err(KernelError::invalid(
             "schema.S0",
-            format!("{name} is gone since version {}", schema.since),
+            format!("{} is gone since version {}", name(), schema.since),
         ));
     }
     let checked = Checked::new(call, schema)?;
     let Some(kernel) = kernel(call.domain, call.op) else {
-        return Err(KernelError::Unsupported(format!("there is no shape function for {name}")));
+        return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
     };
     let unknown = call.inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));
     let outputs = if unknown {

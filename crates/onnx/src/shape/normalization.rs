@@ -72,7 +72,9 @@ fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// (C1) The input has channels. (C2) Scale and bias have an element for each. (C3) Channels divide by groups.
+/// (C1) The input has channels. (C2) Scale and bias have an element for each, in version 18 for each group. (C3)
+/// Channels divide by groups. (C4) For onnxruntime the input is not empty: the function body reshapes it to `[0, 0,
+/// -1]`.
 fn group(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(sizes.len() >= 2, "GroupNormalization.C1", || format!("the input has rank {}", sizes.len()))?;
@@ -81,19 +83,33 @@ fn group(cx: &mut Cx, call: &Checked) -> Outcome {
     let groups = cx.int(groups);
     let remainder = cx.modulo(sizes[1], groups);
     cx.require_eq(remainder, Expr::ZERO, "GroupNormalization.C3", "channels that are left over")?;
+    policy::not_empty(cx, &sizes, "GroupNormalization.C4")?;
+    let each = if call.since() < 21 { groups } else { sizes[1] };
     for at in 1..3 {
-        vector(cx, call, at, sizes[1], "GroupNormalization.C2")?;
+        if !cx.on_cpu() {
+            vector(cx, call, at, each, "GroupNormalization.C2")?;
+            continue;
+        }
+        // The body reshapes what is given, which then broadcasts.
+        let count = cx.product(call.shape(at)?.to_vec());
+        let (one, all) = (cx.eq(count, 1), cx.eq(count, each));
+        let fine = cx.any(&[one, all]);
+        cx.require(fine, "GroupNormalization.C2", |cx| {
+            format!("input {at} has {} elements", cx.show(count))
+        })?;
     }
     call.one(sizes)
 }
 
-/// (C1) The window has an element.
-fn local_response(_: &mut Cx, call: &Checked) -> Outcome {
+/// (C1) The window is odd and positive. (C2) The input has 4 dimensions. (C3) onnxruntime takes positive coefficients.
+fn local_response(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let size = call.int("size", 0);
     call.check(size > 0 && size % 2 == 1, "LRN.C1", || {
         format!("the window is {size}, not odd and positive")
     })?;
+    let positive = ["alpha", "beta"].iter().all(|name| call.float(name).is_none_or(|value| value > 0.0));
+    policy::onnxruntime_checks(cx, positive, "LRN.C3", || "alpha and beta are to be positive".to_owned())?;
     call.check(sizes.len() == 4, "LRN.C2", || format!("the input has 4 dimensions, not {}", sizes.len()))?;
     call.one(sizes)
 }
@@ -135,10 +151,14 @@ fn lp(_: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// (C1) Axes are within the rank.
-fn mean_variance(_: &mut Cx, call: &Checked) -> Outcome {
+/// (C1) Axes are within the rank. (C2) onnxruntime wants one.
+fn mean_variance(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    for &axis in call.ints("axes").unwrap_or(&[0, 2, 3]) {
+    let axes = call.ints("axes").unwrap_or(&[0, 2, 3]);
+    policy::onnxruntime_checks(cx, !axes.is_empty(), "MeanVarianceNormalization.C2", || {
+        "there is no axis".to_owned()
+    })?;
+    for &axis in axes {
         call.axis(axis, sizes.len(), "MeanVarianceNormalization.C1")?;
     }
     call.one(sizes)

@@ -17,6 +17,17 @@ pub(super) const KERNELS: Family = &[
     ("MaxUnpool", max_unpool),
 ];
 
+pub(super) const CONTRIB: Family = &[("MaxpoolWithMask", masked_pool), ("NhwcMaxPool", pool)];
+
+/// (C7) The mask has the rank and the spatial sizes of the input.
+fn masked_pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = pooled(cx, call)?;
+    let (sizes, mask) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(mask.len() == sizes.len(), "Pool.C7", || format!("the mask is of rank {}", mask.len()))?;
+    cx.require_same_shape(&mask[2..], &sizes[2..], "Pool.C7")?;
+    call.one(shape)
+}
+
 /// The windows of the attribute `kernel_shape`.
 fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError> {
     let kernel = call.ints("kernel_shape").unwrap_or_default();
@@ -41,10 +52,18 @@ pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// The shape of [`pool`].
 pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
-    let sizes = call.shape(0)?.to_vec();
+    let mut sizes = call.shape(0)?.to_vec();
+    let is_last = call.op() == "NhwcMaxPool" || call.int("channels_last", 0) != 0;
+    if is_last && sizes.len() > 2 {
+        sizes[1..].rotate_right(1);
+    }
     let spatial = read(cx, call, sizes.len())?;
     let ceil = call.int("ceil_mode", 0) != 0;
-    for (i, &(before, after)) in spatial.pads.iter().enumerate() {
+    let given = call.ints("pads").unwrap_or_default();
+    let given = (0..given.len() / 2).map(|i| (given[i], given[given.len() / 2 + i]));
+    // onnxruntime looks at pads also where auto_pad takes no notice of them.
+    let stated: Vec<(i64, i64)> = if cx.on_cpu() { given.collect() } else { spatial.pads.clone() };
+    for (i, &(before, after)) in stated.iter().enumerate() {
         let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
         call.check(before < window && after < window, "Pool.C3", || {
             format!("padding of {before} and {after} for a window of {window}")
@@ -72,6 +91,9 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         let some = cx.ge(count, 1);
         cx.require(some, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
         shape.push(count);
+    }
+    if is_last {
+        shape[1..].rotate_left(1);
     }
     Ok(shape)
 }
@@ -149,7 +171,7 @@ pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two
-/// positive numbers.
+/// positive numbers. (C3) onnxruntime takes a positive scale.
 fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || {
@@ -161,12 +183,18 @@ fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || {
         format!("pooled_shape is {pooled:?}")
     })?;
+    let (some, none) = (cx.ge(sizes[0], 1), cx.eq(regions[0], 0));
+    let fine = cx.any(&[some, none]);
+    cx.require(fine, "MaxRoiPool.C1", |_| "a region is of no image".to_owned())?;
+    let scale = call.float("spatial_scale").unwrap_or(1.0);
+    super::policy::onnxruntime_checks(cx, scale > 0.0, "MaxRoiPool.C3", || format!("the scale is {scale}"))?;
     let shape = vec![regions[0], sizes[1], cx.int(pooled[0]), cx.int(pooled[1])];
     call.one(shape)
 }
 
 /// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices
-/// have the shape of the input. (C3) A given shape has a size for each dimension and is at least as large.
+/// have the shape of the input. (C3) A given shape has a size for each dimension and is at least as large. (C4)
+/// onnxruntime makes no empty image. (C5) Indices are positions in the result.
 fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let spatial = read(cx, call, sizes.len())?;
@@ -178,7 +206,12 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         let steps = cx.mul(stride, steps);
         let (before, after) = spatial.pads[i];
         let pads = cx.int(-before - after);
-        shape.push(cx.sum([steps, spatial.kernel[i], pads]));
+        let size = cx.sum([steps, spatial.kernel[i], pads]);
+        let some = cx.ge(size, 1);
+        super::policy::onnxruntime(cx, some, "MaxUnpool.C4", |cx| {
+            format!("a size becomes {}", cx.show(size))
+        })?;
+        shape.push(size);
     }
     if call.has(2) {
         let stated = super::layout::sizes_of(cx, call, 2, "MaxUnpool.C3")?;
@@ -193,5 +226,8 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         shape = stated;
     }
+    let count = cx.product(shape.clone());
+    super::gather::inside(cx, call.given(1)?, count, "MaxUnpool.C5")?;
+    super::gather::not_negative(call, 1, "MaxUnpool.C5")?;
     call.one(shape)
 }

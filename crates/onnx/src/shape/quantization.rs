@@ -24,9 +24,10 @@ pub(super) const CONTRIB: Family = &[
     ("QLinearConv", super::convolution::quantized_conv),
     ("QLinearGlobalAveragePool", quantized_global_pool),
     ("QLinearLeakyRelu", quantized_unary),
+    ("MulInteger", integer_product),
     ("QLinearMul", quantized_binary),
     ("QLinearSigmoid", quantized_unary),
-    ("QLinearSoftmax", quantized_unary),
+    ("QLinearSoftmax", quantized_softmax),
     ("QLinearWhere", quantized_where),
     ("QGemm", quantized_gemm),
     ("QuantizeLinear", quantize),
@@ -125,6 +126,33 @@ fn single(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelErr
     Ok(())
 }
 
+/// Requires scalars. onnxruntime's inference of shapes refuses one element in one dimension, too.
+fn scalars(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelError> {
+    for &at in inputs {
+        if call.has(at) {
+            let rank = call.shape(at)?.len();
+            super::policy::onnxruntime_checks(cx, rank == 0, "Quantized.C1", || {
+                format!("input {at} is a scalar, not of rank {rank}")
+            })?;
+        }
+    }
+    single(cx, call, inputs)
+}
+
+/// Requires scales of one element. onnxruntime reads the first, whatever the shape, and no zero point of none.
+fn first_of(cx: &mut Cx, call: &Checked, scales: &[usize], zeros: &[usize]) -> Result<(), KernelError> {
+    if !cx.on_cpu() {
+        single(cx, call, scales)?;
+        return single(cx, call, zeros);
+    }
+    for &at in scales {
+        let count = cx.product(call.shape(at)?.to_vec());
+        let some = cx.ge(count, 1);
+        cx.require(some, "Quantized.C1", |_| format!("input {at} is empty"))?;
+    }
+    Ok(())
+}
+
 /// Requires one scale, or one for each column.
 fn per_column(cx: &mut Cx, call: &Checked, inputs: &[usize], columns: Expr) -> Result<(), KernelError> {
     for &at in inputs {
@@ -187,7 +215,8 @@ fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), Ke
     Ok(())
 }
 
-/// `alpha A' B'` with scales. (C1) as for matrices.
+/// `alpha A' B'` with scales. (C1) as for matrices. (C2) B's scale and zero point have one shape, of at most one
+/// dimension.
 fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
         let sizes = call.shape(at)?;
@@ -198,8 +227,15 @@ fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(3, "transB")?);
     cx.require_eq(inner, again, "QGemm.C1", "inner sizes")?;
-    single(cx, call, &[1, 2])?;
+    single(cx, call, &[1, 2, 7, 8])?;
     per_column(cx, call, &[4, 5], columns)?;
+    if call.has(4) && call.has(5) {
+        cx.require_same_shape(call.shape(4)?, call.shape(5)?, "QGemm.C2")?;
+    }
+    for at in [4, 5] {
+        let rank = call.shape(at)?.len();
+        call.check(rank <= 1, "QGemm.C2", || format!("input {at} is of rank {rank}"))?;
+    }
     if call.has(6) {
         cx.require_expandable(call.shape(6)?, &[rows, columns], "QGemm.C1")?;
     }
@@ -209,14 +245,24 @@ fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`: shapes meet.
 fn quantized_binary(cx: &mut Cx, call: &Checked) -> Outcome {
-    single(cx, call, &[1, 2, 4, 5, 6, 7])?;
+    scalars(cx, call, &[1, 2, 4, 5, 6, 7])?;
     let shape = cx.broadcast([call.shape(0)?, call.shape(3)?], "Quantized.C3")?.to_vec();
     call.one(shape)
 }
 
+/// `a, a_zero, b, b_zero`: shapes meet.
+fn integer_product(cx: &mut Cx, call: &Checked) -> Outcome {
+    super::policy::onnxruntime_checks(cx, call.has(1) && call.has(3), "Quantized.C1", || {
+        "the inference of types needs the zero points".to_owned()
+    })?;
+    scalars(cx, call, &[1, 3])?;
+    let shape = cx.broadcast([call.shape(0)?, call.shape(2)?], "Quantized.C3")?.to_vec();
+    Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::I32), shape).into()])
+}
+
 /// `condition, x, x_scale, x_zero, y, ..`.
 fn quantized_where(cx: &mut Cx, call: &Checked) -> Outcome {
-    single(cx, call, &[2, 3, 5, 6, 7, 8])?;
+    first_of(cx, call, &[2, 5, 7], &[3, 6, 8])?;
     let shape = cx.broadcast([call.shape(0)?, call.shape(1)?, call.shape(4)?], "Quantized.C3")?.to_vec();
     call.one(shape)
 }
@@ -224,6 +270,17 @@ fn quantized_where(cx: &mut Cx, call: &Checked) -> Outcome {
 fn quantized_unary(cx: &mut Cx, call: &Checked) -> Outcome {
     single(cx, call, &[1, 2, 3, 4])?;
     call.one(call.shape(0)?.to_vec())
+}
+
+/// `x, x_scale, x_zero, y_scale, y_zero`. (C6) The axis is within the rank. onnxruntime does not look at the shapes of
+/// scales.
+fn quantized_softmax(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.axis(call.int("axis", -1), sizes.len(), "QLinearSoftmax.C6")?;
+    if !cx.on_cpu() {
+        single(cx, call, &[1, 2, 3, 4])?;
+    }
+    call.one(sizes)
 }
 
 fn channels_last(call: &Checked) -> bool {
@@ -246,10 +303,10 @@ fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
-    if channels_last(call) {
-        return Err(KernelError::Unsupported("pooling with channels last".to_owned()));
-    }
-    single(cx, call, &[1, 2, 3, 4])?;
+    super::policy::onnxruntime_checks(cx, call.has(2), "Quantized.C1", || {
+        "the inference of types needs the zero point".to_owned()
+    })?;
+    scalars(cx, call, &[1, 2, 3, 4])?;
     let shape = super::pooling::pooled(cx, call)?;
     call.one(shape)
 }
@@ -261,7 +318,7 @@ fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(count >= 5 && (count - 2).is_multiple_of(3), "QLinearConcat.C4", || {
         format!("it has {count} inputs")
     })?;
-    single(cx, call, &[0, 1])?;
+    first_of(cx, call, &[0], &[1])?;
     let mut shape = call.shape(2)?.to_vec();
     let dtype = call.given(1)?.dtype;
     let at = call.axis(call.int("axis", 0), shape.len(), "QLinearConcat.C5")?;
@@ -269,7 +326,7 @@ fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
         let (x, scale, zero) = (call.given(part)?, call.given(part + 1)?, call.given(part + 2)?);
         let fine = x.dtype == dtype && zero.dtype == dtype && scale.dtype == Dtype::F32;
         call.check(fine, "QLinearConcat.C5", || "types differ".to_owned())?;
-        single(cx, call, &[part + 1, part + 2])?;
+        first_of(cx, call, &[part + 1], &[part + 2])?;
         if part == 2 {
             continue;
         }

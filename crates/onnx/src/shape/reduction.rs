@@ -47,8 +47,8 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
     let rank = sizes.len();
     let mut flags = vec![false; rank];
     let constant = match call.op() {
-        // Nothing looks at their attributes when a model is loaded.
-        "ReduceMax" | "ReduceMin" if call.ints("axes").is_some() => false,
+        // Nothing looks at their attributes when a model is loaded, but for those of a scalar.
+        "ReduceMax" | "ReduceMin" if rank > 0 && call.ints("axes").is_some() => false,
         _ => call.tensor(1).is_none_or(|axes| axes.constant),
     };
     let loaded = call.since() >= 11 && constant;
@@ -176,6 +176,10 @@ fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axis = call.given(1)?;
     let rank = call.shape(1)?.len();
+    for flag in ["exclusive", "reverse"] {
+        let value = call.int(flag, 0);
+        call.check(matches!(value, 0 | 1), "CumSum.C3", || format!("{flag} is to be 0 or 1, not {value}"))?;
+    }
     if is_empty(&sizes) {
         return call.one(sizes);
     }
@@ -183,10 +187,6 @@ fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
     let count = cx.product(call.shape(1)?.to_vec());
     cx.require_eq(count, Expr::ONE, "CumSum.C1", "the number of axes")?;
     call.check(!sizes.is_empty(), "CumSum.C2", || "a scalar has no axis".to_owned())?;
-    for flag in ["exclusive", "reverse"] {
-        let value = call.int(flag, 0);
-        call.check(matches!(value, 0 | 1), "CumSum.C3", || format!("{flag} is to be 0 or 1, not {value}"))?;
-    }
     let Some(axis) = axis.single().and_then(|axis| axis.int()) else {
         return Err(open(call.op(), "the axis"));
     };

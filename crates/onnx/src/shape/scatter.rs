@@ -95,6 +95,7 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             inside(cx, call.given(1)?, size, "ScatterND.C4")?;
         }
     }
+    super::gather::places_inside(cx, call.given(1)?, &sizes[..length], "ScatterND.C4")?;
     let mut result = call.output(0, sizes)?;
     if call.text("reduction", "none") == "none" {
         result.elements = written_slices(call, length);
@@ -130,6 +131,7 @@ fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
             format!("indices are of rank {}", indices.len())
         })?;
         cx.require_eq(indices[0], cache[0], "TensorScatter.C3", "write indices and batches")?;
+        super::gather::not_negative(call, 2, "TensorScatter.C3")?;
     }
     call.one(cache)
 }

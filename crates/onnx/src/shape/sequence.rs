@@ -211,7 +211,7 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
 
 fn optional(_: &mut Cx, call: &Checked) -> Outcome {
     let Some(value) = call.input(0) else { return Err(open(call.op(), "a type")) };
-    Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().into())])
+    Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().as_ref().into())])
 }
 
 fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {

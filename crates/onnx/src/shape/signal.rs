@@ -35,7 +35,9 @@ fn output_type(call: &Checked) -> Result<Dtype, KernelError> {
 /// `[size]`. (C1) The size is a scalar, (C2) not negative.
 fn window(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
-    call.check(rank == 0, "Window.C1", || format!("the size is a scalar, not of rank {rank}"))?;
+    // The function bodies of the other windows make a range of it.
+    let is_open = cx.on_cpu() && call.op() == "BlackmanWindow" && !call.given(0)?.constant;
+    call.check(rank == 0 || is_open, "Window.C1", || format!("the size is a scalar, not of rank {rank}"))?;
     let size = scalar(cx, call, 0, "Window.C1")?;
     // The inference of shapes refuses a constant of 0; a size that an input says may be 0.
     let natural = cx.ge(size, i32::from(call.given(0)?.constant));
@@ -58,7 +60,7 @@ fn mel(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.
 /// (C2) The last size is 1 or 2. (C3) The length is positive. (C4) One-sided output is not that of an inverse of
-/// complex numbers.
+/// complex numbers. (C5) onnxruntime extends no empty signal.
 fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
@@ -80,12 +82,15 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
         let length = scalar(cx, call, 1, "DFT.C3")?;
         let positive = cx.ge(length, 1);
         cx.require(positive, "DFT.C3", |cx| format!("the length is {}", cx.show(length)))?;
+        let some = cx.ge(shape[at], 1);
+        super::policy::onnxruntime(cx, some, "DFT.C5", |_| "the signal is empty".to_owned())?;
         shape[at] = length;
     }
     let (onesided, inverse) = (call.int("onesided", 0) != 0, call.int("inverse", 0) != 0);
     let mut parts = cx.int(2);
     if onesided && inverse {
         call.check(call.since() >= 20, "DFT.C4", || "an inverse has no one-sided output".to_owned())?;
+        cx.require(two, "DFT.C4", |_| "a one-sided spectrum is of complex numbers".to_owned())?;
         parts = Expr::ONE;
         if !call.has(1) {
             let twice = cx.sub(shape[at], 1);

@@ -1,8 +1,8 @@
 //! Operators that cut tensors into parts, or put something around them.
-use super::Family;
 use super::call::{Checked, Outcome, open};
 use super::elements::{Grid, build};
 use super::value::{Element, Elements, Tensor, Value};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -367,12 +367,22 @@ fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let target = super::layout::sizes_of(cx, call, 1, "CenterCropPad.C1")?;
     call.check(!shape.is_empty(), "CenterCropPad.C1", || "a scalar has no axis".to_owned())?;
     let axes = call.ints("axes").map_or_else(|| (0..shape.len() as i64).collect(), <[i64]>::to_vec);
-    call.check(axes.len() == target.len(), "CenterCropPad.C1", || {
+    // The body takes the maximum of the shape and the target, where one size broadcasts.
+    let repeated = cx.on_cpu() && target.len() == 1;
+    call.check(axes.len() == target.len() || repeated, "CenterCropPad.C1", || {
         format!("there are {} sizes for {} axes", target.len(), axes.len())
     })?;
-    let rank = shape.len();
-    for (axis, size) in axes.into_iter().zip(target) {
-        shape[call.axis(axis, rank, "CenterCropPad.C1")?] = size;
+    let is_long = call.given(1)?.dtype == Dtype::I64;
+    policy::onnxruntime_checks(cx, is_long, "CenterCropPad.C2", || {
+        "the body needs sizes of 64 bits".to_owned()
+    })?;
+    let (rank, mut seen) = (shape.len(), Vec::new());
+    for (axis, size) in axes.into_iter().zip(target.into_iter().cycle()) {
+        let at = call.axis(axis, rank, "CenterCropPad.C1")?;
+        call.check(!seen.contains(&at), "CenterCropPad.C1", || format!("axis {at} is named twice"))?;
+        seen.push(at);
+        let natural = cx.ge(size, 0);
+        shape[at] = if cx.surely(natural) { size } else { cx.max(size, 0) };
     }
     call.one(shape)
 }

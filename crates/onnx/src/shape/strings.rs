@@ -1,7 +1,7 @@
 //! Strings.
 use super::call::{Checked, Outcome};
 use super::value::{Element, Tensor};
-use super::{Dtype, Family};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -11,6 +11,37 @@ pub(super) const KERNELS: Family = &[
     ("StringSplit", split),
     ("TfIdfVectorizer", tf_idf),
 ];
+
+pub(super) const CONTRIB: Family = &[("Tokenizer", tokenizer)];
+
+/// The parts of each string in a new dimension, padded. (C1) Strings stand in `[c]` or `[n, c]`. (C2) There are
+/// separators, or an expression that parts match, but not both. (C3) The least length is positive.
+fn tokenizer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    call.check(matches!(shape.len(), 1 | 2), "Tokenizer.C1", || {
+        format!("strings have rank {}", shape.len())
+    })?;
+    let (separators, expression) = (call.attribute("separators"), call.attribute("tokenexp"));
+    let fine = separators.is_some() != expression.is_some();
+    let some = separators.is_none() || call.length("separators") > 0;
+    call.check(fine && some, "Tokenizer.C2", || "separators or an expression are to be given".to_owned())?;
+    call.check(call.int("mincharnum", 0) > 0, "Tokenizer.C3", || {
+        "the least length is not positive".to_owned()
+    })?;
+    let count = cx.product(shape.clone());
+    let none = cx.eq(count, 0);
+    if cx.surely(none) {
+        if let [_, strings] = shape.as_mut_slice() {
+            *strings = Expr::ZERO;
+        }
+        return call.one(shape);
+    }
+    let some = cx.gt(count, 0);
+    cx.require(some, "Tokenizer.C1", |_| "there is no string".to_owned())?;
+    let marks = if call.int("mark", 0) != 0 { 2 } else { 0 };
+    shape.push(cx.unbacked_size(marks, None));
+    call.one(shape)
+}
 
 /// (C1) There is a pattern.
 fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
@@ -62,7 +93,8 @@ fn split_into(cx: &mut Cx, sizes: Vec<Expr>, longest: Option<Expr>) -> Outcome {
     Ok(vec![Tensor::new(Dtype::Str, shape).into(), Tensor::new(Dtype::I64, sizes).into()])
 }
 
-/// (C1) Strings stand in `[c]` or `[1, c]`. (C2) The case is named rightly. What stop words leave depends on data.
+/// (C1) Strings stand in `[c]` or `[1, c]`. (C2) The case is named rightly. (C3) onnxruntime wants a string.
+/// What stop words leave depends on data.
 fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let change = call.text("case_change_action", "NONE");
@@ -71,18 +103,27 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     match shape.len() {
         1 => {}
-        2 => cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?,
+        2 => {
+            // The inference of shapes refuses a size that it does not know.
+            policy::onnxruntime_checks(cx, !call.is_open_at_load(0), "StringNormalizer.C1", || {
+                "the first size is not known".to_owned()
+            })?;
+            cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?;
+        }
         rank => {
             call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?
         }
     }
+    let last = shape.len() - 1;
+    if cx.on_cpu() || shape.len() == 2 {
+        let some = cx.ge(shape[last], 1);
+        cx.require(some, "StringNormalizer.C3", |_| "there is no string".to_owned())?;
+    }
     if call.length("stopwords") > 0 {
-        let last = shape.len() - 1;
         // An empty result has one empty string.
         let most = cx.at_least_one(shape[last]);
         shape[last] = cx.unbacked_size(1, Some(most));
     } else {
-        let last = shape.len() - 1;
         shape[last] = cx.at_least_one(shape[last]);
     }
     call.one(shape)

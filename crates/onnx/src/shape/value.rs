@@ -1,6 +1,7 @@
 //! Values of ONNX graphs: element types, shapes, and what is known of the elements.
 use super::dtype::Dtype;
 use sizewise_expr::Expr;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The most elements of a tensor that are followed one by one.
@@ -41,6 +42,17 @@ pub struct Tensor {
     pub elements: Option<Elements>,
     /// Whether it is the same in every run: an initializer that no input replaces.
     pub constant: bool,
+    /// For the places of elements in another tensor what is known of them.
+    pub places: Option<Arc<Places>>,
+}
+
+/// The places of elements in a tensor, such as those that are not 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Places {
+    /// The sizes of that tensor; an index is less than its size.
+    pub sizes: Vec<Expr>,
+    /// Whether a place is a row, and not a column.
+    pub in_rows: bool,
 }
 
 /// A list of values of one type.
@@ -90,12 +102,12 @@ impl Element {
 impl Tensor {
     /// A tensor of which nothing but its shape is known.
     pub fn new(dtype: Dtype, shape: Vec<Expr>) -> Tensor {
-        Tensor { dtype, shape: Some(shape), elements: None, constant: false }
+        Tensor { dtype, shape: Some(shape), elements: None, constant: false, places: None }
     }
 
     /// A tensor of unknown rank.
     pub fn unranked(dtype: Dtype) -> Tensor {
-        Tensor { dtype, shape: None, elements: None, constant: false }
+        Tensor { dtype, shape: None, elements: None, constant: false, places: None }
     }
 
     /// A tensor of these integers, with one dimension.
@@ -172,13 +184,13 @@ impl Value {
     }
 
     /// Its type as the schemas write it: `f32`, `seq(i64)`.
-    pub fn type_name(&self) -> String {
+    pub fn type_name(&self) -> Cow<'static, str> {
         match self {
-            Value::Tensor(tensor) => tensor.dtype.name().to_owned(),
-            Value::Sequence(sequence) => format!("seq({})", sequence.dtype.name()),
-            Value::Optional(_, kind) => format!("opt({kind})"),
-            Value::Other(name) => name.to_string(),
-            Value::Unknown => "?".to_owned(),
+            Value::Tensor(tensor) => tensor.dtype.name().into(),
+            Value::Sequence(sequence) => format!("seq({})", sequence.dtype.name()).into(),
+            Value::Optional(_, kind) => format!("opt({kind})").into(),
+            Value::Other(name) => name.to_string().into(),
+            Value::Unknown => "?".into(),
         }
     }
 }

@@ -135,7 +135,7 @@ impl<'m> Walk<'m> {
     }
 
     pub(super) fn open_size(&mut self) -> Expr {
-        Cx::new(&mut self.env).unbacked_size(0, None)
+        Cx::on(&mut self.env, self.model.backend).unbacked_size(0, None)
     }
 
     /// A value of the same type whose sizes are those on which both agree.
@@ -327,10 +327,10 @@ impl<'m> Walk<'m> {
                 let always = matches!(results.first(), Some(Value::Tensor(tensor))
                     if matches!(tensor.single(), Some(Element::Bool(c)) if c.as_literal_bool() == Some(true)));
                 let count = match trips {
-                    Some(trips) if always && goes => Cx::new(&mut self.env).max(trips, 0),
+                    Some(trips) if always && goes => Cx::on(&mut self.env, self.model.backend).max(trips, 0),
                     _ => self.open_size(),
                 };
-                let some = Cx::new(&mut self.env).ge(count, 1);
+                let some = Cx::on(&mut self.env, self.model.backend).ge(count, 1);
                 let never_empty = self.env.statically(some) == Some(true);
                 let mut rows: Vec<Value> = Vec::new();
                 for (at, row) in results.iter().enumerate().skip(1 + carried.len()) {

@@ -18,12 +18,25 @@ const MAX_VISITS: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 
 /// A node that was visited.
-#[derive(Debug, Clone)]
-pub struct Step {
+#[derive(Debug, Clone, Copy)]
+pub struct Step<'m>(&'m NodeProto);
+
+impl Step<'_> {
     /// Its name, or that of its first output.
-    pub node: String,
+    pub fn node(&self) -> &str {
+        match (self.0.name.as_str(), self.0.output.first()) {
+            ("", Some(output)) => output,
+            (name, _) => name,
+        }
+    }
+
     /// Its operator, with the domain in front unless it is `ai.onnx`.
-    pub op: String,
+    pub fn op(&self) -> String {
+        match domain_of(self.0) {
+            "" => self.0.op_type.clone(),
+            domain => format!("{domain}::{}", self.0.op_type),
+        }
+    }
 }
 
 /// A node that refuses its inputs.
@@ -74,7 +87,7 @@ pub struct Walk<'m> {
     /// The environment that keeps conditions.
     pub env: ShapeEnv,
     /// The nodes visited; the origin of a guard is an index here.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<'m>>,
     /// Nodes that refuse their inputs. When evaluating, the first ends the walk.
     pub failures: Vec<Failure>,
     /// Nodes whose results are not known, with the reason.
@@ -201,15 +214,13 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
         let domain = domain_of(node);
-        let name = if node.name.is_empty() { node.output.first() } else { Some(&node.name) };
-        let op = if domain.is_empty() { node.op_type.clone() } else { format!("{domain}::{}", node.op_type) };
         let step = self.steps.len();
-        self.steps.push(Step { node: name.cloned().unwrap_or_default(), op });
+        self.steps.push(Step(node));
         self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
-        let unknown = vec![Value::Unknown; node.output.len()];
+        let unknown = || vec![Value::Unknown; node.output.len()];
         if step >= MAX_VISITS || frame.depth > MAX_DEPTH {
             self.unknown.push((step, "there are too many nodes to visit".to_owned()));
-            return if step > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown) };
+            return if step > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown()) };
         }
         let inputs: Vec<Option<Value>> = node
             .input
@@ -234,7 +245,7 @@ impl<'m> Walk<'m> {
         let Some(version) = self.version(domain, frame) else {
             let message = "the model does not import the operators of ai.onnx";
             self.failed(step, KernelError::invalid("schema.S0", message))?;
-            return Ok(unknown);
+            return Ok(unknown());
         };
         // What is not known stays so. The first to say it is where that begins: an input, or weights that are not read.
         let is_known = !inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));
@@ -251,7 +262,7 @@ impl<'m> Walk<'m> {
             outputs,
             is_static: true,
         };
-        let values = match infer(&mut Cx::new(&mut self.env), &call) {
+        let values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
             Ok(values) => values,
             Err(error) => {
                 self.failed(step, error)?;

@@ -43,8 +43,12 @@ impl<'m> Walk<'m> {
             match length {
                 None => length = Some(size),
                 Some(known) => {
-                    let required =
-                        Cx::new(&mut self.env).require_eq(known, size, "Scan.C1", "lengths of scans");
+                    let required = Cx::on(&mut self.env, self.model.backend).require_eq(
+                        known,
+                        size,
+                        "Scan.C1",
+                        "lengths of scans",
+                    );
                     if let Err(error) = required {
                         self.failed(step, error)?;
                     }
@@ -86,7 +90,9 @@ impl<'m> Walk<'m> {
             _ => None,
         };
         let Some((before, made)) = shapes else { return Ok(self.widened(&initial, after)) };
-        if let Err(error) = Cx::new(&mut self.env).require_same_shape(&before, &made, "Scan.C2") {
+        if let Err(error) =
+            Cx::on(&mut self.env, self.model.backend).require_same_shape(&before, &made, "Scan.C2")
+        {
             self.failed(step, error)?;
         }
         Ok(initial)

@@ -11,7 +11,7 @@ use super::metadata;
 use super::ops;
 use super::proto::{AttributeProto, NodeProto, TensorProto, ValueInfoProto};
 use super::types::{Types, element_type, scalar_info};
-use sizewise_ir::node::Wrapper;
+use sizewise_ir::Wrapper;
 use sizewise_ir::text::node_lines;
 use sizewise_ir::{
     Argument, Constant, Dtype, Functions, Graph, GraphInput, Meta, Node, Subgraph, TargetKind, ValueId,

@@ -5,6 +5,7 @@
 
 use super::ops;
 use super::proto::StringStringEntryProto;
+use crate::fill::CONDITIONS;
 use indexmap::IndexSet;
 use sizewise_expr::escape::python_string;
 use sizewise_ir::{Argument, InputSpec, Meta, Node, Operand, Program, Sym, text};
@@ -75,7 +76,7 @@ pub(super) fn of_program(program: &Program) -> Vec<StringStringEntryProto> {
     entries.push(entry(&key("range_constraints"), ranges.trim_end().to_owned()));
     let conditions = conditions(program);
     if !conditions.is_empty() {
-        entries.push(entry("sizewise.conditions", list(&conditions)));
+        entries.push(entry(CONDITIONS, conditions.join("\n")));
     }
     entries
 }

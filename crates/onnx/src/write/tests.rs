@@ -140,7 +140,7 @@ fn assertions_and_what_nothing_uses_are_left_out() {
     assert_eq!(lines(&graph.node), ["y = ::Relu(x)"]);
     assert!(graph.value_info.is_empty() && written.left.is_empty());
     let conditions = written.model.metadata_props.last().expect("the conditions");
-    assert_eq!((conditions.key(), conditions.value()), ("sizewise.conditions", "['s0 >= 2']"));
+    assert_eq!((conditions.key(), conditions.value()), ("sizewise.conditions", "s0 >= 2"));
 }
 
 #[test]

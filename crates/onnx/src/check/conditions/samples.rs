@@ -1,8 +1,10 @@
 //! Declared inputs of a few sizes: whatever the conditions say, a model that refuses one of them is wrong.
 use super::{Check, Condition, Verdict, Violation};
 use crate::check::evaluate::{Evaluated, Refused, evaluate};
-use crate::walk::{Given, declared};
+use crate::check::names;
+use crate::walk::{Given, Step, declared};
 use rustc_hash::FxHashMap;
+use sizewise_expr::Pool;
 
 /// The first size and by how much each further symbol's size is greater.
 const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
@@ -18,7 +20,7 @@ impl Check<'_> {
                 let at = self.symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
                 Some(first + step * at as i64)
             };
-            let Some(sizes) = self.symbolic.at(size) else { return };
+            let Some(sizes) = self.symbolic.at(size) else { continue };
             match evaluate(self.model, &sizes, &FxHashMap::default()) {
                 Ok(evaluated) => self.as_declared(sizes, &evaluated),
                 Err(refused) => self.refused(sizes, refused),
@@ -28,8 +30,8 @@ impl Check<'_> {
 
     fn refused(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
         let Some(node) = refused.node.filter(|_| !refused.is_unsupported) else { return };
-        let step = self.walk.steps.iter().find(|step| step.node == node);
-        let op = step.map(|step| step.op.clone()).unwrap_or_default();
+        let step = self.walk.steps.iter().find(|step| step.node() == node);
+        let op = step.map(Step::op).unwrap_or_default();
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
         let condition = Condition { expr, node, op, because: "an example".to_owned() };
         let inputs = self.ordered(sizes);
@@ -61,7 +63,14 @@ impl Check<'_> {
                 let Some(made) = made.number() else { continue };
                 let (text, expected) = match stated {
                     Given::Size(number) => (number.to_string(), *number),
-                    Given::Name(name) => (name.clone(), *named.entry(name.clone()).or_insert(made)),
+                    Given::Name(name) => {
+                        let known = |word: &str| named.get(word).map(|size| size.to_string());
+                        let derived = names::expression(&mut Pool::new(), name, &known);
+                        let derived =
+                            derived.and_then(|e| e.as_inline()).filter(|_| !named.contains_key(name));
+                        let expected = derived.unwrap_or_else(|| *named.entry(name.clone()).or_insert(made));
+                        (name.clone(), expected)
+                    }
                     Given::Open => continue,
                 };
                 if made != expected {

@@ -1,0 +1,64 @@
+//! Conditions that a file states for itself: they are compared with those of the model, and never assumed.
+use super::{Check, Decided, decide};
+use crate::check::names;
+use sizewise_expr::{Expr, Sort};
+use sizewise_solve::Budget;
+
+/// What is known of a condition that a file states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stated {
+    /// It follows from the conditions under which the model runs.
+    Needed,
+    /// The model runs also where it does not hold.
+    NotNeeded,
+    /// It is not known whether it follows, or it does not read as a condition on the model's sizes.
+    Unknown,
+}
+
+/// The most conditions of a file that are read.
+const MAX_STATED: usize = 1_000;
+
+impl Check<'_> {
+    /// Compares the conditions that the file states with those that the walk met.
+    pub(super) fn contract(&mut self) {
+        if self.model.conditions.is_empty() {
+            return;
+        }
+        let own: Vec<Expr> = self.walk.env.guards().iter().map(|guard| guard.condition).collect();
+        let mut needing = self.symbolic.env.clone();
+        own.iter().for_each(|&condition| needing.assume(condition));
+        let mut stating = self.symbolic.env.clone();
+        for line in self.model.conditions.iter().take(MAX_STATED) {
+            let verdict = match self.condition_of(line) {
+                None => Stated::Unknown,
+                Some(condition) => {
+                    stating.assume(condition);
+                    let (pool, facts) = needing.facts();
+                    match decide(pool, facts, condition, &Budget::default()).verdict {
+                        Decided::Implied { .. } | Decided::Inconsistent { .. } => Stated::Needed,
+                        Decided::Refuted { .. } => Stated::NotNeeded,
+                        Decided::Unknown { .. } => Stated::Unknown,
+                    }
+                }
+            };
+            self.report.stated.push((line.clone(), verdict));
+        }
+        let mut follows = |condition: Expr| {
+            let (pool, facts) = stating.facts();
+            matches!(decide(pool, facts, condition, &Budget::default()).verdict, Decided::Implied { .. })
+        };
+        let failed = !self.walk.failures.is_empty() || !self.report.unknown.is_empty();
+        self.report.suffices = Some(!failed && own.iter().all(|&condition| follows(condition)));
+    }
+
+    /// The condition of a line, over the symbols and the names of sizes.
+    fn condition_of(&mut self, line: &str) -> Option<Expr> {
+        let symbols = &self.symbolic.symbols;
+        let known = |word: &str| {
+            let named =
+                |at: &usize| symbols[*at].1.name == word || symbols[*at].1.declared.as_deref() == Some(word);
+            (0..symbols.len()).find(named).map(|at| symbols[at].1.name.clone())
+        };
+        names::read_as(&mut self.symbolic.env.pool, line, &known, Sort::Bool)
+    }
+}
