@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sizewise import testing
+    from sizewise._audit import Audit, AuditedGuard, audit_guards
     from sizewise._check import (
         Evaluation,
         Explanation,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         widest_spec,
     )
     from sizewise._checker import ShapeChecker, shape_checker
+    from sizewise._decider import Stats, decider
     from sizewise._env import Answer, Bounds, Dropped, Env, Minimized
     from sizewise._errors import (
         ExpressionError,
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
     from sizewise._export import export
     from sizewise._expr import Expr, ExprLike, Max, Min
     from sizewise._native import __version__
+    from sizewise._record import record
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
 
 __all__ = [
     "Answer",
+    "Audit",
+    "AuditedGuard",
     "Bounds",
     "Condition",
     "Dropped",
@@ -64,14 +69,18 @@ __all__ = [
     "SizewiseError",
     "Spec",
     "SpecError",
+    "Stats",
     "Unsupported",
     "Value",
     "__version__",
+    "audit_guards",
     "check",
     "check_many",
+    "decider",
     "evaluate",
     "explain",
     "export",
+    "record",
     "shape_checker",
     "spec_of",
     "testing",
@@ -80,6 +89,9 @@ __all__ = [
 
 #: Where the names are.
 _PLACES = {
+    "Audit": "_audit",
+    "AuditedGuard": "_audit",
+    "audit_guards": "_audit",
     "Evaluation": "_check",
     "Explanation": "_check",
     "Spec": "_check",
@@ -91,6 +103,8 @@ _PLACES = {
     "widest_spec": "_check",
     "ShapeChecker": "_checker",
     "shape_checker": "_checker",
+    "Stats": "_decider",
+    "decider": "_decider",
     "Answer": "_env",
     "Bounds": "_env",
     "Dropped": "_env",
@@ -109,6 +123,7 @@ _PLACES = {
     "Max": "_expr",
     "Min": "_expr",
     "__version__": "_native",
+    "record": "_record",
     "Condition": "_report",
     "Fix": "_report",
     "Frame": "_report",

@@ -1,13 +1,8 @@
 //! What an environment holds: expressions by number, facts, and the texts of assumptions.
 use crate::term::Term;
-use rustc_hash::FxHashMap;
 use sizewise::decide::{self as solve, Budget, Facts};
-use sizewise::expr::{Expr, Int, Pool, Sort, Symbol, Value, print};
+use sizewise::expr::{Expr, Int, Pool, Sort, Symbol, print};
 use sizewise::range::ValueRange;
-
-/// With more assumptions than this, or more expressions, a verdict alone is looked up or follows from ranges.
-const MAX_REASONED: usize = 400;
-const MAX_EXPRESSIONS: usize = 300_000;
 
 /// Something that was added.
 #[derive(Clone, Debug)]
@@ -41,7 +36,6 @@ pub struct State {
     pub symbols: Vec<Declared>,
     /// The texts of the assumptions by their numbers; `None` where the expression itself is to be printed.
     pub texts: Vec<(Expr, Option<String>)>,
-    hints: FxHashMap<Symbol, Value>,
     terms: Vec<Term>,
     log: Vec<Fact>,
 }
@@ -110,7 +104,6 @@ impl State {
             None => self.symbols.push(Declared { symbol, min, max }),
         }
         if let Some(hint) = hint {
-            self.hints.insert(symbol, Value::Int(hint.clone()));
             self.add(Fact::Hint(symbol, hint));
         }
         Ok(())
@@ -149,11 +142,6 @@ impl State {
         }
     }
 
-    /// What a condition is at the sizes of the example.
-    pub fn at_hints(&self, e: Expr) -> Option<bool> {
-        self.pool.eval(e, |symbol| self.hints.get(&symbol).cloned()).ok().map(|value| value.as_bool())
-    }
-
     /// What is known of a condition without reasoning.
     pub fn known(&mut self, number: usize) -> Result<Option<bool>, String> {
         let e = self.expr(number)?;
@@ -161,31 +149,11 @@ impl State {
     }
 
     /// Whether a condition is always true or always false under the facts, and by what that was found.
-    /// It is not asked whether the facts contradict each other, and no reason is sought.
+    /// It is not asked whether facts about other symbols contradict each other, and no reason is sought.
     pub fn settle(&mut self, number: usize, budget: &Budget) -> Result<(Option<bool>, &'static str), String> {
         let goal = self.expr(number)?;
-        if self.pool.sort(goal) != Sort::Bool {
-            return Ok((None, "open"));
-        }
-        if let Some(known) = solve::known(&mut self.pool, &mut self.facts, goal) {
-            return Ok((Some(known), "store"));
-        }
-        let at_hints = self.at_hints(goal);
-        let (pool, facts) = (&mut self.pool, &mut self.facts);
-        if let Some(value) = solve::quickly_knowing(pool, facts, goal, |_| at_hints) {
-            return Ok((Some(value), "ranges"));
-        }
-        if self.texts.len() > MAX_REASONED || pool.len() > MAX_EXPRESSIONS {
-            return Ok((None, "open"));
-        }
-        // What is false in the example does not follow.
-        for value in [true, false].into_iter().filter(|&value| at_hints != Some(!value)) {
-            let wanted = if value { goal } else { pool.not(goal) };
-            if solve::implies(pool, facts, wanted, budget) {
-                return Ok((Some(value), "reasoning"));
-            }
-        }
-        Ok((None, "open"))
+        let (value, means) = solve::settle(&mut self.pool, &mut self.facts, goal, budget);
+        Ok((value, means.name()))
     }
 
     /// The text of an expression.

@@ -12,7 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(("page", "torch"), [("python/README.md", False), ("docs/python.md", True)])
+@pytest.mark.parametrize(
+    ("page", "torch"), [("python/README.md", False), ("docs/python.md", True), ("docs/torch.md", True)]
+)
 def test_pages(page: str, torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if torch:
         pytest.importorskip("torch")

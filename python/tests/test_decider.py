@@ -1,0 +1,249 @@
+"""`decider`: inside torch.export and torch.compile."""
+
+import shutil
+import threading
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F
+from torch import nn, randn
+from torch.export import Dim, export
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+import sizewise
+from sizewise import _facts
+from sizewise._patching import require_tried
+
+from programs import module  # isort: skip
+
+pytestmark = pytest.mark.torch
+AUTO = Dim.AUTO
+MODES = ["after", "first"]
+
+
+class Windows(nn.Module):
+    """Pads to whole windows and cuts them out."""
+
+    def forward(self, x: Any) -> Any:
+        b, h, c = x.shape
+        y = F.pad(x, (0, 0, 0, (4 - h % 4) % 4))
+        y = y.view(b, y.shape[1] // 4, 4, c)
+        return y.reshape(b, -1, c)[:, :h]
+
+
+def shape_env(program: Any) -> Any:
+    values = (node.meta.get("val") for node in program.graph.nodes)
+    return next(value for value in values if isinstance(value, torch.Tensor)).fake_mode.shape_env
+
+
+def exported(model: Any, inputs: Any, shapes: Any, mode: str | None, **options: Any) -> tuple[Any, Any]:
+    if mode is None:
+        return export(model, inputs, dynamic_shapes=shapes, **options), None
+    with sizewise.decider(mode, debug=True) as asked:
+        program = export(model, inputs, dynamic_shapes=shapes, **options)
+    assert asked.stats.contradictions == 0 and asked.stats.failures == 0
+    return program, asked.stats
+
+
+def outcome(program: Any, inputs: Any) -> Any:
+    try:
+        return program.module()(*inputs)
+    except (AssertionError, RuntimeError):
+        return None
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_needless_guards_are_not_recorded(mode: str, strict: bool) -> None:
+    model, shapes = Windows(), ({0: AUTO, 1: AUTO},)
+    before, _ = exported(model, (randn(2, 10, 3),), shapes, None, strict=strict)
+    after, stats = exported(model, (randn(2, 10, 3),), shapes, mode, strict=strict)
+    assert stats.guards_avoided > 0
+    if not strict:
+        assert len(shape_env(after).guards) < len(shape_env(before).guards)
+    for h in range(14):
+        x = randn(3, h, 3)
+        old, new = outcome(before, (x,)), outcome(after, (x,))
+        assert old is None or new is not None, f"{h} was accepted"
+        if new is not None:
+            torch.testing.assert_close(new, model(x))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sizes_0_and_1_are_not_taken_for_impossible(mode: str) -> None:
+    # An exported program runs at sizes 0 and 1, though the ShapeEnv says 2 and more.
+    def forward(self: Any, x: Any) -> Any:
+        padded = x.shape[0] + (4 - x.shape[0] % 4) % 4
+        return torch.ones(1) if padded // 4 != padded else torch.zeros(1)
+
+    model = module(forward)
+    program, _ = exported(model, (randn(5),), ({0: AUTO},), mode)
+    for n in range(4):
+        x = randn(n)
+        y = outcome(program, (x,))
+        assert y is None or torch.equal(y, model(x))
+
+
+def data_dependent(self: Any, n: Any, m: Any, x: Any) -> Any:
+    first, last = n.item(), m.item()
+    torch._check(first >= 2)
+    torch._check(first < last)
+    torch._check(last <= x.shape[0])
+    return x + first if first < x.shape[0] else x - first
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_data_dependent_error_that_need_not_be(mode: str) -> None:
+    inputs, shapes = (torch.tensor(3), torch.tensor(4), randn(5)), (None, None, {0: AUTO})
+    with pytest.raises(Exception, match="data-dependent"):
+        exported(module(data_dependent), inputs, shapes, None)
+    program, stats = exported(module(data_dependent), inputs, shapes, mode)
+    assert stats.errors_rescued == 1
+    x = randn(9)
+    assert torch.equal(program.module()(torch.tensor(4), torch.tensor(9), x), x + 4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_implied_equation_still_replaces(mode: str) -> None:
+    def forward(self: Any, x: Any, y: Any) -> Any:
+        a, b, c = x.shape[0], x.shape[1], y.shape[0]
+        torch._check(a + b <= c)
+        torch._check(c <= a + b)
+        return x.sum() + y.sum() if a + b == c else x.sum()
+
+    inputs = (randn(3, 4), randn(7))
+    program, stats = exported(module(forward), inputs, ({0: AUTO, 1: AUTO}, {0: AUTO}), mode)
+    assert stats.guards_avoided > 0 and shape_env(program).replacements
+    assert outcome(program, (randn(5, 6), randn(11))) is not None
+    assert outcome(program, (randn(5, 6), randn(12))) is None
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_backends(backend: str) -> None:
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor needs a C++ compiler")
+    model = Windows()
+    torch._dynamo.reset()
+    with sizewise.decider("first", debug=True) as asked:
+        compiled = torch.compile(model, backend=backend, dynamic=True)
+        for h in (10, 13) if backend == "inductor" else (10, 13, 4, 1, 0):
+            x = randn(3, h, 3)
+            torch.testing.assert_close(compiled(x), model(x))
+    assert asked.stats.decided > 0 and asked.stats.contradictions == 0 and asked.stats.failures == 0
+    torch._dynamo.reset()
+
+
+def test_nothing_is_left_behind() -> None:
+    import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
+
+    original, caches = ShapeEnv._maybe_evaluate_static, (inductor.fx_graph_cache, functorch.enable_autograd_cache)
+    with sizewise.decider() as outer:
+        assert ShapeEnv._maybe_evaluate_static is not original
+        # A program with fewer guards is no entry for a cache on disk.
+        assert not inductor.fx_graph_cache and not functorch.enable_autograd_cache
+        assert ShapeEnv._maybe_evaluate_static.cache_info is original.cache_info
+        with pytest.raises(ZeroDivisionError), sizewise.decider("first"):
+            raise ZeroDivisionError
+        assert ShapeEnv._maybe_evaluate_static is not original
+        export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
+    assert ShapeEnv._maybe_evaluate_static is original
+    assert caches == (inductor.fx_graph_cache, functorch.enable_autograd_cache)
+    questions = outer.stats.questions
+    export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
+    assert outer.stats.questions == questions and len(outer._facts) == 0
+
+
+def test_the_inner_decider_is_asked() -> None:
+    with sizewise.decider() as outer, sizewise.decider("first") as inner:
+        export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
+    assert inner.stats.questions > 0 and outer.stats.questions == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_failures_are_torchs_to_answer(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Any, expr: Any) -> bool:
+        raise sizewise.InternalError("on purpose")
+
+    monkeypatch.setattr(_facts.Facts, "ask", fails)
+    with sizewise.decider(mode) as asked:  # type: ignore[arg-type]
+        program = export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
+    assert asked.stats.failures == 1 and asked.stats.decided == 0
+    assert program.module()(randn(3, 9, 3)).shape == (3, 9, 3)
+
+
+def test_threads() -> None:
+    done: list[Any] = []
+
+    def work(mode: Any) -> None:
+        with sizewise.decider(mode, debug=True) as asked:
+            program = export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
+        done.append((len(shape_env(program).guards), asked.stats.questions, asked.stats.contradictions))
+
+    original = ShapeEnv._maybe_evaluate_static
+    # torch.export itself holds global state, so one thread exports while others only enter and leave.
+    stop = threading.Event()
+
+    def flicker() -> None:
+        while not stop.is_set():
+            with sizewise.decider():
+                pass
+
+    others = [threading.Thread(target=flicker) for _ in range(2)]
+    for thread in others:
+        thread.start()
+    try:
+        for mode in MODES:
+            thread = threading.Thread(target=work, args=(mode,))
+            thread.start()
+            thread.join()
+    finally:
+        stop.set()
+        for thread in others:
+            thread.join()
+    assert len(done) == 2 and all(questions and not wrong for _, questions, wrong in done)
+    assert ShapeEnv._maybe_evaluate_static is original
+
+
+def test_other_releases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_tried(False)
+    monkeypatch.setattr(torch, "__version__", "2.99.0")
+    with pytest.raises(sizewise.Unsupported, match="any_torch=True"), sizewise.decider():
+        pass
+    with sizewise.decider(any_torch=True):
+        pass
+    monkeypatch.setattr(ShapeEnv, "_maybe_evaluate_static", lambda self, expr, other=None: None)
+    with pytest.raises(sizewise.Unsupported, match="another method"), sizewise.decider(any_torch=True):
+        pass
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="mode"):
+        sizewise.decider("before")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="budget"):
+        sizewise.decider(budget=0)
+
+
+def product(self: Any, x: Any) -> Any:
+    if x.shape[0] * x.shape[1] == 0:
+        return torch.full((1,), 100.0)
+    return torch.zeros(1)
+
+
+def test_backed_size_oblivious_is_refuted() -> None:
+    """torch takes sizes to be positive where their range says [0, oo]: `product` is 0 for shape (0, 6), not 100."""
+    with torch.fx.experimental._config.patch(backed_size_oblivious=True):
+        torch._dynamo.reset()
+        compiled = torch.compile(module(product), backend="eager", dynamic=True)
+        compiled(randn(4, 6))
+        wrong = compiled(randn(0, 6))
+    torch._dynamo.reset()
+    assert module(product)(randn(0, 6)).item() == 100.0
+    assert wrong.item() == 0.0, "torch is right by now: the page says otherwise"
+    env = sizewise.Env()
+    a, b = env.symbol("a", min=0), env.symbol("b", min=0)
+    answer = env.implies(a * b != 0)
+    assert answer.verdict == "refuted" and 0 in answer.witness.values()
