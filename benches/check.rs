@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 fn examples() -> Vec<(String, PathBuf, Option<Spec>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let mut found = Vec::new();
     for name in ["branch", "area", "thirds", "masked", "bert"] {
         let spec = std::fs::read(folder.join(format!("{name}.json"))).expect("a spec");

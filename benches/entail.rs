@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 const FILES: [&str; 4] = ["classics", "torch", "jax", "tvm"];
 /// Z3's resource limit on one query.
-#[cfg(feature = "smt")]
 const RLIMIT: u32 = 5_000_000;
 
 /// A query, read.
@@ -22,7 +21,7 @@ struct Query {
 }
 
 fn queries(name: &str) -> Vec<Query> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/queries/{name}.jsonl"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/data/queries/{name}.jsonl"));
     let text = std::fs::read_to_string(&path).expect("the queries are part of the source tree");
     text.lines().map(|line| query(&serde_json::from_str(line).expect("a query is JSON"))).collect()
 }
@@ -75,7 +74,6 @@ fn recorded(c: &mut Criterion) {
 
 /// The same queries, each put to sizewise with nothing prepared; then each to a fresh Z3 solver, by the procedure
 /// that Z3 chooses itself and by the one that sizewise has it run: medians, totals and ratios.
-#[cfg(feature = "smt")]
 fn beside_z3(_: &mut Criterion) {
     let budget = Budget::default();
     let (mut all_own, mut all_z3, mut all_chosen) = (Vec::new(), Vec::new(), Vec::new());
@@ -102,7 +100,6 @@ fn beside_z3(_: &mut Criterion) {
     compare("Z3 by the ladder's procedure", "all", &all_own, &all_chosen);
 }
 
-#[cfg(feature = "smt")]
 fn compare(whom: &str, name: &str, own: &[Duration], z3: &[Duration]) {
     let median = |times: &[Duration]| {
         let mut times = times.to_vec();
@@ -197,8 +194,5 @@ fn many_facts(c: &mut Criterion) {
     group.finish();
 }
 
-#[cfg(feature = "smt")]
 criterion_group!(benches, recorded, beside_z3, many_facts);
-#[cfg(not(feature = "smt"))]
-criterion_group!(benches, recorded, many_facts);
 criterion_main!(benches);

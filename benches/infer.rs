@@ -71,7 +71,7 @@ fn read(call: &Json, symbolic: bool) -> Option<Call> {
 
 /// The calls that return something, as the corpus has them.
 fn calls(symbolic: bool) -> Vec<Call> {
-    let file = File::open("tests/data/ops.jsonl.gz").expect("the recorded calls");
+    let file = File::open("../tests/data/ops.jsonl.gz").expect("the recorded calls");
     let lines = BufReader::new(GzDecoder::new(file)).lines();
     let recorded = lines.map(|line| serde_json::from_str::<Json>(&line.expect("text")).expect("JSON"));
     recorded.filter(|call| call.get("returns").is_some()).filter_map(|call| read(&call, symbolic)).collect()

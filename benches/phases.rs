@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// That of the program.
-#[cfg(feature = "cli")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -45,7 +44,7 @@ fn main() {
     let mut paths: Vec<PathBuf> =
         std::env::args_os().skip(1).filter(|arg| arg != "--bench").map(PathBuf::from).collect();
     if paths.is_empty() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
         paths.extend(
             ["branch", "area", "thirds", "masked", "bert"].map(|name| folder.join(format!("{name}.pt2"))),
         );

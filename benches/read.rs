@@ -9,7 +9,7 @@ use std::hint::black_box;
 /// The JSON of a program, without the archive around it.
 fn json() -> String {
     let path = std::env::var("SIZEWISE_BENCH_PROGRAM")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/examples/bert.pt2").to_owned());
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/bert.pt2").to_owned());
     let bytes = std::fs::read(&path).expect("the program");
     write_json(&read(&bytes, &ReadOptions::default()).expect("a program")).expect("JSON")
 }

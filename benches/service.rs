@@ -26,7 +26,7 @@ fn round_trips(criterion: &mut Criterion) {
     // An application may want the runtime that it is made in.
     let _inside = runtime.enter();
     let app = App::new(Config { workers: 2, ..Config::default() }, None).expect("a service");
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bert.pt2");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/bert.pt2");
     let program = std::fs::read(program).expect("a program");
     let mut group = criterion.benchmark_group("service");
     group.sample_size(30);

@@ -125,11 +125,7 @@ proptest! {
         supposed in prop::collection::vec(fact(), 1..4),
         questions in prop::collection::vec(fact(), 1..6),
     ) {
-        let mut environment = ShapeEnv::new();
-        for (i, name) in SYMBOLS.iter().enumerate() {
-            let info = SymbolInfo { hint: Some(Value::Int((i as i64).into())), source: None };
-            environment.declare(name, ValueRange::new(0, MOST).expect("not empty"), info);
-        }
+        let mut environment = environment();
         let built = |environment: &mut ShapeEnv, all: &[Condition]| -> Vec<Expr> {
             all.iter().map(|condition| condition.build(&mut environment.pool)).collect()
         };
@@ -153,4 +149,122 @@ proptest! {
         count(1);
         prop_assert_eq!(ask(&mut environment), ask(&mut untouched));
     }
+
+    #[test]
+    fn verdicts_alone_are_so_wherever_the_facts_hold(
+        at in prop::array::uniform4(0..=MOST),
+        steps in prop::collection::vec((fact(), prop::collection::vec(fact(), 1..4)), 1..5),
+    ) {
+        check_verdicts(at, &steps)?;
+    }
+
+    #[test]
+    fn verdicts_of_long_environments_are_so_wherever_the_facts_hold(
+        at in prop::array::uniform4(0..=MOST),
+        steps in prop::collection::vec((fact(), prop::collection::vec(fact(), 0..2)), 20..60),
+    ) {
+        // Facts of one example, as an exporter meets them; more than are looked at together.
+        let values = at.map(BigInt::from);
+        let holding = |(fact, _): &(Condition, Vec<Condition>)| fact.value(&values) == Some(true);
+        let steps: Vec<_> = steps.into_iter().filter(holding).collect();
+        check_verdicts(at, &steps)?;
+    }
+
+    #[test]
+    fn any_sequence_of_branches_equals_starting_afresh(
+        steps in prop::collection::vec((0..4u8, fact()), 1..14),
+        questions in prop::collection::vec(fact(), 1..6),
+    ) {
+        let mut environment = environment();
+        let pool = &mut environment.pool;
+        let steps: Vec<(u8, Expr)> = steps.iter().map(|(kind, c)| (*kind, c.build(pool))).collect();
+        let goals: Vec<Expr> = questions.iter().map(|c| c.build(pool)).collect();
+        let mut fresh = environment.clone();
+        // The steps without those of branches that are left.
+        let mut kept: Vec<(u8, Expr)> = Vec::new();
+        let mut begins = Vec::new();
+        for &(kind, condition) in &steps {
+            match kind {
+                LEAVE => kept.truncate(begins.pop().unwrap_or(kept.len())),
+                _ => {
+                    begins.extend((kind == ENTER).then_some(kept.len()));
+                    kept.push((kind, condition));
+                }
+            }
+        }
+        take(&mut environment, &steps);
+        take(&mut fresh, &kept);
+        for (goal, question) in goals.into_iter().zip(questions) {
+            count(1);
+            prop_assert_eq!(environment.statically(goal), fresh.statically(goal), "{}", question.text());
+        }
+    }
+}
+
+/// Steps of an environment; any other number asks a question.
+const ASSUME: u8 = 0;
+const ENTER: u8 = 1;
+const LEAVE: u8 = 2;
+
+/// Takes steps, the last of which may be inside branches.
+fn take(environment: &mut ShapeEnv, steps: &[(u8, Expr)]) {
+    let mut outside = Vec::new();
+    for &(kind, condition) in steps {
+        match kind {
+            ASSUME => environment.assume(condition),
+            ENTER => outside.push(environment.enter(Some(condition))),
+            LEAVE => {
+                if let Some(before) = outside.pop() {
+                    environment.leave(before);
+                }
+            }
+            _ => {
+                environment.statically(condition);
+            }
+        }
+    }
+}
+
+/// The sizes, declared in an environment, with hints from 0 on.
+fn environment() -> ShapeEnv {
+    let mut environment = ShapeEnv::new();
+    for (i, name) in SYMBOLS.iter().enumerate() {
+        let info = SymbolInfo { hint: Some(Value::Int((i as i64).into())), source: None };
+        environment.declare(name, ValueRange::new(0, MOST).expect("not empty"), info);
+    }
+    environment
+}
+
+/// Adds facts one by one, and asks for verdicts in between, with these sizes as the example: each answer is so wherever
+/// the facts hold.
+fn check_verdicts(at: [i64; 4], steps: &[(Condition, Vec<Condition>)]) -> Result<(), TestCaseError> {
+    let (mut pool, mut facts) = (Pool::new(), Facts::for_verdicts());
+    declare(&mut pool, &mut facts);
+    for (name, value) in SYMBOLS.iter().zip(at) {
+        let e = pool.symbol(name);
+        facts.hint(pool.as_symbol(e).expect("a symbol"), value.into());
+    }
+    let mut known: Vec<Condition> = Vec::new();
+    for (fact, questions) in steps {
+        let condition = fact.build(&mut pool);
+        facts.assume(&mut pool, condition);
+        known.push(fact.clone());
+        let points = admitted(&known);
+        for question in questions {
+            let goal = question.build(&mut pool);
+            let Some(answer) = decide::settle(&mut pool, &mut facts, goal, &Budget::small()).0 else {
+                continue;
+            };
+            for point in &points {
+                count(1);
+                prop_assert!(
+                    question.value(point).is_none_or(|value| value == answer),
+                    "{} => {} is answered {answer}, not so at {point:?}",
+                    texts(&known),
+                    question.text()
+                );
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! What the parts of the project do together, topic by topic: one program, so that it is linked once.
 mod answers;
+mod asked;
 mod autocast;
 mod because;
 mod canonical_forms;

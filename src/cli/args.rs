@@ -71,15 +71,16 @@ pub struct Kernels {
     /// Custom operators.
     #[command(flatten)]
     pub files: OperatorFiles,
-    /// The backend whose kernels run the program; `any` requires only what every backend requires
-    /// (see docs/backends.md).
+    /// The backend whose kernels run the program, of an ONNX model onnxruntime or any; `any` requires only what every
+    /// backend requires (see docs/backends.md).
     #[arg(long, default_value_t = Backend::Cpu, value_parser = backend())]
     pub backend: Backend,
 }
 
 /// Reads a [`Backend`].
-fn backend() -> impl TypedValueParser<Value = Backend> {
-    PossibleValuesParser::new(Backend::ALL.map(|(name, _)| name)).try_map(|name| name.parse::<Backend>())
+pub fn backend() -> impl TypedValueParser<Value = Backend> {
+    let names = Backend::ALL.iter().map(|(name, _)| *name).chain([Backend::ONNXRUNTIME]);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Backend>())
 }
 
 /// The program of a command.

@@ -1,6 +1,7 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
 use super::args::{Colour, Effort, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
+use super::spec::{self, Form};
 use super::{files, onnx_model, operators, programs, sources};
 use crate::check::{CheckError, Checker, outline};
 use crate::report::{
@@ -18,8 +19,9 @@ pub struct CheckOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The dynamic-shape spec (JSON); without one, the program's own ranges and guards are assumed.
-    #[arg(long, value_name = "SPEC.json")]
+    /// The dynamic-shape spec, in JSON or as Python (`dynamic_shapes = ...`, parsed and never run); without one, the
+    /// program's own ranges and guards are assumed.
+    #[arg(long, value_name = "SPEC")]
     pub spec: Option<PathBuf>,
     /// The operators.
     #[command(flatten)]
@@ -40,7 +42,7 @@ pub struct CheckOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
-    /// Write the spec changed by the first fix, and report on the changed spec.
+    /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec.
     #[arg(long, value_name = "FILE", requires = "spec")]
     pub fix: Option<PathBuf>,
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
@@ -74,7 +76,8 @@ pub enum ReportFormat {
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(model) = loaded.model()? {
+    if let Some(mut model) = loaded.model()? {
+        model.backend = options.operators.backend;
         return onnx_model::report(&model, loaded.name(), options);
     }
     let mut checked = check_all(options, &loaded)?;
@@ -152,13 +155,7 @@ fn check_all(options: &CheckOptions, loaded: &programs::Loaded) -> Result<Vec<(R
 
 fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> {
     let checker = checker.with_jobs(usize::from(options.jobs));
-    let spec = match &options.spec {
-        None => None,
-        Some(path) => {
-            let text = files::read(path).map_err(Failure::usage)?;
-            Some(Spec::parse(&text).map_err(|error| files::unusable(path, error))?)
-        }
-    };
+    let spec = options.spec.as_deref().map(spec::read).transpose()?;
     let operators = operators::load_on(&options.operators)?;
     let failed = |error: CheckError| programs::unreadable(checker.name(), error);
     let budget = options.effort.budget();
@@ -182,9 +179,8 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> 
             return Ok((report, checker));
         }
     };
-    let text = serde_json::to_string_pretty(&fixed).map_err(Failure::internal)?;
-    files::write(Some(path), &format!("{text}\n"))?;
-    let fixed = Spec::parse(text.as_bytes()).map_err(Failure::internal)?;
+    let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
+    files::write(Some(path), &Form::of(path).text(&fixed)?)?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
     Ok((report, checker))
 }

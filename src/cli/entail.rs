@@ -1,6 +1,6 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
 use super::args::Reasoning;
-use super::{failure, files, jsonl};
+use super::{asked, failure, files, jsonl};
 use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
@@ -12,6 +12,10 @@ use std::process::ExitCode;
 /// Options of `entail`.
 #[derive(Args, Debug)]
 pub struct EntailOptions {
+    /// Conditions that are assumed, and the goal behind `=>`: 's0 % 8 == 0 and s0 >= 2' '=> s0 >= 8'. Without them,
+    /// JSON lines are read from standard input.
+    #[arg(value_name = "CONDITION")]
+    pub question: Vec<String>,
     /// Add a field `proof`: the steps by which the premises imply the goal.
     #[arg(long)]
     pub proof: bool,
@@ -23,10 +27,13 @@ pub struct EntailOptions {
     pub reasoning: Reasoning,
 }
 
-/// Answers the lines of standard input.
+/// Answers the question, or the lines of standard input.
 pub fn run(options: &EntailOptions) -> failure::Result<ExitCode> {
     if let Some(folder) = &options.emit_smt2 {
         files::make_folder(folder)?;
+    }
+    if !options.question.is_empty() {
+        return asked::entails(options);
     }
     Ok(jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request)))
 }

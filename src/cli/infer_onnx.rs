@@ -1,7 +1,8 @@
 //! `sizewise infer-onnx`: shape inference of one ONNX operator call a line.
-use super::args::Jsonl;
+use super::args::{Jsonl, backend};
 use super::failure::Result;
 use super::jsonl;
+use crate::fake::Backend;
 use crate::onnx::shape::{Attribute, Call, Dtype, Element, MAX_ELEMENTS, Sequence, Tensor, Value, infer};
 use crate::query::argument::read_int;
 use crate::query::infer::declare_symbols;
@@ -20,11 +21,14 @@ pub struct InferOnnxOptions {
     /// How requests are answered.
     #[command(flatten)]
     pub jsonl: Jsonl,
+    /// The backend that runs the operators: onnxruntime, or any, which requires only what the specification requires.
+    #[arg(long, default_value = Backend::ONNXRUNTIME, value_parser = backend())]
+    pub backend: Backend,
 }
 
 /// Runs the command.
 pub fn run(options: &InferOnnxOptions) -> Result<ExitCode> {
-    Ok(jsonl::run(options.jsonl.jobs, &answer))
+    Ok(jsonl::run(options.jsonl.jobs, &|request| answer_on(request, options.backend)))
 }
 
 type Read<T> = std::result::Result<T, Refusal>;
@@ -34,8 +38,12 @@ const MAX_RANK: usize = 64;
 /// The most inputs or outputs of a call.
 const MAX_VALUES: usize = 10_000;
 
-/// Answers one request.
+/// Answers one request, for onnxruntime.
 pub fn answer(request: &Fields) -> Read<Fields> {
+    answer_on(request, Backend::Cpu)
+}
+
+fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
     let text = |field: &str| request.get(field).and_then(Json::as_str);
     let op = text("op").ok_or_else(|| Refusal::invalid("expected `op`, such as \"Conv\""))?;
     let version = request.get("opset").and_then(Json::as_i64);
@@ -56,7 +64,7 @@ pub fn answer(request: &Fields) -> Read<Fields> {
         outputs: outputs(request.get("outs"))?,
         is_static: false,
     };
-    let values = infer(&mut Cx::new(&mut env), &call).map_err(|error| match error {
+    let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(|error| match error {
         KernelError::Invalid { clause, message, .. } => {
             Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }
         }

@@ -3,12 +3,15 @@
 //! Exit status: 0 clean; 1 something is violated; 2 wrong usage or spec, or a file named by an option cannot be used; 3
 //! the program is unreadable or not supported, or a line of JSON lines is an error; 4 undecided; 70 internal error.
 mod args;
+mod asked;
 mod check;
 mod entail;
 mod eval;
+mod examples;
 mod explain;
 mod failure;
 mod files;
+mod generated;
 mod guards;
 mod infer;
 mod infer_onnx;
@@ -35,6 +38,7 @@ use crate::decide::{Budget, Trace};
 use crate::escape;
 use crate::query;
 use args::Reasoning;
+use asked::{ExpressionOptions, GuardSetOptions};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,42 +63,66 @@ struct Options {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that violates it.
+    #[command(after_help = examples::CHECK)]
     Check(check::CheckOptions),
     /// Write a dynamic-shape spec: the program's own, or the widest that it supports.
+    #[command(after_help = examples::SPEC)]
     #[command(subcommand)]
     Spec(spec::SpecCommand),
     /// Explain why dimensions of a program's inputs are static or what they must satisfy, or what a diagnostic code
     /// means.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainOptions),
     /// Write a program's guards as a self-contained checker of input shapes.
+    #[command(after_help = examples::GUARDS)]
     Guards(guards::GuardsOptions),
     /// Write an exported program in another format: text, a .pt2 archive, an ONNX model.
+    #[command(after_help = examples::SHOW)]
     Show(show::ShowOptions),
     /// Verify that an exported program follows the rules of its dialect, and report every violation.
+    #[command(after_help = examples::VERIFY)]
     Verify(verify::VerifyOptions),
     /// Run passes over an exported program and verify it after each one.
+    #[command(after_help = examples::PASS)]
     Pass(pass::PassOptions),
     /// Lower a program to ExecuTorch's Edge dialect, and verify it.
+    #[command(after_help = examples::LOWER)]
     Lower(pass::LowerOptions),
-    /// Evaluate a program on input shapes: JSON lines on standard input and output.
+    /// Evaluate a program on input shapes: those given as arguments, or JSON lines.
+    #[command(after_help = examples::EVAL)]
     Eval(eval::EvalOptions),
     /// Infer the results of operator calls: JSON lines on standard input and output.
+    #[command(after_help = examples::INFER)]
     Infer(infer::InferOptions),
     /// Infer the results of ONNX operator calls: JSON lines on standard input and output.
+    #[command(after_help = examples::INFER_ONNX)]
     InferOnnx(infer_onnx::InferOnnxOptions),
     /// List the operators and whether they have a fake kernel.
+    #[command(after_help = examples::OPS)]
     Ops(ops::OpsOptions),
-    /// Decide whether ranges and assumptions imply a goal: JSON lines on standard input and output.
+    /// Decide whether ranges and assumptions imply a goal: a question given as arguments, or JSON lines.
+    #[command(after_help = examples::ENTAIL)]
     Entail(entail::EntailOptions),
-    /// Simplify expressions under ranges and assumptions: JSON lines on standard input and output.
-    Simplify(Reasoning),
-    /// Remove redundant guards from sets of guards: JSON lines on standard input and output.
-    Minimize(Reasoning),
-    /// Find the least and the greatest value of expressions: JSON lines on standard input and output.
-    Bounds(Reasoning),
+    /// Simplify an expression under assumptions: given as arguments, or JSON lines.
+    #[command(after_help = examples::SIMPLIFY)]
+    Simplify(ExpressionOptions),
+    /// Remove redundant guards from a set: given as arguments, or JSON lines.
+    #[command(after_help = examples::MINIMIZE)]
+    Minimize(GuardSetOptions),
+    /// Find the least and the greatest value of an expression: given as arguments, or JSON lines.
+    #[command(after_help = examples::BOUNDS)]
+    Bounds(ExpressionOptions),
     /// Replay what torch asked its ShapeEnv during an export or a compilation, from a recorded trace.
+    #[command(after_help = examples::REPLAY)]
     Replay(replay::ReplayOptions),
+    /// Write completions for a shell: `sizewise completions bash > /etc/bash_completion.d/sizewise`.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(generated::CompletionOptions),
+    /// Write the manual page.
+    #[command(after_help = examples::MAN)]
+    Man(generated::ManOptions),
     /// Serve all of this over HTTP, with a web page (see docs/service.md).
+    #[command(after_help = examples::SERVE)]
     #[cfg(feature = "service")]
     Serve(serve::ServeOptions),
 }
@@ -161,9 +189,9 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
         }
         Command::InferOnnx(_) => jsonl::answer_line(&infer_onnx::answer, line),
         Command::Entail(options) => jsonl::answer_line(&|request| entail::answer(&options, request), line),
-        Command::Simplify(options) => answered(&options, query::simplify::answer, line),
-        Command::Minimize(options) => answered(&options, query::minimize::answer, line),
-        Command::Bounds(options) => answered(&options, query::bounds::answer, line),
+        Command::Simplify(options) => answered(&options.reasoning, query::simplify::answer, line),
+        Command::Minimize(options) => answered(&options.reasoning, query::minimize::answer, line),
+        Command::Bounds(options) => answered(&options.reasoning, query::bounds::answer, line),
         _ => None,
     };
     reply.map(|(text, _)| text)
@@ -185,9 +213,20 @@ fn dispatch(options: Options) -> ExitCode {
         Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
-        Command::Simplify(options) => Ok(reason(&options, query::simplify::answer)),
-        Command::Minimize(options) => Ok(reason(&options, query::minimize::answer)),
-        Command::Bounds(options) => Ok(reason(&options, query::bounds::answer)),
+        Command::Simplify(options) => match asked::about(&options) {
+            Some(request) => asked::simplified(ask(&options.reasoning, query::simplify::answer, &request)),
+            None => Ok(reason(&options.reasoning, query::simplify::answer)),
+        },
+        Command::Minimize(options) => match asked::among(&options) {
+            Some(request) => asked::minimized(ask(&options.reasoning, query::minimize::answer, &request)),
+            None => Ok(reason(&options.reasoning, query::minimize::answer)),
+        },
+        Command::Bounds(options) => match asked::about(&options) {
+            Some(request) => asked::bounded(ask(&options.reasoning, query::bounds::answer, &request)),
+            None => Ok(reason(&options.reasoning, query::bounds::answer)),
+        },
+        Command::Completions(options) => generated::completions::<Options>(&options),
+        Command::Man(options) => generated::man::<Options>(&options),
         Command::Replay(options) => replay::run(&options),
         #[cfg(feature = "service")]
         Command::Serve(options) => serve::run(&options),
@@ -200,6 +239,15 @@ fn dispatch(options: Options) -> ExitCode {
 
 /// Answers a question on expressions.
 type Reasoned = fn(&query::Fields, &Budget, &mut Trace) -> Result<query::Fields, query::Refusal>;
+
+/// The answer to one request.
+fn ask(
+    options: &Reasoning,
+    answer: Reasoned,
+    request: &query::Fields,
+) -> Result<query::Fields, query::Refusal> {
+    answer(request, &options.budget(), &mut options.trace())
+}
 
 fn answered(options: &Reasoning, answer: Reasoned, line: &[u8]) -> Option<jsonl::Reply> {
     jsonl::answer_line(&|request| answer(request, &options.budget(), &mut options.trace()), line)

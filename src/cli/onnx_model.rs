@@ -4,7 +4,9 @@ use super::check::{CheckOptions, ReportFormat};
 use super::failure::{Failure, Result};
 use super::{files, jsonl};
 use crate::escape::json_text;
-use crate::onnx::check::{Condition, Filled, Report, ShownSize, Sizes, Verdict, check, evaluate, shapes};
+use crate::onnx::check::{
+    Condition, Filled, Report, ShownSize, Sizes, Stated, Verdict, check, evaluate, shapes,
+};
 use crate::onnx::read::{Model, is_model};
 use crate::query::{Fields, Refusal};
 use rustc_hash::FxHashMap;
@@ -31,7 +33,7 @@ pub fn eval(model: &Model, jobs: u16) -> Result<ExitCode> {
     Ok(jsonl::run(jobs, &|request| answer(model, request)))
 }
 
-fn answer(model: &Model, request: &Fields) -> std::result::Result<Fields, Refusal> {
+pub(super) fn answer(model: &Model, request: &Fields) -> std::result::Result<Fields, Refusal> {
     let wrong = |what: &str| Refusal::invalid(format!("expected {what}"));
     let given = request.get("shapes").and_then(Json::as_object);
     let given = given.ok_or_else(|| wrong("`shapes`, an object of lists of sizes"))?;
@@ -83,8 +85,8 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
         .symbols
         .iter()
         .map(|named| {
-            let (input, dim) = &named.source;
-            (named.name.clone(), json!({"source": format!("{input}[{dim}]"), "name": named.declared}))
+            let source = named.source.as_ref().map(|(input, dim)| format!("{input}[{dim}]"));
+            (named.name.clone(), json!({"source": source, "name": named.declared}))
         })
         .collect();
     let mut values = Fields::new();
@@ -188,8 +190,23 @@ fn to_json(report: &Report, name: &str) -> Json {
         .map(|(node, op, reason)| json!({"node": node, "op": op, "reason": reason}))
         .collect();
     let conditions: Vec<Json> = report.conditions.iter().map(condition).collect();
-    json!({"program": name, "verdict": verdict(report), "guards": guards, "mismatches": mismatches,
-        "unsupported": unsupported, "conditions": conditions})
+    let mut json = json!({"program": name, "verdict": verdict(report), "guards": guards, "mismatches": mismatches,
+        "unsupported": unsupported, "conditions": conditions});
+    if let Some(suffices) = report.suffices {
+        let of = |(expr, verdict): &(String, Stated)| json!({"expr": expr, "verdict": stated(*verdict)});
+        json["stated"] = report.stated.iter().map(of).collect();
+        json["stated_suffices"] = suffices.into();
+    }
+    json
+}
+
+/// Whether the model needs a condition that its file states.
+fn stated(verdict: Stated) -> &'static str {
+    match verdict {
+        Stated::Needed => "needed",
+        Stated::NotNeeded => "not needed",
+        Stated::Unknown => "unknown",
+    }
 }
 
 /// Sizes by input: `x: [2, 3], y: [3]`.
@@ -220,6 +237,12 @@ fn to_text(report: &Report, name: &str) -> String {
     }
     for (node, op, reason) in &report.unknown {
         let _ = writeln!(text, "warning: the result of node `{node}` ({op}) is not known: {reason}\n");
+    }
+    for (expr, verdict) in report.stated.iter().filter(|(_, verdict)| *verdict != Stated::Needed) {
+        let _ = writeln!(text, "note: the file states `{expr}`: {}\n", stated(*verdict));
+    }
+    if report.suffices == Some(false) {
+        let _ = writeln!(text, "note: what the file states does not suffice for the model to run\n");
     }
     let _ = writeln!(
         text,

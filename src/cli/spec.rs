@@ -1,20 +1,21 @@
-//! `sizewise spec init` and `sizewise spec widen`: write the spec of a program.
+//! `sizewise spec`: the spec of a program, and specs in other forms.
 use super::args::{Effort, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{files, operators, programs};
+use super::{examples, files, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::escape;
 use crate::report::Outcome;
 use crate::spec::{Contract, Spec, Width};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Which spec to write.
 #[derive(Subcommand, Debug)]
 pub enum SpecCommand {
     /// The program's own spec: named dimensions with their recorded ranges; or what additional examples make dynamic.
+    #[command(after_help = examples::SPEC_INIT)]
     Init {
         /// The program and the output.
         #[command(flatten)]
@@ -25,7 +26,58 @@ pub enum SpecCommand {
         examples: Vec<String>,
     },
     /// The widest spec that the program supports: any size, narrowed by proved fixes.
+    #[command(after_help = examples::SPEC_WIDEN)]
     Widen(SpecOptions),
+    /// A spec in another form: Python's, to paste beside torch.export.export, or JSON.
+    #[command(after_help = examples::SPEC_SHOW)]
+    Show {
+        /// The spec, in JSON or as Python; - for standard input.
+        #[arg(value_name = "SPEC")]
+        path: PathBuf,
+        /// The form.
+        #[arg(long = "as", value_enum, default_value_t = Form::Python)]
+        form: Form,
+        /// Where to write the spec; standard output by default.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+/// The forms of a spec.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// JSON, which mirrors the inputs.
+    Json,
+    /// Python: dimensions that are assigned to names, and `dynamic_shapes = ...`.
+    Python,
+}
+
+/// Reads a spec, in JSON or as Python.
+///
+/// # Errors
+/// When the file cannot be read or is no spec.
+pub(super) fn read(path: &Path) -> Result<Spec> {
+    let text = files::read(path).map_err(Failure::usage)?;
+    Spec::parse(&text).map_err(|error| files::unusable(path, error))
+}
+
+impl Form {
+    /// The form that the name of a file asks for.
+    pub(super) fn of(path: &Path) -> Form {
+        if path.extension().is_some_and(|extension| extension == "py") { Form::Python } else { Form::Json }
+    }
+
+    /// The spec in this form.
+    pub(super) fn text(self, spec: &Spec) -> Result<String> {
+        match self {
+            Form::Python => Ok(spec.to_python()),
+            Form::Json => {
+                let text =
+                    serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
+                Ok(escape::json_text(format!("{text}\n")))
+            }
+        }
+    }
 }
 
 /// Options of `spec`.
@@ -40,6 +92,9 @@ pub struct SpecOptions {
     /// How much work is done.
     #[command(flatten)]
     pub effort: Effort,
+    /// The form of the spec.
+    #[arg(long = "as", value_enum, default_value_t = Form::Json)]
+    pub form: Form,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -53,9 +108,19 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
     let (options, (spec, note)) = match command {
         SpecCommand::Init { options, examples } => (options, init(options, examples)?),
         SpecCommand::Widen(options) => (options, widen(options)?),
+        SpecCommand::Show { path, form, output } => {
+            let spec = read(path)?;
+            if spec.is_of_examples() {
+                let message =
+                    "lists example inputs, whose spec depends on a program: see `spec init --example`";
+                return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
+            }
+            files::write(output.as_deref(), &form.text(&spec)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
     };
-    let text = serde_json::to_string_pretty(&spec).map_err(Failure::internal)?;
-    files::write(options.output.as_deref(), &escape::json_text(format!("{text}\n")))?;
+    let spec = Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal)?;
+    files::write(options.output.as_deref(), &options.form.text(&spec)?)?;
     note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 

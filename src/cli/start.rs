@@ -22,9 +22,11 @@ torch.export.export itself failed with your dynamic_shapes (\"Constraints violat
 
  2. Write the dynamic_shapes that you wanted to a file, and check them:
 
-        {\"x\": [{\"dim\": \"batch\", \"min\": 1, \"max\": 64}, {\"dim\": \"seq\", \"max\": 512}]}
+        dynamic_shapes = {\"x\": (Dim(\"batch\", min=1, max=64), Dim(\"seq\", max=512))}
 
-        sizewise check model.pt2 --spec spec.json
+        sizewise check model.pt2 --spec spec.py
+
+    The file is parsed and never run; JSON is read as well.
 
     The report names the line that needs each condition, an input near your example that breaks it, and fixes that are
     proved to work.
@@ -33,9 +35,9 @@ torch.export.export itself failed with your dynamic_shapes (\"Constraints violat
 
 The exported model fails in production:
 
-    echo '{\"id\": 1, \"shapes\": {\"x\": [3, 8]}}' | sizewise eval model.pt2     what happens at these sizes, and why
-    sizewise explain model.pt2 --dim x.0                                 why this dimension is static
-    sizewise guards model.pt2 --emit python                              a checker to stand before the model
+    sizewise eval model.pt2 x=3,8               what happens at these sizes, and why
+    sizewise explain model.pt2 --dim x.0        why this dimension is static
+    sizewise guards model.pt2 --emit python     a checker to stand before the model
 ";
 
 /// Prints it.

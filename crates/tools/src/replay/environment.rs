@@ -1,21 +1,16 @@
 //! One environment of a trace: its facts so far, and what follows from them.
-use super::event::{Fact, Guards, Question, Range};
+use super::event::{Fact, Guards, Hint, Question, Range};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::query::minimize;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::read::{self, Read};
-use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value, print};
-use sizewise_solve::{self as solve, Budget, FactId, Facts, Premise, Trace, Verdict};
+use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, print};
+use sizewise_solve::{self as solve, Budget, FactId, Facts, Means, Premise, Trace, Verdict};
 use std::time::{Duration, Instant};
 
 /// The most conditions that an environment reasons with. Later ones are left out: what follows without them holds.
 const MAX_FACTS: usize = 10_000;
-
-/// With more conditions than this, or more expressions, an answer is looked up or follows from ranges: further
-/// reasoning looks at every condition that has to do with a question, and leaves expressions behind.
-const MAX_REASONED: usize = 400;
-const MAX_EXPRESSIONS: usize = 300_000;
 
 /// How a replay answers.
 #[derive(Clone, Debug)]
@@ -34,19 +29,6 @@ impl Default for Settings {
     }
 }
 
-/// What settled a question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Means {
-    /// The store: the condition is constant in normal form, was settled before, or its class holds a truth value.
-    Store,
-    /// Value ranges and congruences, after supposing the opposite.
-    Ranges,
-    /// Linear reasoning, number theory, cases.
-    Reasoning,
-    /// Nothing.
-    Open,
-}
-
 /// The answer to a question.
 #[derive(Debug)]
 pub(super) struct Answered {
@@ -59,7 +41,6 @@ pub(super) struct Answered {
 pub(super) struct Environment {
     pool: Pool,
     facts: Facts,
-    hints: FxHashMap<Symbol, Value>,
     budget: Budget,
     /// The conditions among the facts as torch wrote them, with the lines that they come from.
     written: Vec<(String, Option<String>)>,
@@ -69,14 +50,13 @@ pub(super) struct Environment {
 
 impl Environment {
     pub fn new(settings: &Settings) -> Environment {
-        let mut facts = Facts::new();
+        let mut facts = Facts::for_verdicts();
         if settings.ranges_only {
             facts.use_ranges_only();
         }
         Environment {
             pool: Pool::new(),
             facts,
-            hints: FxHashMap::default(),
             budget: settings.budget.clone(),
             written: Vec::new(),
             known: FxHashMap::default(),
@@ -91,11 +71,14 @@ impl Environment {
         }
     }
 
-    fn declare(&mut self, name: &str, (min, max): Range, hint: Option<i64>) {
+    fn declare(&mut self, name: &str, (min, max): Range, hint: Option<Hint>) {
         // A size that torch has made a constant is no symbol.
         let Some(symbol) = self.read(name).and_then(|e| self.pool.as_symbol(e)) else { return };
         let is_float = self.pool.known_symbol_expr(symbol).is_some_and(|e| self.pool.sort(e) == Sort::Float);
         if is_float {
+            if let Some(Hint::Float(hint)) = hint {
+                self.facts.hint_float(symbol, hint);
+            }
             return;
         }
         match ValueRange::between_options(min.map(Int::from), max.map(Int::from)) {
@@ -105,8 +88,7 @@ impl Environment {
                 self.assume_read(never, &format!("{name} in [{min:?}, {max:?}]"), None);
             }
         }
-        if let Some(hint) = hint {
-            self.hints.insert(symbol, Value::Int(hint.into()));
+        if let Some(Hint::Int(hint)) = hint {
             self.facts.hint(symbol, hint.into());
         }
     }
@@ -150,47 +132,23 @@ impl Environment {
     pub fn ask(&mut self, question: &Question) -> Answered {
         let read = self.read(&question.expr);
         let start = Instant::now();
-        let (answer, means) = read.map_or((None, Means::Open), |goal| self.settle(goal));
+        let (answer, means) = read.map_or((None, Means::Open), |goal| {
+            solve::settle(&mut self.pool, &mut self.facts, goal, &self.budget)
+        });
         Answered { answer, means, time: start.elapsed() }
     }
 
-    fn settle(&mut self, goal: Expr) -> (Option<bool>, Means) {
-        // The value of a number is not asked for here.
-        if self.pool.sort(goal) != Sort::Bool {
-            return (None, Means::Open);
-        }
-        if let Some(known) = solve::known(&mut self.pool, &mut self.facts, goal) {
-            return (Some(known), Means::Store);
-        }
-        let hints = &self.hints;
-        let at_hints = self.pool.eval(goal, |s| hints.get(&s).cloned()).ok().map(|value| value.as_bool());
-        let pool = &mut self.pool;
-        if let Some(value) = solve::quickly_knowing(pool, &mut self.facts, goal, |_| at_hints) {
-            return (Some(value), Means::Ranges);
-        }
-        if self.written.len() > MAX_REASONED || pool.len() > MAX_EXPRESSIONS {
-            return (None, Means::Open);
-        }
-        // What is false in the example does not follow.
-        for value in [true, false].into_iter().filter(|&value| at_hints != Some(!value)) {
-            let wanted = if value { goal } else { pool.not(goal) };
-            if solve::implies(pool, &mut self.facts, wanted, &self.budget) {
-                return (Some(value), Means::Reasoning);
-            }
-        }
-        (None, Means::Open)
-    }
-
-    /// The facts from which an answer follows, as torch wrote them, each with its line.
-    pub fn reasons(&mut self, question: &Question, answer: bool) -> Vec<String> {
-        let Some(goal) = self.read(&question.expr) else { return Vec::new() };
+    /// The facts from which an answer follows, as torch wrote them, each with its line; `None` where they are not found.
+    pub fn reasons(&mut self, question: &Question, answer: bool) -> Option<Vec<String>> {
+        let goal = self.read(&question.expr)?;
         let (pool, facts) = (&mut self.pool, &mut self.facts);
         let goal = if answer { goal } else { pool.not(goal) };
-        let Verdict::Implied { because } = solve::decide(pool, facts, goal, &self.budget).verdict else {
-            return Vec::new();
+        let Verdict::Implied { because } = solve::decide(pool, facts, goal, &Budget::default()).verdict
+        else {
+            return None;
         };
         let because = solve::narrow(pool, facts, Some(goal), &because);
-        because.iter().map(|premise| self.reason(premise)).collect()
+        Some(because.iter().map(|premise| self.reason(premise)).collect())
     }
 
     fn reason(&mut self, premise: &Premise) -> String {

@@ -42,9 +42,16 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) enum Fact {
     /// A symbol with its range and the size in the example.
-    Symbol { name: String, range: Range, hint: Option<i64> },
+    Symbol { name: String, range: Range, hint: Option<Hint> },
     /// An equality of a symbol and an expression.
     Equal { symbol: String, to: String },
+}
+
+/// The value of a symbol in the example.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hint {
+    Int(i64),
+    Float(f64),
 }
 
 /// The least and the greatest value, where there are such.
@@ -166,7 +173,9 @@ fn event(kind: &str, line: &Json) -> Option<Event> {
     Some(match kind {
         "symbol" | "unbacked" | "range" => {
             let (name, range) = (text("symbol")?, range(&line["range"])?);
-            Event::Fact(Fact::Symbol { name, range, hint: line["hint"].as_i64() })
+            let hint = &line["hint"];
+            let hint = hint.as_i64().map(Hint::Int).or_else(|| hint.as_f64().map(Hint::Float));
+            Event::Fact(Fact::Symbol { name, range, hint })
         }
         "replace" => Event::Fact(Fact::Equal { symbol: text("symbol")?, to: text("to")? }),
         "eval" | "assert" | "static" => {

@@ -7,8 +7,9 @@ mod environment;
 mod event;
 mod summary;
 
-pub use environment::{Means, Settings};
+pub use environment::Settings;
 pub use event::TraceError;
+pub use sizewise_solve::Means;
 pub use summary::Summary;
 
 use environment::Environment;

@@ -1,6 +1,8 @@
 //! What a replay came to, for a person to read.
-use super::environment::{Answered, Environment, Means};
+use super::environment::{Answered, Environment};
 use super::event::Question;
+use indexmap::IndexMap;
+use sizewise_solve::Means;
 use std::fmt;
 use std::time::Duration;
 
@@ -17,11 +19,17 @@ struct Entry {
     expr: String,
     at: Option<String>,
     says: String,
+    /// How often it was asked.
+    times: usize,
 }
 
 impl Entry {
     fn new(question: &Question, says: String) -> Entry {
-        Entry { expr: question.expr.clone(), at: question.at.clone(), says }
+        Entry { expr: question.expr.clone(), at: question.at.clone(), says, times: 1 }
+    }
+
+    fn is_of(&self, question: &Question) -> bool {
+        self.expr == question.expr && self.at == question.at
     }
 }
 
@@ -99,11 +107,17 @@ impl Summary {
             q if q.is_error() => &mut self.avoided,
             _ => return,
         };
-        let Some(answer) = answered.answer.filter(|_| list.len() < MAX_LISTED) else { return };
-        let reasons = environment.reasons(question, answer);
-        let because =
-            if reasons.is_empty() { String::new() } else { format!(", from {}", reasons.join(", ")) };
-        list.push(Entry::new(question, format!("always {answer}{because}")));
+        let Some(answer) = answered.answer else { return };
+        if let Some(entry) = list.iter_mut().find(|entry| entry.is_of(question)) {
+            entry.times += 1;
+        } else if list.len() < MAX_LISTED {
+            let says = match environment.reasons(question, answer) {
+                None => format!("always {answer}"),
+                Some(reasons) if reasons.is_empty() => format!("always {answer}, whatever the sizes are"),
+                Some(reasons) => format!("always {answer}, from {}", reasons.join(", ")),
+            };
+            list.push(Entry::new(question, says));
+        }
     }
 
     pub(super) fn guards(&mut self, recorded: usize, kept: usize) {
@@ -124,17 +138,26 @@ fn shortened(text: &str) -> String {
     text.chars().take(MAX_SHOWN).chain(['…']).collect()
 }
 
+/// A list of `all` questions, of which some are listed, by the lines of the program where they were asked.
 fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &[Entry], all: usize) -> fmt::Result {
     if entries.is_empty() {
         return Ok(());
     }
     writeln!(f, "\n{title}:")?;
-    for Entry { expr, at, says } in entries {
-        let at = at.as_deref().map_or(String::new(), |at| format!("{at}: "));
-        writeln!(f, "  {at}{}\n      {}", shortened(expr), shortened(says))?;
+    let mut by_line: IndexMap<Option<&str>, Vec<&Entry>> = IndexMap::new();
+    for entry in entries {
+        by_line.entry(entry.at.as_deref()).or_default().push(entry);
     }
-    if all > entries.len() {
-        writeln!(f, "  and {} more", all - entries.len())?;
+    for (line, entries) in by_line {
+        writeln!(f, "  {}", line.unwrap_or("in code that the trace does not name"))?;
+        for Entry { expr, says, times, .. } in entries {
+            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            writeln!(f, "    {}{times}\n        {}", shortened(expr), shortened(says))?;
+        }
+    }
+    let listed: usize = entries.iter().map(|entry| entry.times).sum();
+    if all > listed {
+        writeln!(f, "  and {} more", all - listed)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@ use super::arguments::{describe, fits};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
 use sizewise_ir::Node;
-use sizewise_ir::node::Wrapper;
+use sizewise_ir::Wrapper;
 use sizewise_ir::schema::{OperatorName, Schema, SchemaTable, Tags};
 
 /// Functions of `operator` that programs call on numbers.

@@ -4,7 +4,7 @@ use super::aten::stays_unwrapped;
 use super::edge_dtypes::{Mismatch, Takes, result_names, takes};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
 use super::rule::{Profile, Rule};
-use sizewise_ir::node::Wrapper;
+use sizewise_ir::Wrapper;
 use sizewise_ir::schema::{OperatorName, Schema};
 use sizewise_ir::{Argument, Constant, Dtype, GraphInput, Meta, Node, Output, ValueId};
 

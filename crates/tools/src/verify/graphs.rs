@@ -2,7 +2,7 @@
 use super::Options;
 use super::rule::{Profile, Rule};
 use super::violation::{Violation, inner};
-use sizewise_ir::node::Wrapper;
+use sizewise_ir::Wrapper;
 use sizewise_ir::schema::{OperatorName, Schema, SchemaTable, Tags};
 use sizewise_ir::{Graph, Node, Program, TargetKind};
 use std::sync::Arc;

@@ -1,0 +1,4 @@
+//! Programs to measure with.
+#![warn(missing_docs)]
+
+pub mod generate;

@@ -1,0 +1,301 @@
+//! Questions on expressions that are given as arguments: one question, and an answer for people.
+use super::args::Reasoning;
+use super::entail::{self, EntailOptions};
+use super::failure::{Failure, Result};
+use crate::escape;
+use crate::query::{Fields, Refusal};
+use clap::Args;
+use serde_json::{Value as Json, json};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// The exit statuses of answers.
+const VIOLATED: u8 = 1;
+const CONTRADICTORY: u8 = 2;
+const UNDECIDED: u8 = 4;
+
+/// A question about one expression.
+#[derive(Args, Debug)]
+pub struct ExpressionOptions {
+    /// The expression; without one, JSON lines are read from standard input.
+    #[arg(value_name = "EXPRESSION")]
+    pub expression: Option<String>,
+    /// A condition that is assumed, such as 's0 >= 2'; may be repeated.
+    #[arg(long, value_name = "CONDITION", requires = "expression")]
+    pub given: Vec<String>,
+    /// Options for reasoning and JSON lines.
+    #[command(flatten)]
+    pub reasoning: Reasoning,
+}
+
+/// A question about guards.
+#[derive(Args, Debug)]
+pub struct GuardSetOptions {
+    /// The guards; without any, JSON lines are read from standard input.
+    #[arg(value_name = "GUARD")]
+    pub guards: Vec<String>,
+    /// Options for reasoning and JSON lines.
+    #[command(flatten)]
+    pub reasoning: Reasoning,
+}
+
+/// An answer for people, and the exit status.
+struct Shown {
+    text: String,
+    status: u8,
+}
+
+impl Shown {
+    fn print(self) -> ExitCode {
+        print!("{}", escape::lines(&self.text));
+        ExitCode::from(self.status)
+    }
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    Failure::usage(refusal.message)
+}
+
+/// `entail 's0 % 8 == 0' '=> s0 >= 8'`.
+///
+/// # Errors
+/// When there is no goal or more than one, or an expression cannot be read.
+pub fn entails(options: &EntailOptions) -> Result<ExitCode> {
+    let reply = entail::answer(options, &entailment(&options.question)?).map_err(refused)?;
+    Ok(entailed(&reply, &options.question).print())
+}
+
+/// The request of a question in words: conditions, and one goal behind `=>`.
+fn entailment(words: &[String]) -> Result<Fields> {
+    let (mut given, mut goal): (Vec<&str>, Option<&str>) = (Vec::new(), None);
+    for word in words {
+        let (before, after) = match word.split_once("=>") {
+            Some((before, after)) => (before.trim(), Some(after.trim())),
+            None => (word.trim(), None),
+        };
+        if goal.is_some() {
+            let message = format!("`{before}` stands behind the goal: the goal is the last argument");
+            return Err(Failure::usage(message));
+        }
+        if !before.is_empty() {
+            given.push(before);
+        }
+        goal = after;
+    }
+    match goal {
+        Some(goal) if goal.contains("=>") => Err(Failure::usage("a second `=>`: a question has one goal")),
+        Some("") => Err(Failure::usage("the goal is missing behind `=>`")),
+        Some(goal) => Ok(object(json!({"given": given, "goal": goal}))),
+        None => {
+            let message = "the goal is missing: write it last, behind `=>`, as in \
+                           `sizewise entail 's0 % 8 == 0' '=> s0 >= 8'`";
+            Err(Failure::usage(message))
+        }
+    }
+}
+
+fn object(json: Json) -> Fields {
+    match json {
+        Json::Object(fields) => fields,
+        _ => Fields::new(),
+    }
+}
+
+fn strings(json: Option<&Json>) -> Vec<&str> {
+    json.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// `s0 = 8, s1 = 3`.
+fn assignment(json: &Json) -> String {
+    let fields = json.as_object().into_iter().flatten();
+    fields.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn entailed(reply: &Fields, words: &[String]) -> Shown {
+    let goal = words.join(" ");
+    let goal = goal.rsplit("=>").next().unwrap_or_default().trim();
+    let because = strings(reply.get("because"));
+    let (first, status) = match reply.get("verdict").and_then(Json::as_str) {
+        Some("implied") => (format!("implied: {goal}"), 0),
+        Some("inconsistent") => {
+            ("nothing to decide: the assumptions contradict each other".to_owned(), CONTRADICTORY)
+        }
+        Some("refuted") => {
+            let at = reply.get("witness").map(assignment).filter(|at| !at.is_empty());
+            let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
+            (format!("not implied: {goal} is false{at}"), VIOLATED)
+        }
+        _ => (format!("undecided: {goal}"), UNDECIDED),
+    };
+    let mut text = format!("{first}\n");
+    // Writing to a string cannot fail.
+    if !because.is_empty() {
+        let _ = writeln!(text, "  because     {}", because.join(", "));
+    }
+    if let Some(rung) = reply.get("decided_by").and_then(Json::as_str) {
+        let _ = writeln!(text, "  decided by  {rung}");
+    }
+    if let Some(reason) = reply.get("reason").and_then(Json::as_str) {
+        let _ = writeln!(text, "  reason      {reason}");
+    }
+    if status == UNDECIDED {
+        text.push_str("  a larger budget may settle it: --budget 10\n");
+    }
+    steps(&mut text, reply);
+    Shown { text, status }
+}
+
+/// The steps of a proof, and the attempts of the rungs.
+fn steps(text: &mut String, reply: &Fields) {
+    for (field, name, says) in [("proof", "rule", "says"), ("explain", "rung", "outcome")] {
+        let Some(steps) = reply.get(field).and_then(Json::as_array).filter(|steps| !steps.is_empty()) else {
+            continue;
+        };
+        let _ = writeln!(text, "  {field}");
+        for step in steps {
+            let part = |key: &str| step.get(key).and_then(Json::as_str).unwrap_or_default();
+            let _ = writeln!(text, "    {:<12}  {}", part(name), part(says));
+        }
+    }
+}
+
+/// The request of a question about one expression.
+pub(super) fn about(options: &ExpressionOptions) -> Option<Fields> {
+    let expression = options.expression.as_ref()?;
+    Some(object(json!({"given": options.given, "expr": expression})))
+}
+
+/// Prints the simplified expression.
+///
+/// # Errors
+/// When an expression cannot be read.
+pub(super) fn simplified(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
+    let reply = reply.map_err(refused)?;
+    let mut text = format!("{}\n", reply.get("expr").and_then(Json::as_str).unwrap_or_default());
+    steps(&mut text, &reply);
+    Ok(Shown { text, status: 0 }.print())
+}
+
+/// Prints the least and the greatest value.
+///
+/// # Errors
+/// When an expression cannot be read.
+pub(super) fn bounded(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
+    let reply = reply.map_err(refused)?;
+    let exact = reply.get("exact").and_then(Json::as_bool).unwrap_or(false);
+    let mut text = String::new();
+    for (end, word, at) in [("min", "least", "min_at"), ("max", "greatest", "max_at")] {
+        let at = reply.get(at).map(assignment).filter(|at| !at.is_empty());
+        let at = at.map(|at| format!(", at {at}")).unwrap_or_default();
+        let _ = match reply.get(end) {
+            None | Some(Json::Null) if exact => writeln!(text, "{word:<9} none: there is no bound"),
+            None | Some(Json::Null) => writeln!(text, "{word:<9} not found"),
+            Some(value) => writeln!(text, "{word:<9} {value}{at}"),
+        };
+    }
+    if !exact {
+        text.push_str(
+            "these are bounds; whether each is a value was not settled (--budget 10 tries longer)\n",
+        );
+    }
+    steps(&mut text, &reply);
+    Ok(Shown { text, status: 0 }.print())
+}
+
+/// The request of a question about guards.
+pub(super) fn among(options: &GuardSetOptions) -> Option<Fields> {
+    (!options.guards.is_empty()).then(|| object(json!({"guards": options.guards})))
+}
+
+/// Prints the guards that are needed, and why the others are not.
+///
+/// # Errors
+/// When a guard cannot be read.
+pub(super) fn minimized(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
+    let reply = reply.map_err(refused)?;
+    let mut text = String::new();
+    for guard in strings(reply.get("guards")) {
+        let _ = writeln!(text, "{guard}");
+    }
+    for dropped in reply.get("dropped").and_then(Json::as_array).into_iter().flatten() {
+        let guard = dropped.get("guard").and_then(Json::as_str).unwrap_or_default();
+        let because = strings(dropped.get("because"));
+        let because = match because.as_slice() {
+            [] => "always holds".to_owned(),
+            facts => format!("follows from {}", facts.join(", ")),
+        };
+        let _ = writeln!(text, "  redundant: {guard} ({because})");
+    }
+    steps(&mut text, &reply);
+    Ok(Shown { text, status: 0 }.print())
+}
+
+/// The request of `x=3,8 y=4`; `is_tensor` says what an input is, if there is one of this name.
+///
+/// # Errors
+/// When an argument is no input with its sizes.
+pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>) -> Result<Fields> {
+    let (mut shapes, mut scalars) = (Fields::new(), Fields::new());
+    for word in words {
+        let wrong = || {
+            Failure::usage(format!(
+                "`{word}`: expected an input and its sizes, such as `x=3,8`, or its value"
+            ))
+        };
+        let (name, value) = word.split_once('=').ok_or_else(wrong)?;
+        let (name, value) = (name.trim(), value.trim());
+        if is_tensor(name) == Some(false) {
+            let value = match value {
+                "True" | "true" => Json::from(true),
+                "False" | "false" => Json::from(false),
+                "None" => Json::Null,
+                other => {
+                    serde_json::from_str::<serde_json::Number>(other).map_or(Json::from(other), Json::from)
+                }
+            };
+            scalars.insert(name.to_owned(), value);
+            continue;
+        }
+        let sizes = value.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')).unwrap_or(value);
+        let sizes: Vec<&str> = sizes.split(',').map(str::trim).filter(|size| !size.is_empty()).collect();
+        let sizes: Option<Vec<u64>> = sizes.into_iter().map(|size| size.parse().ok()).collect();
+        if shapes.insert(name.to_owned(), sizes.ok_or_else(wrong)?.into()).is_some() {
+            return Err(Failure::usage(format!("`{word}`: the input `{name}` is given twice")));
+        }
+    }
+    Ok(object(json!({"shapes": shapes, "scalars": scalars})))
+}
+
+/// Prints what happens to inputs; `outputs` are the names of the outputs, if they have any.
+///
+/// # Errors
+/// When the shapes do not fit the program.
+pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
+    let reply = reply.map_err(refused)?;
+    if reply.get("ok").and_then(Json::as_bool) == Some(true) {
+        let mut text = String::from("accepted\n");
+        for (at, output) in reply.get("outputs").and_then(Json::as_array).into_iter().flatten().enumerate() {
+            let shape = match output.as_array() {
+                Some(sizes) => {
+                    let sizes = sizes.iter().map(|s| s.as_str().map_or_else(|| s.to_string(), str::to_owned));
+                    format!("[{}]", sizes.collect::<Vec<_>>().join(", "))
+                }
+                None => "no tensor".to_owned(),
+            };
+            let _ = writeln!(text, "  output {at}   {shape}");
+        }
+        let traced = strings(reply.get("as_traced"));
+        if !traced.is_empty() {
+            let _ = writeln!(text, "  not given, so as it was traced: {}", traced.join(", "));
+        }
+        return Ok(Shown { text, status: 0 }.print());
+    }
+    let part = |key: &str| reply.get(key).and_then(Json::as_str).map(str::to_owned);
+    let mut text = format!("refused: {}\n", part("error").unwrap_or_default());
+    for (field, label) in [("node", "at node"), ("expr", "condition")] {
+        if let Some(value) = part(field) {
+            let _ = writeln!(text, "  {label:<12} {value}");
+        }
+    }
+    Ok(Shown { text, status: VIOLATED }.print())
+}
