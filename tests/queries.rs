@@ -188,7 +188,8 @@ fn every_command_that_reasons_explains_itself_and_takes_a_budget() {
 fn what_grows_beyond_every_bound_is_stopped_by_counted_work() {
     let queries = recorded("adversarial");
     assert!(queries.len() >= 8);
-    for (query, answer) in queries.iter().zip(entail(&[], &queries)) {
+    let answers = entail(&[], &queries);
+    for (query, answer) in queries.iter().zip(&answers) {
         let id = &query["id"];
         assert_ne!(answer["verdict"], "error", "{id}");
         if answer["verdict"] == "unknown" {
@@ -198,10 +199,12 @@ fn what_grows_beyond_every_bound_is_stopped_by_counted_work() {
                 "{id}: {reason}"
             );
         }
-        // The same work comes to the same answer.
+    }
+    // The same work comes to the same answer.
+    for (query, answer) in queries.iter().zip(&answers).step_by(4) {
         let again = &entail(&[], std::slice::from_ref(query))[0];
-        assert_eq!(again["verdict"], answer["verdict"], "{id}");
-        assert_eq!(again["reason"], answer["reason"], "{id}");
+        assert_eq!(again["verdict"], answer["verdict"], "{}", query["id"]);
+        assert_eq!(again["reason"], answer["reason"], "{}", query["id"]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The least and the greatest value of an expression under facts.
 use super::facts::Facts;
-use super::ladder::{decide, prepare};
+use super::ladder::{check_components, decide, prepare};
 use super::replay::replays;
 use super::unbounded;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
@@ -38,7 +38,7 @@ pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
     if facts.is_divided() {
-        facts.check_components(pool, budget, false);
+        check_components(pool, facts, budget, false);
         return facts.with_subproblem(pool, e, |pool, subproblem| {
             greatest(pool, &mut subproblem.facts.clone(), e, budget)
         });

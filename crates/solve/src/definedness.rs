@@ -3,9 +3,6 @@
 //! Everywhere else a query ranges over the assignments at which every operation has a value. Code that
 //! evaluates a condition on actual sizes, such as the guards of an exported module, meets the other
 //! assignments too, and Python raises an error there.
-use super::facts::Facts;
-use super::ladder::quickly;
-use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Pool};
 
 /// The greatest operand of `exp` that does not overflow, rounded down; `sinh` and `cosh` reach a little further.
@@ -68,36 +65,6 @@ fn power(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
         Some(b) if b >= 0.0 => pool.ge(a, Expr::ZERO),
         _ => pool.gt(a, Expr::ZERO),
     }
-}
-
-/// The conditions under which the assumptions have a value and that are not known to hold. Each comes with
-/// what is known when its assumption is evaluated: the ranges and the assumptions before it.
-pub fn open_requirements(pool: &mut Pool, facts: &Facts) -> Vec<(Facts, Expr)> {
-    let conditions = facts.conditions().to_vec();
-    if !pool.reachable(&conditions).into_iter().any(|e| may_be_undefined(pool, e)) {
-        return Vec::new();
-    }
-    let mut before = Facts::new();
-    for (symbol, low, high) in facts.ranges() {
-        if let Some(range) = ValueRange::between_options(low.cloned(), high.cloned()) {
-            before.declare(pool, symbol, range);
-        }
-    }
-    let mut open = Vec::new();
-    let mut seen: Vec<Expr> = Vec::new();
-    for condition in conditions {
-        for requirement in requirements(pool, &[condition]) {
-            if seen.contains(&requirement) {
-                continue;
-            }
-            seen.push(requirement);
-            if quickly(pool, &mut before, requirement) != Some(true) {
-                open.push((before.clone(), requirement));
-            }
-        }
-        before.assume(pool, condition);
-    }
-    open
 }
 
 /// Whether a part of a condition is a call that may have no value; a division by a nonzero constant always has one.

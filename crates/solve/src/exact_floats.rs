@@ -6,9 +6,8 @@
 //! quotient `n/d` of integers of fewer than 53 bits becomes an integer, or a number halfway between two, only
 //! if it equals it: it is at least `1/(2*d)` away from every other one, which is more than the rounding error
 //! `n/d * 2^-53`.
-use super::facts::Facts;
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{DomainTable, ValueRange};
+use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
 
 /// Integers of this many bits are doubles, and quotients of smaller ones round as if they were exact.
@@ -52,33 +51,6 @@ pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Ex
 /// Whether doubles occur in `e`.
 pub(super) fn has_floats(pool: &Pool, e: Expr) -> bool {
     pool.has_floats() && pool.reachable(&[e]).into_iter().any(|part| pool.sort(part) == Sort::Float)
-}
-
-/// The facts, where every integer symbol without a declared maximum gets the maximum `limit`. The conditions
-/// are in integer arithmetic if that makes doubles exact.
-pub fn up_to(pool: &mut Pool, facts: &Facts, limit: &Int) -> Facts {
-    let mut capped = Facts::new();
-    for (symbol, low, high) in facts.ranges() {
-        let e = pool.symbol_expr(symbol);
-        let high = match high {
-            None if pool.sort(e) == Sort::Int => Some(limit.clone()),
-            high => high.cloned(),
-        };
-        match ValueRange::between_options(low.cloned(), high) {
-            Some(range) => capped.declare(pool, symbol, range),
-            None => return facts.clone(),
-        }
-    }
-    for &divisor in facts.nonzero() {
-        capped.exclude_zero(pool, divisor);
-    }
-    for &e in &facts.required().defined {
-        capped.require_value(pool, e);
-    }
-    for &condition in facts.conditions() {
-        capped.assume(pool, condition);
-    }
-    capped
 }
 
 struct Reading<'a> {

@@ -1,13 +1,8 @@
 //! The sizes of an example, which tell what does not follow, and that the facts do not contradict each other.
-use super::facts::Facts;
-use super::replay::{Judge, Judgement, Required};
+use super::judge::{Judge, Judgement, Required};
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value};
-use smallvec::SmallVec;
-
-/// Goals of more symbols are not tried near the example.
-const MAX_SYMBOLS: usize = 6;
 
 /// Values of symbols that occur together.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +30,14 @@ impl Example {
         }
     }
 
+    /// The value of an integer.
+    pub fn integer(&self, symbol: Symbol) -> Option<&Int> {
+        match self.values.get(&symbol) {
+            Some(Value::Int(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The value of a double.
     pub fn float(&self, symbol: Symbol) -> Option<f64> {
         match self.values.get(&symbol) {
@@ -44,7 +47,7 @@ impl Example {
     }
 
     /// The value of a symbol where one has another value.
-    fn near(&self, symbol: Symbol, changed: Symbol, value: &Int) -> Option<Value> {
+    pub fn near(&self, symbol: Symbol, changed: Symbol, value: &Int) -> Option<Value> {
         if symbol == changed { Some(Value::Int(value.clone())) } else { self.values.get(&symbol).cloned() }
     }
 
@@ -67,50 +70,5 @@ impl Example {
             self.checked = all;
         }
         !self.fails
-    }
-}
-
-impl Facts {
-    /// Whether a goal is false where one of its symbols has another value than in the example, which satisfies the
-    /// facts. Most questions that are open are found to be so at once.
-    pub(super) fn fails_nearby(&mut self, pool: &Pool, goal: Expr) -> bool {
-        let symbols = pool.free_symbols(&[goal]);
-        if symbols.len() > MAX_SYMBOLS {
-            return false;
-        }
-        let mut around = None;
-        for &symbol in &symbols {
-            for value in self.neighbours(symbol) {
-                if pool
-                    .eval(goal, |s| self.example.near(s, symbol, &value))
-                    .is_ok_and(|value| !value.as_bool())
-                {
-                    if around.is_none() {
-                        around = Some(self.requirements_on(&symbols));
-                    }
-                    let Some((conditions, required)) = &around else { continue };
-                    let judge = Judge::new(pool, conditions, required, Some(goal));
-                    if judge.at(|s| self.example.near(s, symbol, &value)) == Judgement::Holds {
-                        return true;
-                    }
-                }
-            }
-        }
-        false
-    }
-
-    /// Other values of a symbol: around that in the example, and the ends of its range.
-    fn neighbours(&self, symbol: Symbol) -> SmallVec<[Int; 8]> {
-        let (Some(Value::Int(value)), Some(range)) = (self.example.values.get(&symbol), self.range(symbol))
-        else {
-            return SmallVec::new();
-        };
-        let mut others: SmallVec<[Int; 8]> = [1, -1, 2].iter().map(|&d| value + &Int::from(d)).collect();
-        others.push(value + value);
-        others.extend(range.lo.finite().cloned());
-        others.extend(range.lo.finite().map(|low| low + &Int::ONE));
-        others.extend(range.hi.finite().cloned());
-        others.retain(|other| other != value && range.contains(other));
-        others
     }
 }

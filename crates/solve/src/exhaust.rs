@@ -1,7 +1,7 @@
 //! Assignments tried with the exact evaluator, where conditions are beyond compiled code: doubles, bitwise operations.
 use super::facts::Facts;
+use super::judge::{Judge, Judgement};
 use super::program::to_i128;
-use super::replay::{Judge, Judgement};
 use super::search::{Constants, Rng};
 use super::verdict::Witness;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};

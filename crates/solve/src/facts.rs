@@ -3,9 +3,9 @@ use super::components::{Components, default_value};
 use super::division;
 use super::exact_floats::{exact, has_floats};
 use super::example::Example;
+use super::judge::Required;
 use super::models::Models;
 use super::program::to_i128;
-use super::replay::Required;
 use super::search::conjuncts;
 use super::store::{Store, StoreView};
 use super::verdict::{FactId, Premise};
@@ -48,7 +48,7 @@ pub struct Facts {
     pub(super) store: Store,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
     pub(super) example: Example,
-    pub(super) components: Components,
+    pub(super) components: Components<Facts>,
     /// Whether the facts are never divided into components, however many they are.
     whole: bool,
     /// Whether quotients and remainders of one division are put together in what is reasoned with.

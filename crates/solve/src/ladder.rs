@@ -88,7 +88,7 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
     if facts.is_divided()
         && let Some(follows) = facts.follows_at_once(pool, goal)
     {
-        return follows && facts.are_consistent(pool, budget);
+        return follows && are_consistent(pool, facts, budget);
     }
     among(pool, facts, goal, budget, false).verdict.is_implied()
 }
@@ -129,7 +129,7 @@ pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chos
 
 /// Decides under the facts that have to do with the goal.
 fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
-    facts.check_components(pool, budget, more);
+    check_components(pool, facts, budget, more);
     let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
     if let Consistency::Inconsistent(because) = &facts.consistency {
         return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
@@ -161,15 +161,31 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
 /// satisfies them is sought within the budget. [`decide`] does this if it has not been done.
 pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     if facts.is_divided() {
-        facts.check_components(pool, budget, true);
+        check_components(pool, facts, budget, true);
         return;
     }
     check(pool, facts, budget);
     facts.models.vary(pool);
 }
 
+/// Decides which components are consistent, where that is open. If they are few, prepares them for `more` questions.
+pub(super) fn check_components(pool: &mut Pool, facts: &mut Facts, budget: &Budget, more: bool) {
+    facts.check_components(pool, more, |pool, part, prepares| match prepares {
+        true => prepare(pool, part, budget),
+        false => check(pool, part, budget),
+    });
+}
+
+/// Whether many facts are known to be consistent.
+fn are_consistent(pool: &mut Pool, facts: &mut Facts, budget: &Budget) -> bool {
+    check_components(pool, facts, budget, false);
+    !matches!(facts.consistency, Consistency::Inconsistent(_))
+        && !facts.is_empty(pool)
+        && facts.components_settled()
+}
+
 /// Finds out whether the facts contradict each other.
-pub(super) fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
+fn check(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
     let goal = pool.bool(true);
     facts.table(pool);
     Ladder { pool, facts, asked: goal, goal, budget, explains: true, trace: Vec::new() }.inconsistent();
