@@ -41,6 +41,16 @@ def programs():
         ]
     ):
         put("spec", f"form_{i}", spec)
+    python = [
+        "from torch.export import Dim\n\nbatch = Dim('batch', min=2, max=64)\n"
+        "dynamic_shapes = {'x': (batch, Dim.AUTO), 'y': {0: 2*batch + 1}, 'mask': None}\n",
+        "b, c = dims('b', 'c', min=2, max=2**6)\ndynamic_shapes = dict(x=[b, 3*(c - 1)], args=((b,), [None, 1_000]))",
+        "import torch\n({0: torch.export.Dim.DYNAMIC(min=4, max=None)}, Dim.STATIC, 'AUTO') # the rest is static\n",
+        "b = Dim(\n    \"b\",\n    max=64, min=-(-2),\n); d = b*2 \\\n  - 1\n{\"\"\"x\"\"\": [d, 0], 'kw': {'a b': {}}}",
+        "dynamic_shapes = {'x': [open('f')], 'x': Dim.AUT}",
+    ]
+    for i, spec in enumerate(python):
+        put("spec", f"python_{i}", spec)
 
 
 def queries():

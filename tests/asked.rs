@@ -55,7 +55,15 @@ fn what_is_wrong_with_a_question_is_said() {
         (&["eval", "examples/area.pt2", "x=-3"], "`x=-3`: expected an input and its sizes"),
         (&["eval", "examples/area.pt2", "x=3", "x=4"], "`x=4`: the input `x` is given twice"),
         (&["eval", "examples/area.pt2", "z=3"], "the program has no input `z`; the nearest is `x`"),
-        (&["spec", "show", "examples/area.pt2"], "examples/area.pt2: the spec: not JSON"),
+        (&["entail", "s0 %% 8"], "the goal is missing"),
+        (&["entail", "=> s0 %% 8"], "\n  s0 %% 8\n      ^\n"),
+        (&["entail", "s0 >= 2", "s1 >", "=> s0 > 0"], "\n  s1 >\n      ^\n"),
+        (&["simplify", "2*(s0 + 1", "--given", "s0 > 1"], "\n  2*(s0 + 1\n           ^\n"),
+        (
+            &["check", "examples/area.pt2", "--spec", "examples/bert.pt2"],
+            "examples/bert.pt2: the spec: this is an exported program, not a spec; `sizewise spec show PROGRAM`",
+        ),
+        (&["spec", "show", "Cargo.toml"], "Cargo.toml: line 1, column 2: `workspace` is not assigned above"),
         (&["completions", "tcsh"], "invalid value 'tcsh' for '<SHELL>'"),
     ];
     for (arguments, message) in table {
@@ -63,6 +71,45 @@ fn what_is_wrong_with_a_question_is_said() {
         assert_eq!(status, 2, "{arguments:?}: {text}");
         assert!(text.contains(message), "{arguments:?}: {text}");
     }
+}
+
+/// What `spec show` prints of a program: the dimensions that are dynamic, with tuples where the program takes them.
+#[test]
+fn the_spec_of_a_program_is_shown() {
+    let table = [
+        (
+            "examples/area.pt2",
+            "from torch.export import Dim\n\ndynamic_shapes = {\n    'x': [Dim.AUTO],\n    'y': [Dim.AUTO],\n}\n",
+        ),
+        (
+            "tests/data/programs/pt_list_tuple.pt2",
+            "from torch.export import Dim\n\n\
+             t_0_0 = Dim('t_0_0')\nt_1_0_0 = Dim('t_1_0_0')\nxs_0_0 = Dim('xs_0_0')\nxs_1_0 = Dim('xs_1_0')\n\n\
+             dynamic_shapes = {\n    't': ([t_0_0], ([t_1_0_0],)),\n    'xs': [[xs_0_0, None], [xs_1_0, None]],\n}\n",
+        ),
+    ];
+    for (program, text) in table {
+        assert_eq!(run(&["spec", "show", program]), (0, text.to_owned()), "{program}");
+    }
+}
+
+#[test]
+fn the_extension_of_the_output_chooses_the_form() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, is_python) in [("spec.py", true), ("spec.json", false), ("spec", true)] {
+        let path = folder.path().join(name);
+        let path = path.to_str().expect("a path");
+        assert_eq!(run(&["spec", "show", "examples/bert.pt2", "-o", path]), (0, String::new()), "{name}");
+        let text = std::fs::read_to_string(path).expect("a spec");
+        assert_eq!(text.starts_with("from torch.export import Dim"), is_python, "{name}: {text}");
+        let form = if is_python { "python" } else { "json" };
+        assert_eq!(run(&["spec", "init", "examples/bert.pt2", "--as", form]), (0, text), "{name}");
+        let (status, verdict) = run(&["check", "examples/bert.pt2", "--spec", path]);
+        assert_eq!(status, 0, "{verdict}");
+    }
+    let path = folder.path().join("init.py");
+    run(&["spec", "init", "examples/bert.pt2", "-o", path.to_str().expect("a path")]);
+    assert!(std::fs::read_to_string(path).expect("a spec").starts_with("from torch.export"));
 }
 
 /// The commands with their subcommands.

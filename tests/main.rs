@@ -42,6 +42,7 @@ mod reports;
 mod rules;
 mod rules_apply;
 mod run_time;
+mod sarif;
 #[cfg(all(feature = "service", feature = "cli"))]
 mod service;
 mod sessions;

@@ -53,7 +53,7 @@ impl Shown {
 }
 
 fn refused(refusal: Refusal) -> Failure {
-    Failure::usage(refusal.message)
+    Failure::usage(format!("{}{}", refusal.message, refusal.excerpt))
 }
 
 /// `entail 's0 % 8 == 0' '=> s0 >= 8'`.

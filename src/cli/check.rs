@@ -7,7 +7,7 @@ use crate::check::{CheckError, Checker, outline};
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
-use crate::spec::Spec;
+use crate::spec::{Spec, Tuples};
 use clap::{Args, ValueEnum};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ pub struct CheckOptions {
     /// How much work is done.
     #[command(flatten)]
     pub effort: Effort,
-    /// The folder that paths of source files are given relative to: that of the checkout. By default, the current
-    /// folder.
+    /// The folder that paths of source files are given relative to. By default, the current folder; in `sarif` and
+    /// `github` the checkout, which is the folder with `.git` around the file.
     #[arg(long, value_name = "DIR")]
     pub source_root: Option<PathBuf>,
     /// The format of the report.
@@ -81,7 +81,11 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
         return onnx_model::report(&model, loaded.name(), options);
     }
     let mut checked = check_all(options, &loaded)?;
-    checked.iter_mut().for_each(|(report, _)| sources::relate(report, options.source_root.as_deref()));
+    let relate = match options.format {
+        ReportFormat::Sarif | ReportFormat::Github => sources::relate_to_checkout,
+        _ => sources::relate,
+    };
+    checked.iter_mut().for_each(|(report, _)| relate(report, options.source_root.as_deref()));
     if !options.timings {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
@@ -180,7 +184,8 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> 
         }
     };
     let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
-    files::write(Some(path), &Form::of(path).text(&fixed)?)?;
+    let form = Form::of(Some(path), Form::Json);
+    files::write(Some(path), &form.text(&fixed, &Tuples::of(checker.program()))?)?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
     Ok((report, checker))
 }

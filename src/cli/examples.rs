@@ -29,8 +29,8 @@ examples! {
         "The same as Python."
         "sizewise spec widen examples/thirds.pt2 --as python";
     SPEC_SHOW:
-        "A spec as Python."
-        "sizewise spec show examples/thirds.json --as python"
+        "The spec that a program was exported with, as Python."
+        "sizewise spec show examples/bert.pt2"
         "A spec as JSON."
         "sizewise spec show examples/area.json --as json";
     EXPLAIN:

@@ -171,7 +171,11 @@ fn refuse_model(name: &str, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {
+/// As [`checker_of`], for the bytes of a file of this name.
+///
+/// # Errors
+/// A message that names the file.
+pub fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {
     refuse_model(name, bytes)?;
     let options = ReadOptions { model, ..ReadOptions::default() };
     let checker = Checker::read_within(name, bytes, &options).map_err(|error| match error {

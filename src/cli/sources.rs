@@ -1,21 +1,67 @@
 //! Where source files are: archives record the paths of the machine that exported them.
-use crate::report::Report;
+use crate::report::{Frame, Report};
 use std::path::{Component, Path, PathBuf};
 
-/// Gives the paths in a report relative to a folder: `root`, or the current one. A path that lies elsewhere is replaced
-/// by the longest end of it that is a file below that folder; paths of which there is none stay as they are.
+/// Gives the paths of source files in a report relative to a folder: `root`, or the current one. A path that lies
+/// elsewhere is replaced by the longest end of it that is a file below that folder; paths of which there is none stay
+/// as they are.
 pub fn relate(report: &mut Report, root: Option<&Path>) {
     let Some(root) = root.map(Path::to_path_buf).or_else(|| std::env::current_dir().ok()) else { return };
-    for guard in &mut report.guards {
-        for frame in guard.stack.iter_mut().filter(|frame| !frame.library) {
-            if let Some(path) = below(&root, &frame.file) {
-                frame.file = path;
-            }
+    relate_to(report, |_| vec![root.clone()]);
+}
+
+/// As [`relate`], for what a code host shows beside the files of a checkout, and the program's own path too: relative to
+/// `root`, or else to the checkout that the file lies in, to the one around the current folder or the program, or to the
+/// current folder.
+pub fn relate_to_checkout(report: &mut Report, root: Option<&Path>) {
+    let current = std::env::current_dir().unwrap_or_default();
+    // A program in an archive is called by the archive's path and its own name.
+    let path = report.program.path.clone();
+    let program = current.join(path.split('#').next().unwrap_or(&path));
+    let around = |path: &Path| checkout(path).map(Path::to_path_buf);
+    let roots: Vec<PathBuf> = match root {
+        Some(root) => vec![current.join(root)],
+        None => [around(&current), around(&program), Some(current.clone())].into_iter().flatten().collect(),
+    };
+    relate_to(report, |file| {
+        let found = if root.is_none() && file.is_absolute() && file.is_file() { around(file) } else { None };
+        found.into_iter().chain(roots.iter().cloned()).collect()
+    });
+    if program.is_file()
+        && let Some(inside) =
+            roots.iter().find_map(|root| current.join(&path).strip_prefix(root).ok().map(Path::to_path_buf))
+    {
+        report.program.path = inside.to_string_lossy().into_owned();
+    }
+}
+
+/// Gives the paths of source files relative to the first of these folders that has the file.
+fn relate_to(report: &mut Report, roots: impl Fn(&Path) -> Vec<PathBuf>) {
+    for frame in frames(report) {
+        if let Some(path) = roots(Path::new(&frame.file)).iter().find_map(|root| below(root, &frame.file)) {
+            frame.file = path;
         }
+    }
+    // The file of a condition is that of the innermost line.
+    for guard in &mut report.guards {
         if let (Some(file), Some(first)) = (&mut guard.file, guard.stack.first()) {
             file.clone_from(&first.file);
         }
     }
+}
+
+/// The lines of the user's own code in a report.
+fn frames(report: &mut Report) -> impl Iterator<Item = &mut Frame> {
+    let guards = report.guards.iter_mut().flat_map(|guard| &mut guard.stack);
+    let wrong = report.mismatches.iter_mut().flat_map(|mismatch| &mut mismatch.stack);
+    let skipped = report.unsupported.iter_mut().flat_map(|item| &mut item.stack);
+    let notes = report.diagnostics.iter_mut().flat_map(|note| &mut note.stack);
+    guards.chain(wrong).chain(skipped).chain(notes).filter(|frame| !frame.library)
+}
+
+/// The innermost folder around a path that has a `.git`: the checkout.
+fn checkout(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|folder| folder.join(".git").exists())
 }
 
 /// A recorded path relative to a folder.
@@ -33,7 +79,7 @@ fn below(root: &Path, recorded: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::below;
+    use super::{below, checkout};
     use std::path::Path;
 
     #[test]
@@ -49,6 +95,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(below(root, recorded).as_deref(), expected, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn the_checkout_is_the_innermost_folder_with_a_git_folder_or_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("outer/.git")).expect("a folder");
+        std::fs::create_dir_all(root.join("outer/inner/src")).expect("a folder");
+        std::fs::write(root.join("outer/inner/.git"), "gitdir: elsewhere").expect("a file");
+        for (file, expected) in [
+            ("outer/model.py", "outer"),
+            ("outer/inner/src/model.py", "outer/inner"),
+            ("outer/inner", "outer/inner"),
+        ] {
+            assert_eq!(checkout(&root.join(file)), Some(root.join(expected).as_path()), "{file}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `sizewise spec`: the spec of a program, and specs in other forms.
-use super::args::{Effort, Kernels, ProgramFile};
+use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{examples, files, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::escape;
+use crate::onnx::read::is_model;
 use crate::report::Outcome;
-use crate::spec::{Contract, Spec, Width};
+use crate::spec::{Contract, Spec, Tuples, Width, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -28,15 +29,19 @@ pub enum SpecCommand {
     /// The widest spec that the program supports: any size, narrowed by proved fixes.
     #[command(after_help = examples::SPEC_WIDEN)]
     Widen(SpecOptions),
-    /// A spec in another form: Python's, to paste beside torch.export.export, or JSON.
+    /// The spec that a program was exported with, or a spec in another form: Python's, to paste beside
+    /// torch.export.export, or JSON.
     #[command(after_help = examples::SPEC_SHOW)]
     Show {
-        /// The spec, in JSON or as Python; - for standard input.
-        #[arg(value_name = "SPEC")]
+        /// An exported program; or a spec, in JSON or as Python. - for standard input.
+        #[arg(value_name = "PROGRAM|SPEC")]
         path: PathBuf,
-        /// The form.
-        #[arg(long = "as", value_enum, default_value_t = Form::Python)]
-        form: Form,
+        /// The name of the program, where an archive holds several.
+        #[command(flatten)]
+        choice: ModelChoice,
+        /// The form; by default that of the output's extension, else Python's.
+        #[arg(long = "as", value_enum)]
+        form: Option<Form>,
         /// Where to write the spec; standard output by default.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -58,19 +63,27 @@ pub enum Form {
 /// When the file cannot be read or is no spec.
 pub(super) fn read(path: &Path) -> Result<Spec> {
     let text = files::read(path).map_err(Failure::usage)?;
-    Spec::parse(&text).map_err(|error| files::unusable(path, error))
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<Spec> {
+    Spec::parse(text).map_err(|error| files::unusable(path, format!("{error}{}", error.excerpt)))
 }
 
 impl Form {
-    /// The form that the name of a file asks for.
-    pub(super) fn of(path: &Path) -> Form {
-        if path.extension().is_some_and(|extension| extension == "py") { Form::Python } else { Form::Json }
+    /// The form that the name of a file asks for: Python's or JSON's by the extension, else `usual`.
+    pub(super) fn of(path: Option<&Path>, usual: Form) -> Form {
+        match path.and_then(Path::extension).and_then(|extension| extension.to_str()) {
+            Some("py") => Form::Python,
+            Some("json") => Form::Json,
+            _ => usual,
+        }
     }
 
-    /// The spec in this form.
-    pub(super) fn text(self, spec: &Spec) -> Result<String> {
+    /// The spec in this form; tuples are those of the program that it is for.
+    pub(super) fn text(self, spec: &Spec, tuples: &Tuples) -> Result<String> {
         match self {
-            Form::Python => Ok(spec.to_python()),
+            Form::Python => Ok(spec.to_python_with(tuples)),
             Form::Json => {
                 let text =
                     serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
@@ -92,36 +105,54 @@ pub struct SpecOptions {
     /// How much work is done.
     #[command(flatten)]
     pub effort: Effort,
-    /// The form of the spec.
-    #[arg(long = "as", value_enum, default_value_t = Form::Json)]
-    pub form: Form,
+    /// The form of the spec; by default that of the output's extension, else JSON.
+    #[arg(long = "as", value_enum)]
+    pub form: Option<Form>,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// A spec, and a note for the user.
-type Written = (Json, Option<String>);
+/// A spec, the tuples of its program, and a note for the user.
+struct Written {
+    spec: Json,
+    tuples: Tuples,
+    note: Option<String>,
+}
 
 /// Runs the command.
 pub fn run(command: &SpecCommand) -> Result<ExitCode> {
-    let (options, (spec, note)) = match command {
+    let (options, written) = match command {
         SpecCommand::Init { options, examples } => (options, init(options, examples)?),
         SpecCommand::Widen(options) => (options, widen(options)?),
-        SpecCommand::Show { path, form, output } => {
-            let spec = read(path)?;
-            if spec.is_of_examples() {
-                let message =
-                    "lists example inputs, whose spec depends on a program: see `spec init --example`";
-                return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
-            }
-            files::write(output.as_deref(), &form.text(&spec)?)?;
+        SpecCommand::Show { path, choice, form, output } => {
+            let (spec, tuples) = shown(path, choice)?;
+            let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
+            files::write(output.as_deref(), &form.text(&spec, &tuples)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let spec = Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal)?;
-    files::write(options.output.as_deref(), &options.form.text(&spec)?)?;
-    note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
+    let spec = Spec::parse(written.spec.to_string().as_bytes()).map_err(Failure::internal)?;
+    let form = options.form.unwrap_or_else(|| Form::of(options.output.as_deref(), Form::Json));
+    files::write(options.output.as_deref(), &form.text(&spec, &written.tuples)?)?;
+    written.note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
+}
+
+/// The spec that a program was exported with, or that of a file, and the tuples of the program.
+fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
+    let bytes = files::read(path).map_err(Failure::usage)?;
+    if is_program(&bytes) || is_model(&bytes) {
+        let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
+        let unreadable = |error| programs::unreadable(&files::name(path), error);
+        let contract = Contract::load(checker.program()).map_err(unreadable)?;
+        return Ok((Spec::initial(&contract, Width::Recorded), Tuples::of(checker.program())));
+    }
+    let spec = parse(path, &bytes)?;
+    if spec.is_of_examples() {
+        let message = "lists example inputs, whose spec depends on a program: see `spec init --example`";
+        return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
+    }
+    Ok((spec, Tuples::default()))
 }
 
 fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>> {
@@ -132,8 +163,9 @@ fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
     let contract = contract(&checker, options)?;
+    let tuples = Tuples::of(checker.program());
     if examples.is_empty() {
-        return Ok((Spec::initial(&contract, Width::Recorded).to_json(), None));
+        return Ok(Written { spec: Spec::initial(&contract, Width::Recorded).to_json(), tuples, note: None });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
@@ -142,7 +174,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
         parsed.push(example);
     }
     let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
-    Ok((spec.to_json(), None))
+    Ok(Written { spec: spec.to_json(), tuples, note: None })
 }
 
 /// The widest spec: any size, narrowed by the first fix where that is too wide. Where there is no fix, the sizes that
@@ -156,12 +188,13 @@ fn widen(options: &SpecOptions) -> Result<Written> {
         let report = checker.check(spec, &operators, &options.effort.budget());
         report.map_err(|error: CheckError| Failure::program(format!("{name}: {error}")))
     };
+    let written = |spec, note| Written { spec, tuples: Tuples::of(checker.program()), note };
     for width in [Width::Any, Width::Demanded, Width::Recorded] {
         let spec = Spec::initial(&contract, width);
         let report = check(Some(&spec))?;
         match (report.verdict, report.fixes.into_iter().next().and_then(|fix| fix.spec)) {
-            (Outcome::Ok, _) => return Ok((spec.to_json(), None)),
-            (_, Some(fixed)) => return Ok((fixed, None)),
+            (Outcome::Ok, _) => return Ok(written(spec.to_json(), None)),
+            (_, Some(fixed)) => return Ok(written(fixed, None)),
             // Nothing can be proved about a program that is undecided under its own contract.
             (Outcome::Unknown, None)
                 if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
@@ -170,7 +203,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
                     "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
                      `sizewise check {name}` says more"
                 );
-                return Ok((spec.to_json(), Some(note)));
+                return Ok(written(spec.to_json(), Some(note)));
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::{ReadError, ReadErrorKind, ReadResult};
 use super::graph::GraphInput;
 use super::program::{ModuleSignature, Program};
-use super::pytree::{PathStep, TreeKey, TreeKind};
+use super::pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
 use super::signature::InputSpec;
 
 /// An input that the user passes.
@@ -91,6 +91,33 @@ impl Program {
     }
 }
 
+impl Program {
+    /// The paths at which the call has tuples, beginning with the parameter's name or its position. What `*args` takes is
+    /// one.
+    ///
+    /// # Errors
+    /// As [`Program::user_inputs`].
+    pub fn tuples(&self) -> ReadResult<Vec<Vec<PathStep>>> {
+        let Some(signature) = self.call_signature() else { return Ok(Vec::new()) };
+        let (arguments, varargs) = arguments(signature, &GuardSources::find(&self.guards_code))?;
+        let mut found = Vec::new();
+        for (position, argument) in arguments.into_iter().enumerate() {
+            let mut heads = argument.heads;
+            if argument.keyword.is_none() {
+                heads.push(vec![PathStep::Index(position)]);
+            }
+            for head in heads {
+                argument.structure.tuple_paths(&mut head.clone(), &mut found);
+            }
+        }
+        if let Some(varargs) = varargs {
+            found.push(vec![PathStep::Parameter(varargs.name)]);
+            found.push(vec![PathStep::Index(varargs.start)]);
+        }
+        Ok(found)
+    }
+}
+
 /// An input of a program that does not record how it is called: a positional parameter.
 fn plain((position, (index, placeholder)): (usize, (usize, Arc<str>))) -> UserInput {
     UserInput {
@@ -118,7 +145,32 @@ fn pytree_error(message: String) -> ReadError {
     ReadError::new(ReadErrorKind::Pytree, message)
 }
 
+/// An argument of the call: its structure, and the paths that lead to it.
+struct Argument<'a> {
+    structure: &'a TreeSpec,
+    /// The likeliest first.
+    heads: Vec<Vec<PathStep>>,
+    /// The place in the call: `args[0]`, `kwargs['k']`.
+    call_path: String,
+    keyword: Option<Arc<str>>,
+}
+
 fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<Vec<Leaf>> {
+    let mut leaves = Vec::new();
+    for argument in arguments(signature, guards)?.0 {
+        for inner in argument.structure.leaf_paths(&[]) {
+            let call_path = format!("{}{}", argument.call_path, text(&inner));
+            leaves.push(Leaf::new(&argument.heads, &inner, call_path, argument.keyword.clone()));
+        }
+    }
+    Ok(leaves)
+}
+
+/// The arguments of the call in order, and the parameter `*args` if there may be one.
+fn arguments<'a>(
+    signature: &'a ModuleSignature,
+    guards: &GuardSources<'_>,
+) -> ReadResult<(Vec<Argument<'a>>, Option<VarArgs>)> {
     let (positional, keyword) = match signature.in_spec.children.as_slice() {
         [positional, keyword] if matches!(keyword.kind, TreeKind::Dict(_)) => (positional, keyword),
         _ => {
@@ -130,8 +182,8 @@ fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<
     let names = signature.forward_arg_names.as_deref().unwrap_or_default();
     let names = &names[..names.len().min(positional.children.len())];
     let varargs = VarArgs::find(names, guards);
-    let mut leaves = Vec::new();
-    for (position, argument) in positional.children.iter().enumerate() {
+    let mut arguments = Vec::new();
+    for (position, structure) in positional.children.iter().enumerate() {
         let name = names.get(position).cloned().unwrap_or_else(|| format!("arg_{position}").into());
         let mut heads = vec![vec![PathStep::Parameter(name)]];
         if let Some((varargs, nth)) =
@@ -142,14 +194,11 @@ fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<
                 heads.swap(0, 1);
             }
         }
-        for inner in argument.leaf_paths(&[]) {
-            let call_path = format!("args[{position}]{}", text(&inner));
-            leaves.push(Leaf::new(&heads, &inner, call_path, None));
-        }
+        arguments.push(Argument { structure, heads, call_path: format!("args[{position}]"), keyword: None });
     }
-    let TreeKind::Dict(keys) = &keyword.kind else { return Ok(leaves) };
+    let TreeKind::Dict(keys) = &keyword.kind else { return Ok((arguments, varargs)) };
     let keyword_names: Vec<Arc<str>> = keys.iter().map(key_name).collect();
-    for (index, (argument, name)) in keyword.children.iter().zip(&keyword_names).enumerate() {
+    for (index, (structure, name)) in keyword.children.iter().zip(&keyword_names).enumerate() {
         let mut heads = vec![vec![PathStep::Parameter(Arc::clone(name))]];
         // The name of `**kwargs` is recorded nowhere but in guards; a name there that is no argument's is it.
         let known = |root: &str| {
@@ -162,12 +211,10 @@ fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<
             let mentioned = guards.elements.contains(source_text(&head).as_str());
             heads.insert(if mentioned { 0 } else { heads.len() }, head);
         }
-        for inner in argument.leaf_paths(&[]) {
-            let call_path = format!("kwargs{}{}", keyword.step(index), text(&inner));
-            leaves.push(Leaf::new(&heads, &inner, call_path, Some(Arc::clone(name))));
-        }
+        let call_path = format!("kwargs{}", keyword.step(index));
+        arguments.push(Argument { structure, heads, call_path, keyword: Some(Arc::clone(name)) });
     }
-    Ok(leaves)
+    Ok((arguments, varargs))
 }
 
 impl Leaf {

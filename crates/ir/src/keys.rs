@@ -97,6 +97,12 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     rated.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, known)| known)
 }
 
+/// The known name that is likest to `name`, if it is so like it that `name` may be a misspelling.
+pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let start: String = name.chars().take(64).collect();
+    nearest(name, known).filter(|near| strsim::normalized_damerau_levenshtein(&start, near) > 0.5)
+}
+
 /// What to say of a key that nothing reads: the nearest known one, and all there are.
 pub fn unknown(key: &str, known: &[&str]) -> String {
     let key: String = key.chars().take(64).collect();
@@ -112,7 +118,7 @@ pub fn unknown(key: &str, known: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, unknown};
+    use super::{nearest, similar, unknown};
 
     #[test]
     fn the_nearest_name_is_the_one_misspelt() {
@@ -123,6 +129,7 @@ mod tests {
             assert_eq!(nearest(name, known), Some(near), "{name}");
         }
         assert_eq!(nearest("x", []), None);
+        assert_eq!((similar("AUT", ["AUTO", "STATIC"]), similar("x", ["AUTO"])), (Some("AUTO"), None));
     }
 
     #[test]

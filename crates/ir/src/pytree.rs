@@ -188,6 +188,18 @@ impl TreeSpec {
         paths
     }
 
+    /// Adds the path to each tuple, where `path` leads to this structure.
+    pub(super) fn tuple_paths(&self, path: &mut Vec<PathStep>, found: &mut Vec<Vec<PathStep>>) {
+        if self.kind == TreeKind::Tuple {
+            found.push(path.clone());
+        }
+        for (index, child) in self.children.iter().enumerate() {
+            path.push(self.step(index));
+            child.tuple_paths(path, found);
+            path.pop();
+        }
+    }
+
     fn collect_paths(&self, path: &mut Vec<PathStep>, paths: &mut Vec<Vec<PathStep>>) {
         if self.kind == TreeKind::Leaf {
             paths.push(path.clone());

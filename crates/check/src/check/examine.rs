@@ -169,7 +169,9 @@ impl<'p> Examination<'_, 'p> {
             let shown = summary::shown(self.assumptions, base, obligation.condition);
             let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
             let mut note = Diagnostic::new("rounding", Level::Note, message);
-            note.node = obligation.origin.and_then(|o| run.step(o)).map(|s| s.node());
+            if let Some(step) = obligation.origin.and_then(|o| run.step(o)) {
+                place::note(&mut note, step);
+            }
             self.report.diagnostics.push(note);
         }
         let shown = summary::shown(self.assumptions, base, obligation.condition);
@@ -220,7 +222,7 @@ impl<'p> Examination<'_, 'p> {
                 format!("a result has more than 2^63 - 1 elements from {} = {from} on", names.join(" = "));
             let mut note = Diagnostic::new("overflow", Level::Note, message);
             if let Some(step) = run.step(origin) {
-                (note.node, note.location) = (Some(step.node()), step.location());
+                place::note(&mut note, step);
             }
             self.report.diagnostics.push(note);
         }
@@ -323,7 +325,7 @@ impl<'p> Examination<'_, 'p> {
                 };
                 let message = format!("{}: {}{settled}", step.op(), failure.message);
                 let mut note = Diagnostic::new(code, Level::Warning, message);
-                (note.node, note.location) = (Some(step.node()), step.location());
+                place::note(&mut note, step);
                 self.report.diagnostics.push(note);
                 self.lower(Outcome::Unknown);
                 continue;
@@ -369,6 +371,7 @@ impl<'p> Examination<'_, 'p> {
                 recorded: mismatch.recorded.clone(),
                 derived: mismatch.derived.clone(),
                 inputs: shapes.as_ref().map(shapes_json),
+                stack: place::stack(step),
             });
             self.lower(Outcome::Violated);
         }
@@ -378,7 +381,7 @@ impl<'p> Examination<'_, 'p> {
                 mismatch.value, mismatch.recorded, mismatch.derived
             );
             let mut note = Diagnostic::new("unused-mismatch", Level::Note, message);
-            note.node = Some(run.steps[mismatch.origin.0 as usize].node());
+            place::note(&mut note, &run.steps[mismatch.origin.0 as usize]);
             self.report.diagnostics.push(note);
         }
     }
@@ -390,6 +393,7 @@ impl<'p> Examination<'_, 'p> {
                 node: step.node(),
                 op: step.op(),
                 reason: reason.clone(),
+                stack: place::stack(step),
             });
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);
         }

@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
+use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_solve::{Facts, Witness};
 
 /// The most conditions whose counterexample is improved.
@@ -35,39 +35,87 @@ const MAX_INSTANCE: usize = 60;
 /// How far a counterexample is from what people want; less is better.
 type Score = (usize, usize, usize, Int);
 
+/// A condition with what is known of it without trying sizes.
+#[derive(Clone)]
+struct Tried {
+    condition: Expr,
+    symbols: Vec<Symbol>,
+    at_example: Option<bool>,
+}
+
 /// The sizes of a counterexample, and what is asked of them.
 struct Search<'a> {
     pool: &'a Pool,
     facts: &'a Facts,
     assumptions: &'a Assumptions<'a>,
     /// The example.
-    example: FxHashMap<Symbol, Int>,
-    condition: Expr,
+    example: &'a FxHashMap<Symbol, Int>,
+    /// The assumptions.
+    assumed: &'a [Tried],
+    /// Everything that is violated somewhere.
+    all: &'a [Tried],
+    condition: Tried,
     /// Conditions that should not be broken too.
-    others: Vec<Expr>,
+    others: Vec<Tried>,
+}
+
+/// Sizes that are tried: the example with some changed. What conditions share is evaluated once.
+struct At<'s, F: Fn(Symbol) -> Option<Number>> {
+    changed: &'s [(Symbol, Int)],
+    evaluator: Evaluator<'s, F>,
+}
+
+/// The example with some sizes changed.
+fn at<'s>(
+    pool: &'s Pool,
+    example: &'s FxHashMap<Symbol, Int>,
+    changed: &'s [(Symbol, Int)],
+) -> At<'s, impl Fn(Symbol) -> Option<Number> + 's> {
+    let value = move |symbol: Symbol| {
+        let given = changed.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v);
+        given.or_else(|| example.get(&symbol)).map(|v| Number::Int(v.clone()))
+    };
+    At { changed, evaluator: Evaluator::new(pool, value) }
+}
+
+impl<F: Fn(Symbol) -> Option<Number>> At<'_, F> {
+    fn holds(&mut self, tried: &Tried) -> Option<bool> {
+        if !self.changed.iter().any(|(s, _)| tried.symbols.contains(s)) {
+            return tried.at_example;
+        }
+        self.evaluator.value(tried.condition).ok().map(|v| v.as_bool())
+    }
+}
+
+/// Conditions with what is known of them.
+fn tried(pool: &Pool, example: &FxHashMap<Symbol, Int>, conditions: &[Expr]) -> Vec<Tried> {
+    let mut evaluator = at(pool, example, &[]).evaluator;
+    let one = |&condition: &Expr| Tried {
+        condition,
+        symbols: pool.free_symbols(&[condition]),
+        at_example: evaluator.value(condition).ok().map(|v| v.as_bool()),
+    };
+    conditions.iter().map(one).collect()
 }
 
 impl Search<'_> {
-    fn value(&self, changed: &[(Symbol, Int)], symbol: Symbol) -> Option<Number> {
-        let given = changed.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v);
-        given.or_else(|| self.example.get(&symbol)).map(|v| Number::Int(v.clone()))
-    }
-
-    fn holds(&self, changed: &[(Symbol, Int)], e: Expr) -> Option<bool> {
-        self.pool.eval(e, |s| self.value(changed, s)).ok().map(|v| v.as_bool())
+    fn at<'s>(&'s self, changed: &'s [(Symbol, Int)]) -> At<'s, impl Fn(Symbol) -> Option<Number> + 's> {
+        at(self.pool, self.example, changed)
     }
 
     /// Whether the assumptions hold.
-    fn is_admitted(&self, changed: &[(Symbol, Int)]) -> bool {
-        let inside = changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
-        inside && self.facts.conditions().iter().all(|&c| self.holds(changed, c) != Some(false))
+    fn is_admitted<F: Fn(Symbol) -> Option<Number>>(&self, at: &mut At<F>) -> bool {
+        let inside =
+            at.changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
+        inside && self.assumed.iter().all(|tried| at.holds(tried) != Some(false))
     }
 
     fn score(&self, changed: &[(Symbol, Int)]) -> Option<Score> {
-        if self.holds(changed, self.condition) != Some(false) || !self.is_admitted(changed) {
+        let mut at = self.at(changed);
+        if at.holds(&self.condition) != Some(false) || !self.is_admitted(&mut at) {
             return None;
         }
-        let broken = self.others.iter().filter(|&&c| self.holds(changed, c) == Some(false)).count();
+        let broken = self.others.iter().filter(|other| at.holds(other) == Some(false)).count();
         let zeros = changed.iter().filter(|(_, v)| v.is_zero()).count();
         let far = |(s, v): &(Symbol, Int)| (v - self.example.get(s).unwrap_or(&Int::ZERO)).abs();
         let distance = changed.iter().map(far).fold(Int::ZERO, |sum, d| &sum + &d);
@@ -150,9 +198,10 @@ impl Search<'_> {
     }
 
     /// The sizes nearest to a counterexample at which everything holds that is violated somewhere.
-    fn works(&self, changed: &[(Symbol, Int)], all: &[Expr]) -> Option<Witness> {
-        let good = |at: &[(Symbol, Int)]| {
-            self.is_admitted(at) && all.iter().all(|&c| self.holds(at, c) == Some(true))
+    fn works(&self, changed: &[(Symbol, Int)]) -> Option<Witness> {
+        let good = |sizes: &[(Symbol, Int)]| {
+            let mut at = self.at(sizes);
+            self.is_admitted(&mut at) && self.all.iter().all(|tried| at.holds(tried) == Some(true))
         };
         let mut best: Option<(Int, Witness)> = None;
         for (i, (symbol, from)) in changed.iter().enumerate() {
@@ -182,6 +231,17 @@ impl Search<'_> {
     }
 }
 
+/// Adds the symbols of conditions that speak of one that is there already.
+fn add_tied(search: &Search, symbols: &mut Vec<Symbol>, conditions: &[Tried]) {
+    let tied = conditions.iter().filter(|tried| tried.symbols.iter().any(|s| symbols.contains(s)));
+    for other in tied.flat_map(|tried| tried.symbols.iter().copied()).collect::<Vec<_>>() {
+        if search.example.contains_key(&other) && !symbols.contains(&other) {
+            symbols.push(other);
+        }
+    }
+    symbols.truncate(MAX_SYMBOLS);
+}
+
 /// All choices of three of the first `n` numbers.
 fn triples(n: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..n).flat_map(move |i| (i + 1..n).flat_map(move |j| (j + 1..n).map(move |k| (i, j, k))))
@@ -199,11 +259,13 @@ impl<'p> Examination<'_, 'p> {
             .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
             .collect();
         let all: Vec<Expr> = self.violated.iter().map(|o| o.condition).collect();
-        let roots: Vec<Expr> = violated
+        let all = tried(&base.pool, &example, &all);
+        let assumed = tried(&base.pool, &example, base.known_facts().conditions());
+        let roots: Vec<Tried> = violated
             .iter()
             .zip(&all)
             .filter(|(i, _)| !self.report.guards[**i].follows)
-            .map(|(_, &condition)| condition)
+            .map(|(_, tried)| tried.clone())
             .take(MAX_IMPROVED)
             .collect();
         let mut improved = 0;
@@ -213,45 +275,34 @@ impl<'p> Examination<'_, 'p> {
             }
             improved += 1;
             let obligation = self.violated[at].clone();
-            let others = roots.iter().copied().filter(|&c| c != obligation.condition).collect();
+            let others = roots.iter().filter(|root| root.condition != obligation.condition);
             let search = Search {
                 pool: &base.pool,
                 facts: base.known_facts(),
                 assumptions: self.assumptions,
-                example: example.clone(),
-                condition: obligation.condition,
-                others,
+                example: &example,
+                assumed: &assumed,
+                all: &all,
+                condition: all[at].clone(),
+                others: others.cloned().collect(),
             };
-            let found = self.nearest(&search, &obligation, &all);
+            let found = self.nearest(&search);
             self.describe(i, &obligation, found, run, base);
         }
     }
 
     /// The best counterexample that the program refuses, with what happens, and sizes that work.
-    fn nearest(&self, search: &Search, obligation: &Obligation, all: &[Expr]) -> Option<Near> {
-        let mut symbols = search.pool.free_symbols(&[obligation.condition]);
+    fn nearest(&self, search: &Search) -> Option<Near> {
+        let mut symbols = search.condition.symbols.clone();
         if !symbols.iter().all(|s| search.example.contains_key(s)) {
             return None;
         }
         // Sizes that the assumptions tie to these may have to change with them.
-        let tied = search.facts.conditions().iter().map(|&c| search.pool.free_symbols(&[c]));
-        for other in tied.filter(|c| c.iter().any(|s| symbols.contains(s))).flatten().collect::<Vec<_>>() {
-            if search.example.contains_key(&other) && !symbols.contains(&other) {
-                symbols.push(other);
-            }
-        }
-        symbols.truncate(MAX_SYMBOLS);
+        add_tied(search, &mut symbols, search.assumed);
         let mut found = search.found(&symbols);
         // Sizes that another condition ties to these may have to change for that one to hold.
         if found.first().is_some_and(|((_, broken, ..), _)| *broken > 0) {
-            let tied = search.others.iter().map(|&c| search.pool.free_symbols(&[c]));
-            for other in tied.filter(|c| c.iter().any(|s| symbols.contains(s))).flatten().collect::<Vec<_>>()
-            {
-                if search.example.contains_key(&other) && !symbols.contains(&other) {
-                    symbols.push(other);
-                }
-            }
-            symbols.truncate(MAX_SYMBOLS);
+            add_tied(search, &mut symbols, &search.others);
             found = search.found(&symbols);
         }
         let prover = self.silent_prover();
@@ -261,7 +312,7 @@ impl<'p> Examination<'_, 'p> {
             }
             let Some(shapes) = prover.shapes_at(&witness) else { continue };
             let Ok(consequence) = prover.replay(&shapes) else { continue };
-            let works = search.works(&witness, all);
+            let works = search.works(&witness);
             let works = works.and_then(|at| prover.shapes_at(&at)).filter(|at| prover.replay(at).is_err());
             return Some(Near { witness, shapes, consequence, works, alone: broken == 0 });
         }

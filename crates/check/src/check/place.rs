@@ -1,6 +1,6 @@
 //! Where a condition stands in the user's code.
 use crate::propagate::Step;
-use crate::report::{Cause, ConditionKind, Frame, GuardReport, GuardVerdict, Traced};
+use crate::report::{Cause, ConditionKind, Diagnostic, Frame, GuardReport, GuardVerdict, Traced};
 use sizewise_ir::SourceLocation;
 
 /// The most frames of a stack that are reported.
@@ -45,9 +45,20 @@ pub(super) fn place(guard: &mut GuardReport, step: &Step, traced: Traced) {
     guard.module = provenance.module().filter(|path| !path.is_empty()).map(str::to_string);
     guard.location = step.location();
     guard.code = step.code();
-    let frames = provenance.path();
-    guard.file = frames.first().map(|frame| frame.file.to_string());
-    guard.line = frames.first().map(|frame| frame.line);
+    guard.stack = stack(step);
+    guard.file = guard.stack.first().map(|frame| frame.file.clone());
+    guard.line = guard.stack.first().map(|frame| frame.line);
+}
+
+/// Gives a warning or a note the node, the line and the stack of a step.
+pub(super) fn note(note: &mut Diagnostic, step: &Step) {
+    note.node = Some(step.node());
+    note.location = step.location();
+    note.stack = stack(step);
+}
+
+/// The calls on the way to a step, innermost first, without torch's own.
+pub(super) fn stack(step: &Step) -> Vec<Frame> {
     let frame = |frame: &SourceLocation| Frame {
         file: frame.file.to_string(),
         line: frame.line,
@@ -55,5 +66,5 @@ pub(super) fn place(guard: &mut GuardReport, step: &Step, traced: Traced) {
         code: frame.code.to_string(),
         library: frame.is_library(),
     };
-    guard.stack = frames.iter().take(MAX_FRAMES).map(frame).collect();
+    step.provenance().path().iter().take(MAX_FRAMES).map(frame).collect()
 }

@@ -3,6 +3,7 @@ use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::report::int_json;
 use serde_json::{Map, Value};
+use sizewise_expr::escape::excerpt;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
 use sizewise_solve::{Facts, Premise, requirements};
@@ -216,8 +217,10 @@ impl Premises {
     }
 
     fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {
-        let read =
-            read::closed(pool, text).map_err(|e| Refusal::invalid(format!("`{key}`: {e} in {text:?}")))?;
+        let read = read::closed(pool, text).map_err(|e| {
+            let refusal = Refusal::invalid(format!("`{key}`: {e} in {text:?}"));
+            Refusal { excerpt: excerpt(text, e.line, e.column), ..refusal }
+        })?;
         self.divisors.extend(read.divisors);
         self.dropped.extend(read.dropped);
         Ok(read.expr)

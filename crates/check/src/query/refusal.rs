@@ -17,12 +17,14 @@ pub struct Refusal {
     pub malformed: bool,
     /// Where in the request: `given[2]`, `symbols.s0`.
     pub field: Option<String>,
+    /// Lines to follow the message: the text that is no expression, with a caret below the place.
+    pub excerpt: String,
 }
 
 impl Refusal {
     /// A request that cannot be understood.
     pub fn invalid(message: impl Into<String>) -> Refusal {
-        Refusal { kind: "invalid", message: message.into(), clause: None, malformed: true, field: None }
+        Refusal { malformed: true, ..Refusal::no_result("invalid", message) }
     }
 
     /// Whether this is an answer (PyTorch would raise an error, or the operator is unknown) rather than a malformed
@@ -40,7 +42,8 @@ impl Refusal {
 
     /// A request that is understood and has no result.
     pub fn no_result(kind: &'static str, message: impl Into<String>) -> Refusal {
-        Refusal { kind, message: message.into(), clause: None, malformed: false, field: None }
+        let message = message.into();
+        Refusal { kind, message, clause: None, malformed: false, field: None, excerpt: String::new() }
     }
 }
 

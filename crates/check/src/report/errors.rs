@@ -28,7 +28,7 @@ pub(super) fn count(report: &Report) -> (usize, usize) {
 }
 
 /// The violated conditions: those that are errors of their own, and those that follow from them.
-fn own_and_follow(report: &Report) -> (Vec<&GuardReport>, Vec<&GuardReport>) {
+pub(super) fn own_and_follow(report: &Report) -> (Vec<&GuardReport>, Vec<&GuardReport>) {
     let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
     let (mut follow, own): (Vec<&GuardReport>, Vec<_>) = violated.partition(|g| g.follows);
     follow.retain(|g| own.iter().all(|o| o.shown != g.shown));
@@ -104,31 +104,30 @@ pub(super) fn place(out: &mut String, guard: &GuardReport, style: Style) {
     if let Some(code) = &guard.code {
         let _ = writeln!(out, "   |  {}", style.strong(&one_line(code)));
     }
+    let (word, what) = needed(guard);
+    let _ = writeln!(out, "  {word:<14}{what}");
+    callers(out, &guard.stack);
+}
+
+/// What needs a condition, or why it was recorded, and the word before it: `needed by` or `recorded`.
+pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
     let node = guard.node.as_deref().zip(guard.op.as_deref());
     let clause = guard.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
     let more = match guard.more_nodes {
         0 => String::new(),
         n => format!(", and {}", plural(n, "more node", "more nodes")),
     };
-    let _ = match (guard.traced, node) {
+    match (guard.traced, node) {
         (Traced::Forced, Some((node, op))) => {
-            writeln!(
-                out,
-                "  recorded      at export; {} = {}{clause} needs it{more}",
-                visible(node),
-                visible(op)
-            )
+            ("recorded", format!("at export; {} = {}{clause} needs it{more}", visible(node), visible(op)))
         }
-        (_, Some((node, op))) => {
-            writeln!(out, "  needed by     {} = {}{clause}{more}", visible(node), visible(op))
-        }
+        (_, Some((node, op))) => ("needed by", format!("{} = {}{clause}{more}", visible(node), visible(op))),
         (traced, None) => {
             let line =
                 if traced == Traced::First { "; this line is where the size first appears" } else { "" };
-            writeln!(out, "  recorded      at export{}{line}", recorded_because(guard))
+            ("recorded", format!("at export{}{line}", recorded_because(guard)))
         }
-    };
-    callers(out, &guard.stack);
+    }
 }
 
 /// A line of source, cut to a readable length.

@@ -1,139 +1,140 @@
 //! The findings of a report as a flat list, for formats that tools read.
-use super::model::{GuardReport, GuardVerdict, Level, Report};
-use indexmap::IndexMap;
-use serde_json::Value as Json;
+use super::errors::{needed, own_and_follow};
+use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
+use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
+use super::words::{plural, shapes};
 
-/// A kind of finding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Rule {
-    /// The stable code.
-    pub id: &'static str,
-    /// How serious it is: `error`, `warning` or `note`, as SARIF calls them.
-    pub level: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-}
-
-pub(super) const NOT_IMPLIED: Rule = Rule {
-    id: "guard-not-implied",
-    level: "error",
-    meaning: "Your spec allows shapes that break a condition of the program.",
-};
-pub(super) const MISMATCH: Rule = Rule {
-    id: "shape-mismatch",
-    level: "error",
-    meaning: "A recorded shape is not what the operator gives.",
-};
-pub(super) const UNDECIDED: Rule =
-    Rule { id: "guard-undecided", level: "warning", meaning: "A condition was neither proved nor refuted." };
-pub(super) const UNSUPPORTED: Rule = Rule {
-    id: "unsupported-operator",
-    level: "warning",
-    meaning: "An operator has no fake kernel; its recorded shapes are trusted.",
-};
-pub(super) const DIAGNOSTIC_ERROR: Rule = Rule {
-    id: "program-or-spec",
-    level: "error",
-    meaning: "The program or the spec cannot be used as it is.",
-};
-pub(super) const DIAGNOSTIC_WARNING: Rule =
-    Rule { id: "caveat", level: "warning", meaning: "The answer holds under a caveat." };
-pub(super) const DIAGNOSTIC_NOTE: Rule =
-    Rule { id: "remark", level: "note", meaning: "Something worth knowing." };
-
-/// Every kind of finding.
-pub(super) const RULES: [Rule; 7] =
-    [NOT_IMPLIED, MISMATCH, UNDECIDED, UNSUPPORTED, DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING, DIAGNOSTIC_NOTE];
+/// The most conditions that a remark names.
+const MAX_NAMED: usize = 3;
 
 /// A finding.
-pub(super) struct Finding {
-    pub rule: Rule,
-    pub message: String,
-    pub node: Option<String>,
-    /// The user's file and line.
-    pub location: Option<(String, u32)>,
+pub(super) struct Finding<'r> {
+    /// Its kind.
+    pub rule: &'static Rule,
+    /// What is wrong, an example, and what to do.
+    pub sentences: Vec<String>,
+    /// The node.
+    pub node: Option<&'r str>,
+    /// The innermost line of the user's own code; where there is none, that of a library.
+    pub line: Option<&'r Frame>,
+    /// The other calls on the way to the node, innermost first, and what each has to do with the line.
+    pub calls: Vec<(&'r Frame, &'static str)>,
+    /// What it speaks of: a condition, a value or an operator.
+    pub about: String,
 }
 
-/// `model.py:14` as file and line.
-fn file_and_line(location: Option<&String>) -> Option<(String, u32)> {
-    let (file, line) = location?.rsplit_once(':')?;
-    Some((file.to_string(), line.parse().ok().filter(|line| *line > 0)?))
-}
+impl<'r> Finding<'r> {
+    /// A finding at the lines of a stack.
+    fn at(rule: &'static Rule, stack: &'r [Frame], about: &str) -> Finding<'r> {
+        let own = stack.iter().position(|frame| !frame.library).unwrap_or(0);
+        let line = stack.get(own).filter(|frame| frame.line > 0);
+        let others = stack.iter().enumerate().filter(|(i, frame)| *i != own && frame.line > 0);
+        let says = |i: usize| if i < own { "through this line" } else { "called from this line" };
+        let calls = others.map(|(i, frame)| (frame, says(i))).collect();
+        Finding { rule, sentences: Vec::new(), node: None, line, calls, about: about.to_string() }
+    }
 
-/// The innermost line of the user's own code; where there is none, that of a library.
-fn own_line(guard: &GuardReport) -> Option<(String, u32)> {
-    let frame = guard.stack.iter().find(|frame| !frame.library).or(guard.stack.first())?;
-    Some((frame.file.clone(), frame.line)).filter(|(_, line)| *line > 0)
-}
-
-/// Input shapes as `x: [2, 8], n = 3`.
-fn shapes(inputs: &IndexMap<String, Json>) -> String {
-    let part = |(name, shape): (&String, &Json)| match shape {
-        Json::Array(sizes) => {
-            let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-            format!("{name}: [{}]", sizes.join(", "))
-        }
-        value => format!("{name} = {value}"),
-    };
-    inputs.iter().map(part).collect::<Vec<_>>().join(", ")
+    fn saying(mut self, sentences: impl IntoIterator<Item = String>) -> Finding<'r> {
+        self.sentences.extend(sentences);
+        self
+    }
 }
 
 /// The findings of a report, errors first.
-pub(super) fn findings(report: &Report) -> Vec<Finding> {
-    let mut out = Vec::new();
-    let fix = report.fixes.first().map(|fix| {
-        let proved = if fix.proved { ", proved" } else { "" };
-        format!(" Fix{proved}: {}.", fix.text.lines().map(str::trim).collect::<Vec<_>>().join("; "))
-    });
-    for guard in &report.guards {
-        let (rule, message) = match guard.verdict {
-            GuardVerdict::Violated if !guard.follows => {
-                let mut message = format!("Your spec allows shapes that break `{}`", guard.shown);
-                if let Some(inputs) = &guard.inputs {
-                    message += &format!(", such as {}", shapes(inputs));
-                }
-                message.push('.');
-                if let Some(line) =
-                    guard.location.as_ref().filter(|_| guard.stack.first().is_some_and(|f| f.library))
-                {
-                    message += &format!(" {line} needs it.");
-                }
-                message += fix.as_deref().unwrap_or_default();
-                (NOT_IMPLIED, message)
-            }
-            GuardVerdict::Unknown => {
-                let why = guard.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-                (UNDECIDED, format!("`{}` is neither proved nor refuted{why}.", guard.shown))
-            }
-            _ => continue,
-        };
-        out.push(Finding { rule, message, node: guard.node.clone(), location: own_line(guard) });
-    }
+pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
+    let (own, follow) = own_and_follow(report);
+    let mut out: Vec<Finding> = own.into_iter().map(|guard| violated(report, guard)).collect();
+    out.extend(folded(&follow));
+    out.extend(undecided(report));
     for mismatch in &report.mismatches {
-        let message = format!(
+        let mut finding = Finding::at(&MISMATCH, &mismatch.stack, &mismatch.value);
+        finding.node = Some(&mismatch.node);
+        out.push(finding.saying([format!(
             "`{}` is recorded as {} but computed as {}.",
             mismatch.value, mismatch.recorded, mismatch.derived
-        );
-        out.push(Finding { rule: MISMATCH, message, node: Some(mismatch.node.clone()), location: None });
+        )]));
     }
     for item in &report.unsupported {
-        let message = format!("`{}` is not checked: {}.", item.op, item.reason);
-        out.push(Finding { rule: UNSUPPORTED, message, node: Some(item.node.clone()), location: None });
+        let mut finding = Finding::at(&UNSUPPORTED, &item.stack, &item.op);
+        finding.node = Some(&item.node);
+        out.push(finding.saying([
+            format!("`{}` is not checked: {}.", item.op, item.reason),
+            "Declare it with --ops (docs/operators.md).".to_string(),
+        ]));
     }
     for diagnostic in &report.diagnostics {
-        let rule = match diagnostic.level {
-            Level::Error => DIAGNOSTIC_ERROR,
-            Level::Warning => DIAGNOSTIC_WARNING,
-            Level::Note => DIAGNOSTIC_NOTE,
-        };
-        out.push(Finding {
-            rule,
-            message: format!("{}: {}", diagnostic.code, diagnostic.message),
-            node: diagnostic.node.clone(),
-            location: file_and_line(diagnostic.location.as_ref()),
-        });
+        let mut finding =
+            Finding::at(rules::diagnostic(diagnostic.level), &diagnostic.stack, &diagnostic.code);
+        finding.node = diagnostic.node.as_deref();
+        out.push(finding.saying([format!("{}: {}", diagnostic.code, diagnostic.message)]));
     }
     let rank = |level: &str| ["error", "warning", "note"].iter().position(|l| *l == level);
     out.sort_by_key(|finding| rank(finding.rule.level));
     out
+}
+
+/// A violated condition: what breaks it, what happens then, what needs it, what works and what to change.
+fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
+    let mut finding = Finding::at(rules::violated(guard.kind), &guard.stack, &guard.shown);
+    finding.node = guard.node.as_deref();
+    let example = guard
+        .inputs
+        .as_ref()
+        .map(|inputs| format!(", such as {}", shapes(report, inputs)))
+        .unwrap_or_default();
+    let mut sentences = vec![format!("Your spec allows shapes that break `{}`{example}.", guard.shown)];
+    if let Some(consequence) = &guard.consequence {
+        sentences.push(format!("Then {consequence}."));
+    }
+    let (word, what) = needed(guard);
+    sentences.push(format!("{} {what}.", if word == "recorded" { "Recorded" } else { "Needed by" }));
+    if let Some(works) = &guard.works {
+        sentences.push(format!("Shapes nearby that work: {}.", shapes(report, works)));
+    }
+    if let Some(fix) = report.fixes.first() {
+        let proved = if fix.proved { ", proved" } else { "" };
+        let text = fix.text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        let cost = fix.cost.as_ref().map(|cost| format!(" ({cost})")).unwrap_or_default();
+        let note = fix.note.as_ref().map(|note| format!(" {note}.")).unwrap_or_default();
+        sentences.push(format!("Fix{proved}: {text}{cost}.{note}"));
+    }
+    sentences.extend(report.help.iter().map(|help| format!("Help: {help}.")));
+    finding.saying(sentences)
+}
+
+/// The conditions that are broken only where others are.
+fn folded<'r>(follow: &[&'r GuardReport]) -> Option<Finding<'r>> {
+    if follow.is_empty() {
+        return None;
+    }
+    let n = plural(follow.len(), "more condition is", "more conditions are");
+    let named: Vec<String> = follow.iter().take(MAX_NAMED).map(|g| format!("`{}`", g.shown)).collect();
+    let more = if follow.len() > MAX_NAMED { ", ..." } else { "" };
+    let text = format!("{n} broken only where these are: {}{more}.", named.join(", "));
+    Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "follows").saying([text]))
+}
+
+/// The undecided conditions; where a fix settles them, one remark.
+fn undecided(report: &Report) -> Vec<Finding<'_>> {
+    let open = report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Unknown);
+    if report.verdict == Outcome::Violated && !report.fixes.is_empty() {
+        let n = match open.count() {
+            0 => return Vec::new(),
+            n => plural(n, "more condition is", "more conditions are"),
+        };
+        let text = format!("{n} undecided under this spec; the fix settles that.");
+        return vec![Finding::at(&DIAGNOSTIC_NOTE, &[], "undecided").saying([text])];
+    }
+    open.map(open_condition).collect()
+}
+
+/// An undecided condition, and what would settle it.
+fn open_condition(guard: &GuardReport) -> Finding<'_> {
+    let mut finding = Finding::at(&UNDECIDED, &guard.stack, &guard.shown);
+    finding.node = guard.node.as_deref();
+    let why = match (&guard.settled_by, &guard.reason) {
+        (Some(settled), _) => Some(format!("To settle it: {settled}.")),
+        (None, reason) => reason.as_ref().map(|reason| format!("Because {reason}.")),
+    };
+    finding.saying([format!("`{}` is neither proved nor refuted.", guard.shown)]).saying(why)
 }

@@ -1,28 +1,44 @@
 //! The report as GitHub workflow commands, which GitHub shows beside the lines of a change.
-use super::findings::findings;
+use super::findings::{Finding, findings};
 use super::model::Report;
 use sizewise_expr::escape::{command_data, command_property};
 use std::fmt::Write;
+
+/// The most calls that a message lists.
+const MAX_CALLS: usize = 4;
 
 /// The report as workflow commands, one a line.
 pub fn to_github(report: &Report) -> String {
     let mut out = String::new();
     for finding in findings(report) {
         let command = if finding.rule.level == "note" { "notice" } else { finding.rule.level };
-        let (file, line) = match &finding.location {
-            Some((file, line)) => (file.as_str(), Some(*line)),
-            None => (report.program.path.as_str(), None),
-        };
-        let line = line.map(|line| format!(",line={line}")).unwrap_or_default();
-        let node = finding.node.as_ref().map(|node| format!(" (node {node})")).unwrap_or_default();
+        let file = finding.line.map_or(report.program.path.as_str(), |line| line.file.as_str());
+        let line = finding.line.map(|line| format!(",line={0},endLine={0}", line.line)).unwrap_or_default();
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
             "::{command} file={}{line},title={}::{}",
-            command_property(file),
-            command_property(&format!("sizewise {}", finding.rule.id)),
-            command_data(&format!("{}{node}", finding.message))
+            command_property(&file.replace('\\', "/")),
+            command_property(&format!("sizewise {}", finding.rule.code())),
+            message(&finding)
         );
     }
     out
+}
+
+/// The sentences, a line each, and the calls on the way to the line.
+fn message(finding: &Finding) -> String {
+    let mut lines: Vec<String> = finding.sentences.clone();
+    if let Some(code) = finding.line.map(|line| line.code.as_str()).filter(|code| !code.is_empty()) {
+        lines.insert(1.min(lines.len()), format!("    {code}"));
+    }
+    for (frame, says) in finding.calls.iter().take(MAX_CALLS) {
+        lines.push(format!("{}:{}, {says}", frame.file, frame.line));
+    }
+    if let Some(node) = finding.node {
+        lines.push(format!("node {node}"));
+    }
+    let lines: Vec<String> = lines.iter().map(|line| command_data(line)).collect();
+    // What GitHub reads as the end of a line.
+    lines.join("%0A")
 }

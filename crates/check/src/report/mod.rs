@@ -9,6 +9,7 @@ pub mod guard_code;
 mod html;
 mod json;
 mod model;
+mod rules;
 mod sarif;
 mod store;
 mod style;

@@ -297,6 +297,9 @@ pub struct MismatchReport {
     pub derived: String,
     /// Input shapes at which both differ.
     pub inputs: Option<IndexMap<String, Json>>,
+    /// The calls on the way to the node, innermost first; torch's own are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
 }
 
 /// A node whose operator has no kernel.
@@ -308,6 +311,9 @@ pub struct UnsupportedReport {
     pub op: String,
     /// Why.
     pub reason: String,
+    /// The calls on the way to the node, innermost first; torch's own are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
 }
 
 /// A change that makes the spec imply every condition.
@@ -398,11 +404,14 @@ pub struct Diagnostic {
     pub node: Option<String>,
     /// The user's line.
     pub location: Option<String>,
+    /// The calls on the way to the node, innermost first; torch's own are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
 }
 
 impl Diagnostic {
     /// One about the whole program.
     pub fn new(code: &str, level: Level, message: String) -> Diagnostic {
-        Diagnostic { code: code.to_string(), level, message, node: None, location: None }
+        Diagnostic { code: code.to_string(), level, message, node: None, location: None, stack: Vec::new() }
     }
 }

@@ -1,7 +1,10 @@
 //! The report as SARIF 2.1.0 (OASIS standard), which code scanning reads.
-use super::findings::{Finding, RULES, findings};
-use super::model::{Outcome, Report};
+use super::findings::{Finding, findings};
+use super::model::{Frame, Outcome, Report};
+use super::rules::RULES;
+use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 use sizewise_expr::escape::{json_text, visible};
 
 /// The report as SARIF, ending in a line break.
@@ -39,12 +42,22 @@ fn run(report: &Report) -> Json {
             json!({
                 "id": rule.id,
                 "shortDescription": {"text": rule.meaning},
+                "fullDescription": {"text": rule.meaning},
+                "help": {"text": rule.long_help()},
                 "defaultConfiguration": {"level": rule.level},
             })
         })
         .collect();
     let program = uri(&report.program.path);
-    let results: Vec<Json> = findings(report).iter().map(|finding| result(finding, &program)).collect();
+    let mut seen = FxHashMap::default();
+    let results: Vec<Json> = findings(report)
+        .iter()
+        .map(|finding| {
+            let mut result = result(finding, &program);
+            result["partialFingerprints"] = json!({FINGERPRINT: fingerprint(finding, &program, &mut seen)});
+            result
+        })
+        .collect();
     json!({
         "tool": {"driver": {
             "name": report.tool.name,
@@ -64,23 +77,70 @@ fn run(report: &Report) -> Json {
 
 fn result(finding: &Finding, program: &str) -> Json {
     let index = RULES.iter().position(|rule| *rule == finding.rule);
-    let physical = match &finding.location {
-        Some((file, line)) => {
-            json!({"artifactLocation": {"uri": uri(file)}, "region": {"startLine": line}})
-        }
-        None => json!({"artifactLocation": {"uri": program, "index": 0}}),
+    let mut location = match finding.line {
+        Some(frame) => place(frame),
+        None => json!({"physicalLocation": {"artifactLocation": {"uri": program, "index": 0}}}),
     };
-    let mut location = json!({"physicalLocation": physical});
-    if let Some(node) = &finding.node {
+    if let Some(node) = finding.node {
         location["logicalLocations"] = json!([{"name": node, "kind": "member"}]);
     }
-    json!({
+    let mut result = json!({
         "ruleId": finding.rule.id,
         "ruleIndex": index,
         "level": finding.rule.level,
-        "message": {"text": plain(&finding.message)},
+        "message": {"text": plain(&finding.sentences.join(" "))},
         "locations": [location],
-    })
+    });
+    let related: Vec<Json> = finding
+        .calls
+        .iter()
+        .enumerate()
+        .map(|(id, (frame, says))| {
+            let mut related = place(frame);
+            related["id"] = json!(id);
+            related["message"] = json!({"text": plain(&says_of(frame, says))});
+            related
+        })
+        .collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = Json::Array(related);
+    }
+    result
+}
+
+/// `called from this line, in forward`.
+fn says_of(frame: &Frame, says: &str) -> String {
+    if frame.function.is_empty() { says.to_string() } else { format!("{says}, in {}", frame.function) }
+}
+
+/// A line of source as a location, with its text.
+fn place(frame: &Frame) -> Json {
+    let mut region = json!({"startLine": frame.line});
+    if !frame.code.is_empty() {
+        region["snippet"] = json!({"text": visible(&frame.code)});
+    }
+    json!({"physicalLocation": {"artifactLocation": {"uri": uri(&frame.file)}, "region": region}})
+}
+
+/// The name and version of what [`fingerprint`] computes.
+const FINGERPRINT: &str = "sizewiseFinding/v1";
+
+/// What tells a finding from others and stays the same where lines move: its kind, the program, what it speaks of, and the
+/// file, the function and the text of its line. Those that agree in all that are counted.
+fn fingerprint(finding: &Finding, program: &str, seen: &mut FxHashMap<Vec<u8>, u32>) -> String {
+    let mut hash = Sha256::new();
+    let line = finding.line.map(|frame| [&frame.file, &frame.function, &frame.code]);
+    for part in
+        [finding.rule.id, program, &finding.about].into_iter().chain(line.into_iter().flatten().map(|s| &**s))
+    {
+        // Each part with its length, so that no two lists of parts give the same bytes.
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let bytes = hash.finalize().to_vec();
+    let hexadecimal = bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let count = seen.entry(bytes).and_modify(|count| *count += 1).or_insert(1);
+    format!("{hexadecimal}:{count}")
 }
 
 /// A message without links, which SARIF writes as `[text](target)`.

@@ -16,6 +16,7 @@ mod locate;
 mod parse;
 mod python;
 mod solved;
+mod tuples;
 
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;
@@ -25,4 +26,5 @@ pub use contract::{Contract, ContractError, ContractGuard, UNCHECKED_MINIMUM};
 pub use dim::{DimSpec, Entry, Hint};
 pub use initial::Width;
 pub use inputs::{InputKind, ProgramInput};
-pub use parse::{Spec, SpecError};
+pub use parse::{Spec, SpecError, is_program};
+pub use tuples::Tuples;

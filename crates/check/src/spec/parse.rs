@@ -1,8 +1,10 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use super::python;
+use super::tuples::Tuples;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
+use sizewise_expr::escape::excerpt;
 use sizewise_ir::keys::{self, unrepeated};
 
 /// A spec that cannot be used, and the place in it.
@@ -13,17 +15,19 @@ pub struct SpecError {
     pub path: String,
     /// What is wrong and what was expected.
     pub message: String,
+    /// Lines to follow the message: the line of the text, with a caret below the place. Empty where the place is no line.
+    pub excerpt: String,
 }
 
 impl SpecError {
     pub(super) fn new(path: &str, message: impl Into<String>) -> SpecError {
         let path = if path.is_empty() { "the spec" } else { path };
-        SpecError { path: path.to_string(), message: message.into() }
+        SpecError { path: path.to_string(), message: message.into(), excerpt: String::new() }
     }
 
     /// The error of a part at a path of the whole.
     pub(super) fn within(self, path: &str) -> SpecError {
-        SpecError { path: format!("{path}.{}", self.path), message: self.message }
+        SpecError { path: format!("{path}.{}", self.path), ..self }
     }
 }
 
@@ -50,17 +54,17 @@ impl Spec {
     /// # Errors
     /// When the text is neither JSON nor such Python, or neither a list nor an object.
     pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return Err(SpecError::new("", "the file is empty: expected a JSON object or list"));
-        }
+        let text = spec_text(text)?;
         let tree = match json(text) {
             Ok(tree) => tree,
             Err(error) => {
-                let Ok(text) = std::str::from_utf8(text) else { return Err(error) };
                 let wrong = |other| if python::looks_like_python(text) { other } else { error };
                 python::read(text).map_err(wrong)?
             }
         };
+        if has_graph(&tree) {
+            return Err(SpecError::new("", PROGRAM_NOT_SPEC));
+        }
         if depth(&tree) > MAX_DEPTH {
             return Err(SpecError::new("", format!("nested more than {MAX_DEPTH} deep")));
         }
@@ -125,7 +129,12 @@ impl Spec {
     /// assert_eq!(Spec::parse(spec.to_python().as_bytes()).unwrap().to_python(), spec.to_python());
     /// ```
     pub fn to_python(&self) -> String {
-        python::write(&self.inlined().tree)
+        self.to_python_with(&Tuples::default())
+    }
+
+    /// As [`Spec::to_python`], with tuples where the inputs of a program have them.
+    pub fn to_python_with(&self, tuples: &Tuples) -> String {
+        python::write(&self.inlined().tree, tuples)
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {
@@ -339,10 +348,55 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn json(text: &[u8]) -> Result<Json, SpecError> {
-    let tree =
-        serde_json::from_slice(text).map_err(|error| SpecError::new("", format!("not JSON: {error}")))?;
-    unrepeated(text).map_err(|message| SpecError::new("", message))?;
+/// What to say of a program in the place of a spec.
+const PROGRAM_NOT_SPEC: &str = "this is an exported program, not a spec; `sizewise spec show PROGRAM` prints the spec \
+                                that it was exported with";
+
+/// The text of a file, if it can be that of a spec.
+fn spec_text(bytes: &[u8]) -> Result<&str, SpecError> {
+    let expected = "expected JSON, or Python with `dynamic_shapes = ...`";
+    if is_archive_or_text(bytes) {
+        return Err(SpecError::new("", PROGRAM_NOT_SPEC));
+    }
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    match text.map(|text| text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        None => Err(SpecError::new("", format!("this is a binary file: {expected}"))),
+        Some(text) if text.trim().is_empty() => {
+            Err(SpecError::new("", format!("the file is empty: {expected}")))
+        }
+        Some(text) => Ok(text),
+    }
+}
+
+/// Whether a file is an exported program: an archive, a text, or the JSON that an archive has.
+pub fn is_program(bytes: &[u8]) -> bool {
+    // Only what may be the JSON of a program is read as such.
+    let object = bytes.trim_ascii_start().starts_with(b"{");
+    let graph = || bytes.windows(GRAPH_KEY.len()).any(|window| window == GRAPH_KEY.as_bytes());
+    let read = || serde_json::from_slice(bytes).is_ok_and(|tree| has_graph(&tree));
+    is_archive_or_text(bytes) || object && graph() && read()
+}
+
+fn is_archive_or_text(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK") || sizewise_ir::text::is_text(bytes)
+}
+
+/// The field of a program's JSON that has the graph.
+const GRAPH_KEY: &str = "graph_module";
+
+/// Whether a document is that of an exported program.
+fn has_graph(tree: &Json) -> bool {
+    let graph = tree.get(GRAPH_KEY).and_then(|module| module.get("graph"));
+    graph.is_some_and(|graph| graph.get("nodes").is_some_and(Json::is_array))
+}
+
+fn json(text: &str) -> Result<Json, SpecError> {
+    let wrong = |error: serde_json::Error| {
+        let excerpt = excerpt(text, error.line(), error.column());
+        SpecError { excerpt, ..SpecError::new("", format!("not JSON: {error}")) }
+    };
+    let tree = serde_json::from_str(text).map_err(wrong)?;
+    unrepeated(text.as_bytes()).map_err(|message| SpecError::new("", message))?;
     Ok(tree)
 }
 

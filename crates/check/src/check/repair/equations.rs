@@ -2,7 +2,7 @@
 //! of another, plus a constant.
 use super::Named;
 use num_integer::Integer;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
+use sizewise_expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
 
 /// The most rounds of solving; each settles one more dimension.
 const MAX_ROUNDS: usize = 32;
@@ -183,6 +183,7 @@ impl System {
             given.or_else(|| self.place(s).map(|i| self.dims[i].example))
         };
         let value = |s: Symbol| size(s).map(|v| Value::Int(Int::from(v)));
-        conditions.iter().all(|&c| pool.eval(c, value).is_ok_and(|v| v.as_bool()))
+        let mut evaluator = Evaluator::new(pool, value);
+        conditions.iter().all(|&c| evaluator.value(c).is_ok_and(|v| v.as_bool()))
     }
 }

@@ -1,6 +1,5 @@
 //! The values of a spec in Python: dimensions, sizes computed from them, hints, numbers and containers.
-use super::token::Place;
-use crate::spec::SpecError;
+use super::token::{Place, Wrong};
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::Int;
 use std::rc::Rc;
@@ -121,12 +120,12 @@ pub(super) fn dimension(name: String, min: Option<Int>, max: Option<Int>) -> Val
     Value::Dim { root: Rc::new(Named { name, min, max }), factor: Int::ONE, offset: Int::ZERO }
 }
 
-fn bounded(value: Int, place: Place) -> Result<Int, SpecError> {
+fn bounded(value: Int, place: Place) -> Result<Int, Wrong> {
     if value.bits() <= MAX_BITS { Ok(value) } else { Err(place.error("the number is too large for a size")) }
 }
 
 /// `left + right`, or `left - right`.
-pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Result<Value, SpecError> {
+pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Result<Value, Wrong> {
     let signed = |value: &Int| if minus { -value } else { value.clone() };
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => bounded(&a + &signed(&b), place).map(Value::Int),
@@ -145,7 +144,7 @@ pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Res
 }
 
 /// `left * right`.
-pub(super) fn multiplied(left: Value, right: Value, place: Place) -> Result<Value, SpecError> {
+pub(super) fn multiplied(left: Value, right: Value, place: Place) -> Result<Value, Wrong> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => bounded(&a * &b, place).map(Value::Int),
         (Value::Dim { root, factor, offset }, Value::Int(by))

@@ -10,6 +10,7 @@
 //!
 //! The text is parsed and never run: assignments, imports, and one literal. The literal is what is assigned to
 //! `dynamic_shapes`, or else the expression that the text ends with.
+mod calls;
 mod dims;
 mod read;
 mod token;

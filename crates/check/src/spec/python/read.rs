@@ -1,13 +1,15 @@
 //! Reading a spec in the form of Python.
-use super::dims::{MAX_BITS, Value, added, dimension, multiplied};
-use super::token::{Place, Token, tokens};
+use super::dims::{MAX_BITS, Value, added, multiplied};
+use super::token::{Place, Token, Wrong, tokens};
 use crate::spec::SpecError;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_expr::Int;
+use sizewise_expr::escape::excerpt;
+use sizewise_ir::keys;
 use std::rc::Rc;
 
-type Result<T> = std::result::Result<T, SpecError>;
+pub(super) type Result<T> = std::result::Result<T, Wrong>;
 
 /// Brackets nest at most this deep.
 const MAX_DEPTH: usize = 64;
@@ -23,15 +25,25 @@ const SPEC: &str = "dynamic_shapes";
 ///
 /// # Errors
 /// The first place that is no such text, and what was expected there.
-pub(in crate::spec) fn read(text: &str) -> Result<Json> {
+pub(in crate::spec) fn read(text: &str) -> std::result::Result<Json, SpecError> {
+    read_tokens(text).map_err(|Wrong { place: Place { line, column }, message }| SpecError {
+        path: format!("line {line}, column {column}"),
+        message,
+        excerpt: excerpt(text, line, column),
+    })
+}
+
+fn read_tokens(text: &str) -> Result<Json> {
     let tokens = tokens(text)?;
     let mut reader =
         Reader { tokens: &tokens, at: 0, depth: 0, statements: 0, names: FxHashMap::default(), spec: None };
     let end = reader.statements()?;
-    let missing = || {
-        end.error(format!("expected `{SPEC} = ...`, or a dictionary, list or tuple that mirrors the inputs"))
+    let Some(spec) = reader.names.remove(SPEC).or(reader.spec) else {
+        let near = keys::similar(SPEC, reader.names.keys().map(String::as_str));
+        let near = near.map(|near| format!("; `{near}` is assigned")).unwrap_or_default();
+        let message = "or a dictionary, list or tuple that mirrors the inputs";
+        return Err(end.error(format!("expected `{SPEC} = ...`, {message}{near}")));
     };
-    let spec = reader.names.remove(SPEC).or(reader.spec).ok_or_else(missing)?;
     if spec.size(MAX_ENTRIES + 1) > MAX_ENTRIES {
         return Err(end.error(format!("the spec has more than {MAX_ENTRIES} entries")));
     }
@@ -44,35 +56,35 @@ pub(in crate::spec) fn read(text: &str) -> Result<Json> {
     }
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     tokens: &'t [(Token, Place)],
     at: usize,
     depth: usize,
     statements: usize,
-    names: FxHashMap<String, Value>,
+    pub(super) names: FxHashMap<String, Value>,
     /// The expression that stands as a statement of its own.
     spec: Option<Value>,
 }
 
 impl Reader<'_> {
-    fn token(&self) -> &Token {
+    pub(super) fn token(&self) -> &Token {
         &self.tokens[self.at].0
     }
 
-    fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         self.tokens[self.at].1
     }
 
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         // The last token is the end, which nothing goes beyond.
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
 
-    fn is(&self, op: &str) -> bool {
+    pub(super) fn is(&self, op: &str) -> bool {
         matches!(self.token(), Token::Op(found) if *found == op)
     }
 
-    fn take(&mut self, op: &str) -> bool {
+    pub(super) fn take(&mut self, op: &str) -> bool {
         let found = self.is(op);
         if found {
             self.advance();
@@ -80,11 +92,11 @@ impl Reader<'_> {
         found
     }
 
-    fn require(&mut self, op: &str) -> Result<()> {
+    pub(super) fn require(&mut self, op: &str) -> Result<()> {
         if self.take(op) { Ok(()) } else { Err(self.expected(&format!("`{op}`"))) }
     }
 
-    fn expected(&self, what: &str) -> SpecError {
+    pub(super) fn expected(&self, what: &str) -> Wrong {
         self.place().error(format!("expected {what}, found {}", self.token().shown()))
     }
 
@@ -185,7 +197,7 @@ impl Reader<'_> {
         Ok(Value::List(Rc::new(items)))
     }
 
-    fn sum(&mut self) -> Result<Value> {
+    pub(super) fn sum(&mut self) -> Result<Value> {
         if self.depth >= MAX_DEPTH {
             return Err(self.place().error(format!("nested more than {MAX_DEPTH} deep")));
         }
@@ -302,7 +314,7 @@ impl Reader<'_> {
     }
 
     fn dictionary(&mut self) -> Result<Value> {
-        let mut items: Vec<(String, Value)> = Vec::new();
+        let mut items = Entries::default();
         while !self.is("}") {
             let place = self.place();
             let key = match self.sum()? {
@@ -317,157 +329,41 @@ impl Reader<'_> {
             };
             self.require(":")?;
             let value = self.sum()?;
-            self.entry(&mut items, key, value, place)?;
+            items.add(key, value, place)?;
             if !self.take(",") {
                 break;
             }
         }
         self.require("}")?;
-        Ok(Value::Dict(Rc::new(items)))
+        Ok(items.dictionary())
     }
+}
 
-    fn entry(&self, items: &mut Vec<(String, Value)>, key: String, value: Value, place: Place) -> Result<()> {
-        if items.len() >= MAX_KEYS {
+/// The entries of a dictionary, with the places of their keys.
+#[derive(Default)]
+pub(super) struct Entries {
+    items: Vec<(String, Value)>,
+    places: FxHashMap<String, Place>,
+}
+
+impl Entries {
+    /// Adds an entry whose key stands at `place`.
+    pub(super) fn add(&mut self, key: String, value: Value, place: Place) -> Result<()> {
+        if self.items.len() >= MAX_KEYS {
             return Err(place.error(format!("more than {MAX_KEYS} keys")));
         }
-        if items.iter().any(|(known, _)| *known == key) {
-            return Err(place.error(format!("the key `{key}` is given twice")));
+        if let Some(first) = self.places.insert(key.clone(), place) {
+            let (line, column) = (first.line, first.column);
+            return Err(
+                place.error(format!("the key `{key}` is given twice; first in line {line}, column {column}"))
+            );
         }
-        items.push((key, value));
+        self.items.push((key, value));
         Ok(())
     }
 
-    /// What begins with a name: a constant, an assigned name, `Dim(...)`, `torch.export.Dim.AUTO`.
-    fn named(&mut self, name: &str, place: Place) -> Result<Value> {
-        if let Some(value) = self.names.get(name) {
-            return Ok(value.clone());
-        }
-        let mut path = vec![name.to_owned()];
-        while self.take(".") {
-            let Token::Name(part) = self.token().clone() else { return Err(self.expected("a name")) };
-            self.advance();
-            path.push(part);
-        }
-        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let known = match parts.as_slice() {
-            ["torch", "export", rest @ ..] | ["export", rest @ ..] => rest,
-            all => all,
-        };
-        match known {
-            ["None"] => Ok(Value::None),
-            ["Dim", word @ ("AUTO" | "DYNAMIC" | "STATIC")] => self.hint(word),
-            ["Dim"] => self.dim(place),
-            ["dims"] => self.dims(place),
-            ["dict"] => self.dict(),
-            _ => Err(place.error(format!(
-                "`{}` is not assigned above; known are Dim, dims, dict and None",
-                path.join(".")
-            ))),
-        }
-    }
-
-    /// `Dim.AUTO`, perhaps with `(min=2, max=64)`.
-    fn hint(&mut self, word: &str) -> Result<Value> {
-        let word = ["AUTO", "DYNAMIC", "STATIC"].into_iter().find(|known| *known == word).unwrap_or("AUTO");
-        let (min, max) = if self.take("(") { self.ends()? } else { (None, None) };
-        Ok(Value::Hint { word, min, max })
-    }
-
-    /// `Dim("batch", min=2, max=64)`, the name read before.
-    fn dim(&mut self, place: Place) -> Result<Value> {
-        self.require("(")?;
-        let name = self.dim_name()?;
-        let (min, max) = if self.take(",") {
-            self.ends()?
-        } else {
-            self.require(")")?;
-            (None, None)
-        };
-        let _ = place;
-        Ok(dimension(name, min, max))
-    }
-
-    /// `dims("batch", "seq", min=2)`: several dimensions in one range.
-    fn dims(&mut self, place: Place) -> Result<Value> {
-        self.require("(")?;
-        let mut names = Vec::new();
-        let mut range = (None, None);
-        loop {
-            if let Token::Name(_) = self.token() {
-                range = self.ends()?;
-                break;
-            }
-            names.push(self.dim_name()?);
-            if !self.take(",") {
-                self.require(")")?;
-                break;
-            }
-            if self.take(")") {
-                break;
-            }
-        }
-        if names.is_empty() {
-            return Err(place.error("expected the names of dimensions: dims(\"batch\", \"seq\")"));
-        }
-        let (min, max) = range;
-        let dimensions = names.into_iter().map(|name| dimension(name, min.clone(), max.clone()));
-        Ok(Value::List(Rc::new(dimensions.collect())))
-    }
-
-    fn dim_name(&mut self) -> Result<String> {
-        let Token::Text(name) = self.token().clone() else {
-            return Err(self.expected("a dimension's name, such as \"batch\""));
-        };
-        self.advance();
-        Ok(name)
-    }
-
-    /// `min=2, max=64)`, in any order.
-    fn ends(&mut self) -> Result<(Option<Int>, Option<Int>)> {
-        let mut ends: [Option<Option<Int>>; 2] = [None, None];
-        while !self.is(")") {
-            let place = self.place();
-            let end = match self.token() {
-                Token::Name(word) if word == "min" => 0,
-                Token::Name(word) if word == "max" => 1,
-                _ => return Err(self.expected("`min=` or `max=`")),
-            };
-            self.advance();
-            self.require("=")?;
-            let at = self.place();
-            let value = match self.sum()? {
-                Value::Int(value) => Some(value),
-                Value::None => None,
-                other => return Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
-            };
-            if ends[end].replace(value).is_some() {
-                return Err(place.error("the same end is given twice"));
-            }
-            if !self.take(",") {
-                break;
-            }
-        }
-        self.require(")")?;
-        let [min, max] = ends;
-        Ok((min.flatten(), max.flatten()))
-    }
-
-    /// `dict(x=..., y=...)`.
-    fn dict(&mut self) -> Result<Value> {
-        self.require("(")?;
-        let mut items: Vec<(String, Value)> = Vec::new();
-        while !self.is(")") {
-            let place = self.place();
-            let Token::Name(key) = self.token().clone() else { return Err(self.expected("`name=value`")) };
-            self.advance();
-            self.require("=")?;
-            let value = self.sum()?;
-            self.entry(&mut items, key, value, place)?;
-            if !self.take(",") {
-                break;
-            }
-        }
-        self.require(")")?;
-        Ok(Value::Dict(Rc::new(items)))
+    /// The dictionary.
+    pub(super) fn dictionary(self) -> Value {
+        Value::Dict(Rc::new(self.items))
     }
 }

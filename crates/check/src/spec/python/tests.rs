@@ -75,11 +75,27 @@ fn what_is_wrong_is_said_with_its_place() {
         ("{'x': [Dim('b', min=2, min=3)]}", "line 1, column 24: the same end is given twice"),
         ("{'x': [Dim('b', min='2')]}", "line 1, column 21: expected an integer or None, found a string"),
         ("{'x': [Dim(b)]}", "line 1, column 12: expected a dimension's name, such as \"batch\", found `b`"),
+        ("{'x': [Dim.AUT]}", "line 1, column 12: `Dim` has no `AUT`; did you mean `Dim.AUTO`?"),
+        ("{'x': 1, 'x': 2}", "line 1, column 10: the key `x` is given twice; first in line 1, column 2"),
+        ("dict(x=1, y=2, x=3)", "line 1, column 16: the key `x` is given twice; first in line 1, column 6"),
+        ("{0: 1, '0': 2}", "line 1, column 8: the key `0` is given twice; first in line 1, column 2"),
         (
-            "{'x': [Dim.AUT]}",
-            "line 1, column 8: `Dim.AUT` is not assigned above; known are Dim, dims, dict and None",
+            "open('spec.json')",
+            "line 1, column 1: `open(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...) and dict(...)",
         ),
-        ("{'x': 1, 'x': 2}", "line 1, column 10: the key `x` is given twice"),
+        (
+            "{'x': [torch.randint(3)]}",
+            "line 1, column 8: `torch.randint(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...) and dict(...)",
+        ),
+        (
+            "batch = Dim('batch')\n{'x': [bacth]}",
+            "line 2, column 8: `bacth` is not assigned above; did you mean `batch`?",
+        ),
+        ("{'x': [Dim.Q]}", "line 1, column 12: `Dim` has no `Q`; it has AUTO, DYNAMIC and STATIC"),
+        (
+            "dynamic_shape = {'x': [3]}",
+            "line 1, column 27: expected `dynamic_shapes = ...`, or a dictionary, list or tuple that mirrors the inputs; `dynamic_shape` is assigned",
+        ),
         ("{None: 1}", "line 1, column 2: expected a parameter's name or a dimension's number, found None"),
         ("[1 for i in x]#", "line 1, column 4: the text is parsed and not run: write the list out"),
         ("{'x': [1.5]}", "line 1, column 8: expected an integer, found `1.5`"),
@@ -100,6 +116,39 @@ fn what_is_wrong_is_said_with_its_place() {
         let error = Spec::parse(text.as_bytes()).expect_err(text);
         assert_eq!(error.to_string(), message, "{text}");
     }
+}
+
+#[test]
+fn a_caret_stands_below_the_place() {
+    for (text, excerpt) in [
+        ("{'x': [Dim.AUT]}", "\n  {'x': [Dim.AUT]}\n             ^"),
+        ("from torch.export import Dim\nspec = {\n    'x': open('f'),\n}", "\n  'x': open('f'),\n       ^"),
+        (r#"{"x": [1,, 2]}"#, "\n  {\"x\": [1,, 2]}\n           ^"),
+        (r#"{"x": [{"dim": 3}]}"#, ""),
+    ] {
+        let spec = Spec::parse(text.as_bytes());
+        assert_eq!(spec.map_or_else(|error| error.excerpt, |_| String::new()), excerpt, "{text}");
+    }
+}
+
+#[test]
+fn files_that_are_no_specs_are_told_apart() {
+    let program = "this is an exported program, not a spec; `sizewise spec show PROGRAM` prints the spec that it was exported with";
+    let expected = "expected JSON, or Python with `dynamic_shapes = ...`";
+    for (bytes, message) in [
+        (&b"PK\x03\x04..."[..], program.to_owned()),
+        (b"ExportedProgram:\n    class GraphModule", program.to_owned()),
+        (br#"{"graph_module": {"graph": {"nodes": []}}}"#, program.to_owned()),
+        (b"", format!("the file is empty: {expected}")),
+        (b" \n\t", format!("the file is empty: {expected}")),
+        (b"\xff\xfe\x00", format!("this is a binary file: {expected}")),
+        (b"\x7fELF\0\0", format!("this is a binary file: {expected}")),
+    ] {
+        let error = Spec::parse(bytes).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(error, Err(format!("the spec: {message}")), "{bytes:?}");
+    }
+    // An input may have any name.
+    assert!(Spec::parse(br#"{"graph_module": [null, "AUTO"]}"#).is_ok());
 }
 
 #[test]

@@ -1,5 +1,4 @@
 //! The tokens of Python that a spec is made of.
-use crate::spec::SpecError;
 use sizewise_expr::Int;
 
 /// One token.
@@ -47,10 +46,17 @@ pub(super) struct Place {
     pub column: usize,
 }
 
+/// What is wrong with a text, and where.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub place: Place,
+    pub message: String,
+}
+
 impl Place {
     /// What is wrong here.
-    pub(super) fn error(self, message: impl Into<String>) -> SpecError {
-        SpecError { path: format!("line {}, column {}", self.line, self.column), message: message.into() }
+    pub(super) fn error(self, message: impl Into<String>) -> Wrong {
+        Wrong { place: self, message: message.into() }
     }
 }
 
@@ -61,7 +67,7 @@ const OPERATORS: [&str; 19] =
 const MAX_DIGITS: usize = 40;
 
 /// Splits a text into tokens. Lines within brackets are joined, as Python joins them.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, SpecError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, Wrong> {
     let mut scan = Scan { rest: text, place: Place { line: 1, column: 1 }, depth: 0, found: Vec::new() };
     while let Some(c) = scan.rest.chars().next() {
         let place = scan.place;
@@ -118,7 +124,7 @@ impl Scan<'_> {
         }
     }
 
-    fn string(&mut self, quote: char) -> Result<(), SpecError> {
+    fn string(&mut self, quote: char) -> Result<(), Wrong> {
         let place = self.place;
         let (body, length) = if self.rest.starts_with(&quote.to_string().repeat(3)) {
             let inside = &self.rest[3..];
@@ -140,7 +146,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn integer(&mut self) -> Result<(), SpecError> {
+    fn integer(&mut self) -> Result<(), Wrong> {
         let place = self.place;
         let word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
         let length = self.rest.find(|c| !word(c)).unwrap_or(self.rest.len());
@@ -155,7 +161,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn name(&mut self) -> Result<(), SpecError> {
+    fn name(&mut self) -> Result<(), Wrong> {
         let place = self.place;
         let length = self.rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(self.rest.len());
         let name = &self.rest[..length];
@@ -167,7 +173,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn operator(&mut self) -> Result<(), SpecError> {
+    fn operator(&mut self) -> Result<(), Wrong> {
         let place = self.place;
         let Some(op) = OPERATORS.into_iter().find(|op| self.rest.starts_with(op)) else {
             let found = self.rest.chars().next().unwrap_or_default();

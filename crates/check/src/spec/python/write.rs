@@ -1,4 +1,5 @@
 //! Writing a spec in the form of Python.
+use crate::spec::tuples::Tuples;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::escape::python_string;
 use std::fmt::Write;
@@ -47,11 +48,11 @@ const TAKEN: [&str; 38] = [
 /// Lines of entries are at most this long where they are written on one line.
 const WIDTH: usize = 100;
 
-/// The text of a spec whose dimensions stand where they are used.
-pub(in crate::spec) fn write(tree: &Json) -> String {
+/// The text of a spec whose dimensions stand where they are used, with tuples where a program has them.
+pub(in crate::spec) fn write(tree: &Json, tuples: &Tuples) -> String {
     let mut writer = Writer::default();
     writer.collect(tree);
-    let body = writer.value(tree, 0, "dynamic_shapes = ".len());
+    let body = writer.value(tree, Some(tuples), 0, "dynamic_shapes = ".len());
     let mut text = String::from("from torch.export import Dim\n\n");
     for (name, range) in &writer.dims {
         // Writing to a string cannot fail.
@@ -102,22 +103,16 @@ impl Writer {
     }
 
     /// A value that begins so many characters into its line, `level` brackets deep.
-    fn value(&self, json: &Json, level: usize, column: usize) -> String {
-        let flat = self.flat(json);
-        let (open, close, items): (char, char, Vec<(String, &Json)>) = match json {
-            _ if column + flat.len() <= WIDTH && level > 0 => return flat,
-            Json::Array(items) if !items.is_empty() => {
-                ('[', ']', items.iter().map(|item| (String::new(), item)).collect())
-            }
-            Json::Object(fields) if entry(fields).is_none() && !fields.is_empty() => {
-                ('{', '}', fields.iter().map(|(key, item)| (format!("{}: ", key_text(key)), item)).collect())
-            }
-            _ => return flat,
-        };
+    fn value(&self, json: &Json, tuples: Option<&Tuples>, level: usize, column: usize) -> String {
+        let flat = self.flat(json, tuples);
+        if level > 0 && column + flat.len() <= WIDTH {
+            return flat;
+        }
+        let Some(([open, close], items)) = Writer::items(json, tuples) else { return flat };
         let indent = 4 * (level + 1);
         let mut text = format!("{open}\n");
-        for (key, item) in items {
-            let value = self.value(item, level + 1, indent + key.len() + 1);
+        for (key, item, inner) in items {
+            let value = self.value(item, inner, level + 1, indent + key.len() + 1);
             let _ = writeln!(text, "{:indent$}{key}{value},", "");
         }
         let _ = write!(text, "{:1$}{close}", "", 4 * level);
@@ -125,28 +120,47 @@ impl Writer {
     }
 
     /// A value on one line.
-    fn flat(&self, json: &Json) -> String {
+    fn flat(&self, json: &Json, tuples: Option<&Tuples>) -> String {
+        if let Some(([open, close], items)) = Writer::items(json, tuples) {
+            let single = open == '(' && items.len() == 1;
+            let items = items.into_iter().map(|(key, item, inner)| key + &self.flat(item, inner));
+            let items = items.collect::<Vec<_>>().join(", ");
+            return format!("{open}{items}{}{close}", if single { "," } else { "" });
+        }
         match json {
             Json::Null => "None".to_owned(),
             Json::String(word) => match word.strip_prefix("_DimHint.").unwrap_or(word) {
                 hint @ ("AUTO" | "DYNAMIC" | "STATIC") => format!("Dim.{hint}"),
                 other => python_string(other),
             },
-            Json::Array(items) => {
-                format!("[{}]", items.iter().map(|item| self.flat(item)).collect::<Vec<_>>().join(", "))
-            }
-            Json::Object(fields) => match entry(fields) {
-                Some(text) => text,
-                None => {
-                    let items =
-                        fields.iter().map(|(key, item)| format!("{}: {}", key_text(key), self.flat(item)));
-                    format!("{{{}}}", items.collect::<Vec<_>>().join(", "))
-                }
-            },
+            Json::Array(_) => if tuples.is_some_and(Tuples::is_tuple) { "()" } else { "[]" }.to_owned(),
+            Json::Object(fields) => entry(fields).unwrap_or_else(|| "{}".to_owned()),
             other => other.to_string(),
         }
     }
+
+    /// The brackets of a container and what stands in it, with keys; nothing for what is empty or no container.
+    fn items<'j, 't>(json: &'j Json, tuples: Option<&'t Tuples>) -> Option<Items<'j, 't>> {
+        let below = |key: &str| tuples.and_then(|tuples| tuples.below(key));
+        match json {
+            Json::Array(items) if !items.is_empty() => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(i, item)| (String::new(), item, below(&i.to_string())));
+                let round = tuples.is_some_and(Tuples::is_tuple);
+                Some((if round { ['(', ')'] } else { ['[', ']'] }, items.collect()))
+            }
+            Json::Object(fields) if entry(fields).is_none() && !fields.is_empty() => {
+                let items =
+                    fields.iter().map(|(key, item)| (format!("{}: ", key_text(key)), item, below(key)));
+                Some((['{', '}'], items.collect()))
+            }
+            _ => None,
+        }
+    }
 }
+
+/// Brackets, and what stands between them: the text of a key, the value, and the tuples in it.
+type Items<'j, 't> = ([char; 2], Vec<(String, &'j Json, Option<&'t Tuples>)>);
 
 /// The text of a dimension, a derived one, or a hint with a range.
 fn entry(fields: &Map<String, Json>) -> Option<String> {

@@ -1,0 +1,165 @@
+//! What begins with a name: constants, assigned names, `Dim(...)` and the other calls that have a meaning.
+use super::dims::{Value, dimension};
+use super::read::{Entries, Reader, Result};
+use super::token::{Place, Token, Wrong};
+use sizewise_expr::Int;
+use sizewise_ir::keys;
+use std::rc::Rc;
+
+/// What `Dim.` may be followed by.
+const HINTS: [&str; 3] = ["AUTO", "DYNAMIC", "STATIC"];
+
+impl Reader<'_> {
+    /// What begins with a name: a constant, an assigned name, `Dim(...)`, `torch.export.Dim.AUTO`.
+    pub(super) fn named(&mut self, name: &str, place: Place) -> Result<Value> {
+        if let Some(value) = self.names.get(name) {
+            return Ok(value.clone());
+        }
+        let mut path = vec![name.to_owned()];
+        let mut last = place;
+        while self.take(".") {
+            last = self.place();
+            let Token::Name(part) = self.token().clone() else { return Err(self.expected("a name")) };
+            self.advance();
+            path.push(part);
+        }
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let known = match parts.as_slice() {
+            ["torch", "export", rest @ ..] | ["export", rest @ ..] => rest,
+            all => all,
+        };
+        match known {
+            ["None"] => Ok(Value::None),
+            ["Dim", word @ ("AUTO" | "DYNAMIC" | "STATIC")] => self.hint(word),
+            ["Dim", other] => {
+                let near = keys::similar(other, HINTS).map(|near| format!("; did you mean `Dim.{near}`?"));
+                let near = near.unwrap_or_else(|| "; it has AUTO, DYNAMIC and STATIC".to_owned());
+                Err(last.error(format!("`Dim` has no `{other}`{near}")))
+            }
+            ["Dim"] => self.dim(),
+            ["dims"] => self.dims(place),
+            ["dict"] => self.dict(),
+            _ => Err(self.unknown(&path.join("."), place)),
+        }
+    }
+
+    /// A name that stands for nothing.
+    fn unknown(&self, name: &str, place: Place) -> Wrong {
+        if self.is("(") {
+            return place.error(format!(
+                "`{name}(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...) and dict(...)"
+            ));
+        }
+        let names = self.names.keys().map(String::as_str).chain(["Dim", "dims", "dict", "None"]);
+        match keys::similar(name, names) {
+            Some(near) => place.error(format!("`{name}` is not assigned above; did you mean `{near}`?")),
+            None => {
+                place.error(format!("`{name}` is not assigned above; known are Dim, dims, dict and None"))
+            }
+        }
+    }
+
+    /// `Dim.AUTO`, perhaps with `(min=2, max=64)`.
+    fn hint(&mut self, word: &str) -> Result<Value> {
+        let word = HINTS.into_iter().find(|known| *known == word).unwrap_or("AUTO");
+        let (min, max) = if self.take("(") { self.ends()? } else { (None, None) };
+        Ok(Value::Hint { word, min, max })
+    }
+
+    /// `Dim("batch", min=2, max=64)`, the name read before.
+    fn dim(&mut self) -> Result<Value> {
+        self.require("(")?;
+        let name = self.dim_name()?;
+        let (min, max) = if self.take(",") {
+            self.ends()?
+        } else {
+            self.require(")")?;
+            (None, None)
+        };
+        Ok(dimension(name, min, max))
+    }
+
+    /// `dims("batch", "seq", min=2)`: several dimensions in one range.
+    fn dims(&mut self, place: Place) -> Result<Value> {
+        self.require("(")?;
+        let mut names = Vec::new();
+        let mut range = (None, None);
+        loop {
+            if let Token::Name(_) = self.token() {
+                range = self.ends()?;
+                break;
+            }
+            names.push(self.dim_name()?);
+            if !self.take(",") {
+                self.require(")")?;
+                break;
+            }
+            if self.take(")") {
+                break;
+            }
+        }
+        if names.is_empty() {
+            return Err(place.error("expected the names of dimensions: dims(\"batch\", \"seq\")"));
+        }
+        let (min, max) = range;
+        let dimensions = names.into_iter().map(|name| dimension(name, min.clone(), max.clone()));
+        Ok(Value::List(Rc::new(dimensions.collect())))
+    }
+
+    fn dim_name(&mut self) -> Result<String> {
+        let Token::Text(name) = self.token().clone() else {
+            return Err(self.expected("a dimension's name, such as \"batch\""));
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    /// `min=2, max=64)`, in any order.
+    fn ends(&mut self) -> Result<(Option<Int>, Option<Int>)> {
+        let mut ends: [Option<Option<Int>>; 2] = [None, None];
+        while !self.is(")") {
+            let place = self.place();
+            let end = match self.token() {
+                Token::Name(word) if word == "min" => 0,
+                Token::Name(word) if word == "max" => 1,
+                _ => return Err(self.expected("`min=` or `max=`")),
+            };
+            self.advance();
+            self.require("=")?;
+            let at = self.place();
+            let value = match self.sum()? {
+                Value::Int(value) => Some(value),
+                Value::None => None,
+                other => return Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
+            };
+            if ends[end].replace(value).is_some() {
+                return Err(place.error("the same end is given twice"));
+            }
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.require(")")?;
+        let [min, max] = ends;
+        Ok((min.flatten(), max.flatten()))
+    }
+
+    /// `dict(x=..., y=...)`.
+    fn dict(&mut self) -> Result<Value> {
+        self.require("(")?;
+        let mut items = Entries::default();
+        while !self.is(")") {
+            let place = self.place();
+            let Token::Name(key) = self.token().clone() else { return Err(self.expected("`name=value`")) };
+            self.advance();
+            self.require("=")?;
+            let value = self.sum()?;
+            items.add(key, value, place)?;
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.require(")")?;
+        Ok(items.dictionary())
+    }
+}
