@@ -2,8 +2,8 @@
 
 `python benches/beside_command.py [--every N] [--ops FILE] [--bin PROGRAM] FOLDER...`: every archive that torch loads is
 checked twice, under its own contract and under the spec recorded beside it. Compared are the verdict, the guards, the
-conditions with their verdicts, and the counterexamples. Where they differ, the live program is written by torch and read
-again: what differs then, too, torch changed when it loaded the archive.
+conditions with their verdicts, and the counterexamples. Where they differ, the live program is written by torch
+and read again: if that agrees with the live check, torch changed the program when it loaded the archive.
 """
 
 import argparse

@@ -54,7 +54,8 @@ def loaded(paths: list[Path]) -> Iterator[tuple[Path, Any, str | None]]:
         try:
             yield path, load(path), None
         except Exception as error:
-            yield path, None, f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120] if str(error) else ''}"
+            lines = str(error).strip().splitlines() or [""]
+            yield path, None, f"{type(error).__name__}: {lines[0][:120]}"
 
 
 def placed(values: dict[str, Any], inputs: list[dict[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -75,7 +75,7 @@ def judge(path: Path, ops: list[str], show: bool, tally: Counter[str]) -> list[f
         tally["runs"] += 1
         tally["served" if served else "failed"] += 1
         if served and refusal is not None:
-            # Torch's module does not ask whether a derived size such as 2*s is even; the program was traced for even ones.
+            # Torch's module does not ask whether a size that is recorded as 2*s is even; the program is for even ones.
             outside = "" if run["accepted"] else ", outside the recorded sizes and ranges"
             tally[f"refused, though it ran{outside}"] += 1
             print(f"{path}: refuses {run['shapes']} {run.get('values') or ''}{outside}: {refusal[:200]}")

@@ -161,7 +161,7 @@ class Spec:
 
 
 def spec_of(program: Any) -> Spec:
-    """The spec that a program was exported with, as far as it is recorded; of an ONNX model, what its inputs declare."""
+    """The spec that a program was exported with, as far as it is recorded; for an ONNX model, what it declares."""
     return Spec(json.loads(read(program).recorded_spec()))
 
 
