@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from sizewise import _native
-from sizewise._errors import ProgramError, SpecError, Unsupported
+from sizewise._errors import SpecError
 from sizewise._report import Report
 from sizewise._spec import to_code, to_json, to_objects
 
@@ -22,7 +22,7 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
 
     Parameters
     ----------
-    program : ExportedProgram, path, bytes
+    program : ExportedProgram, onnx.ModelProto, path, bytes
         A program. A live one is walked; its weights are not touched and nothing is written.
     dynamic_shapes : object, optional
         What ``torch.export.export`` takes, `Dim` objects included; or a file with a spec. By default the program is
@@ -68,24 +68,18 @@ def read(program: Any) -> _native.Program:
     if isinstance(program, (bytes, bytearray, memoryview)):
         return _native.Program("program", bytes(program))
     if isinstance(program, (str, os.PathLike)):
-        path = os.fspath(program)
-        if path.endswith(".onnx"):
-            raise Unsupported(f"{path}: ONNX models are not read from Python yet; `sizewise check {path}` does")
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            raise ProgramError(f"{path}: {error.strerror or error}") from error
-        return _native.Program(path, data)
+        return _native.Program.from_file(program)
     if hasattr(program, "graph_module") and hasattr(program, "module_call_graph"):
         from sizewise._walk import program_json
 
         return _native.Program(_name(program), program_json(program).encode())
     if callable(getattr(program, "exported_program", None)):
         return read(program.exported_program())
-    if hasattr(program, "SerializeToString"):
-        raise Unsupported("ONNX models are not read from Python yet; save it, and use `sizewise check`")
-    raise TypeError(f"expected an ExportedProgram, a path or bytes, got {type(program).__name__}")
+    # What torch.onnx.export returns has the message.
+    program = getattr(program, "model_proto", program)
+    if callable(getattr(program, "SerializeToString", None)) and hasattr(program, "opset_import"):
+        return _native.Program(f"{program.graph.name or 'model'}.onnx", program.SerializeToString())
+    raise TypeError(f"expected an ExportedProgram, an onnx.ModelProto, a path or bytes, got {type(program).__name__}")
 
 
 def _name(program: Any) -> str:
@@ -132,7 +126,7 @@ def explain(program: Any, name: str, dim: int | None = None, *, ops: Ops = None)
 
     Parameters
     ----------
-    program : ExportedProgram, path, bytes
+    program : ExportedProgram, onnx.ModelProto, path, bytes
         The program.
     name : str
         The input, ``"x"``; or the dimension, ``"x.shape[0]"``.
@@ -167,7 +161,7 @@ class Spec:
 
 
 def spec_of(program: Any) -> Spec:
-    """The spec that a program was exported with, as far as it is recorded."""
+    """The spec that a program was exported with, as far as it is recorded; for an ONNX model, what it declares."""
     return Spec(json.loads(read(program).recorded_spec()))
 
 
@@ -195,9 +189,11 @@ class Evaluation:
 def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Evaluation:
     """What happens to inputs of given shapes, under everything that the exported module enforces.
 
+    Of an ONNX model it is what happens in onnxruntime, which enforces ranks and static sizes.
+
     Parameters
     ----------
-    program : ExportedProgram, path, bytes
+    program : ExportedProgram, onnx.ModelProto, path, bytes
         The program.
     shapes : mapping
         Shapes by placeholder name, and values of inputs that are no tensors. Inputs that are missing keep the sizes of

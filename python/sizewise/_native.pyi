@@ -1,5 +1,6 @@
 """The native half: private."""
 
+import os
 from typing import Literal
 
 __version__: str
@@ -38,9 +39,11 @@ class Env:
     def counts(self) -> tuple[int, int, int]: ...
 
 class Program:
-    """A program that was read."""
+    """A program that was read: an exported one, or an ONNX model."""
 
     def __new__(cls, name: str, data: bytes, model: str | None = None) -> Program: ...
+    @staticmethod
+    def from_file(path: str | os.PathLike[str], model: str | None = None) -> Program: ...
     @property
     def warnings(self) -> list[str]: ...
     def inputs(self) -> list[tuple[str, str | None, str, bool]]: ...

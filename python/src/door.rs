@@ -5,11 +5,14 @@ use sizewise::STACK_BYTES;
 use sizewise::expr::CancelToken;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
 const SIGNALS_EVERY: Duration = Duration::from_millis(20);
+
+/// How long work that is cancelled is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why there is no result.
 pub enum Stopped {
@@ -47,40 +50,67 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> Result<T
         let (done, wait) = channel();
         let its_token = token.clone();
         let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-            let result = quietly(|| its_token.during(work));
-            // Nobody waits any more after an interrupt.
-            let _ = done.send(result);
+            let _ = done.send(quietly(|| its_token.during(work)));
         });
-        if let Err(error) = worker {
-            return Err(Stopped::Panicked(format!("no thread can be started: {error}")));
-        }
-        let mut interrupted = None;
-        loop {
-            // The channel end is used by this thread alone, but `detach` asks for what may be sent.
-            let wait = AssertSend(&wait);
-            let received = py.detach(move || wait.receive());
-            match received {
-                Ok(result) => {
-                    return match (interrupted, result) {
-                        (Some(error), _) => Err(Stopped::Interrupted(error)),
-                        (None, result) => result.map_err(|panic| Stopped::Panicked(panic_message(&*panic))),
-                    };
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Stopped::Panicked("the worker is gone".to_string()));
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    if let (None, Err(error)) = (&interrupted, py.check_signals()) {
-                        token.cancel();
-                        interrupted = Some(error);
-                    }
-                }
-            }
-        }
+        worker.map_err(|error| Stopped::Panicked(format!("no thread can be started: {error}")))?;
+        result(py, &token, &wait, None)
     })
 }
 
-struct AssertSend<'a, T>(&'a std::sync::mpsc::Receiver<T>);
+/// As [`run`], for work that owns what it uses. If it does not notice soon that it is cancelled, it is left alone.
+pub fn run_owned<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Stopped> {
+    let token = CancelToken::new();
+    let (done, wait) = channel();
+    let its_token = token.clone();
+    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        // Nobody waits any more after an interrupt.
+        let _ = done.send(quietly(|| its_token.during(work)));
+    });
+    worker.map_err(|error| Stopped::Panicked(format!("no thread can be started: {error}")))?;
+    result(py, &token, &wait, Some(PATIENCE))
+}
+
+/// Waits for the result of a worker, and looks for signals meanwhile. One that is cancelled is waited for as long as
+/// `patience` lasts.
+fn result<T: Send>(
+    py: Python<'_>,
+    token: &CancelToken,
+    wait: &Receiver<std::thread::Result<T>>,
+    patience: Option<Duration>,
+) -> Result<T, Stopped> {
+    let mut interrupted: Option<(PyErr, Instant)> = None;
+    loop {
+        // The channel end is used by this thread alone, but `detach` asks for what may be sent.
+        let wait = AssertSend(wait);
+        let received = py.detach(move || wait.receive());
+        match (received, interrupted.take()) {
+            (Err(RecvTimeoutError::Timeout), None) => {
+                if let Err(error) = py.check_signals() {
+                    token.cancel();
+                    interrupted = Some((error, Instant::now()));
+                }
+            }
+            (Err(RecvTimeoutError::Timeout), Some((error, since))) => {
+                if patience.is_some_and(|patience| since.elapsed() > patience) {
+                    return Err(Stopped::Interrupted(error));
+                }
+                interrupted = Some((error, since));
+            }
+            (_, Some((error, _))) => return Err(Stopped::Interrupted(error)),
+            (Ok(result), None) => {
+                return result.map_err(|panic| Stopped::Panicked(panic_message(&*panic)));
+            }
+            (Err(RecvTimeoutError::Disconnected), None) => {
+                return Err(Stopped::Panicked("the worker is gone".to_string()));
+            }
+        }
+    }
+}
+
+struct AssertSend<'a, T>(&'a Receiver<T>);
 
 // SAFETY: `detach` runs its closure on the calling thread.
 unsafe impl<T> Send for AssertSend<'_, T> {}

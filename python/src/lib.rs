@@ -6,6 +6,7 @@ mod door;
 mod env;
 mod errors;
 mod facts;
+mod model;
 mod program;
 mod questions;
 mod report;

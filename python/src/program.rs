@@ -1,10 +1,13 @@
 //! Programs that were read, and the questions that are asked of them.
 use crate::door;
 use crate::errors::{Kind, raise};
+use crate::model::Model;
 use crate::report::Report;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
+use sizewise::expr::is_cancelled;
 use sizewise::fake::Operators;
 use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
@@ -12,10 +15,19 @@ use sizewise::query;
 use sizewise::report::Outcome;
 use sizewise::report::guard_code::Language;
 use sizewise::spec::{Contract, Spec, Width};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A refusal: which exception, and its message.
 pub struct Refusal(pub Kind, pub String);
+
+impl Refusal {
+    fn into_error(self, py: Python<'_>) -> PyErr {
+        raise(py, self.0, self.1)
+    }
+}
 
 impl From<CheckError> for Refusal {
     fn from(error: CheckError) -> Refusal {
@@ -32,10 +44,19 @@ impl From<CheckError> for Refusal {
     }
 }
 
+/// What can be asked about.
+#[derive(Clone)]
+pub enum Subject {
+    /// An exported program.
+    Exported(Arc<Checker>),
+    /// An ONNX model.
+    Model(Arc<Model>),
+}
+
 /// A program.
 #[pyclass(module = "sizewise._native", frozen)]
 pub struct Program {
-    checker: Arc<Checker>,
+    subject: Subject,
 }
 
 /// An input: placeholder, parameter, place in the call, and whether Python can go that way by itself.
@@ -61,38 +82,85 @@ fn budget(factor: f64) -> Budget {
     crate::env::scaled(&Budget::default(), factor)
 }
 
-fn enter<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Refusal> + Send) -> PyResult<T> {
-    let result = door::run(py, work).map_err(|stopped| stopped.into_error(py))?;
-    result.map_err(|Refusal(kind, message)| raise(py, kind, message))
+fn enter<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> PyResult<T> {
+    let result = door::run_owned(py, work).map_err(|stopped| stopped.into_error(py))?;
+    result.map_err(|refusal| refusal.into_error(py))
 }
+
+/// Reads a program of any kind; a model by the end of its name, or by how its bytes begin.
+fn read(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Subject, Refusal> {
+    if name.ends_with(".onnx") || sizewise::onnx::read::is_model(bytes) {
+        return Ok(Subject::Model(Arc::new(Model::read(name, bytes)?)));
+    }
+    let options = ReadOptions { model, ..ReadOptions::default() };
+    Ok(Subject::Exported(Arc::new(Checker::read_within(name, bytes, &options)?)))
+}
+
+/// The most bytes read of one file.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// The bytes of a file; what has been read when the work is cancelled.
+fn file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?.take(MAX_BYTES);
+    let mut bytes = Vec::new();
+    let size = path.metadata()?.len().min(MAX_BYTES) + 1;
+    // If there is not as much memory, the vector grows as far as it can.
+    let _ = bytes.try_reserve_exact(usize::try_from(size).unwrap_or(0));
+    while !is_cancelled() && (&mut file).take(CHUNK).read_to_end(&mut bytes)? > 0 {}
+    Ok(bytes)
+}
+
+/// How much of a file is read at once.
+const CHUNK: u64 = 16 << 20;
 
 #[pymethods]
 impl Program {
-    /// Reads an archive, or the JSON of a program.
+    /// Reads an archive, the JSON of a program, or an ONNX model.
     #[new]
     #[pyo3(signature = (name, data, model=None))]
-    fn new(py: Python<'_>, name: &str, data: &[u8], model: Option<&str>) -> PyResult<Program> {
-        let options = ReadOptions { model, ..ReadOptions::default() };
-        let checker = enter(py, || Ok(Checker::read_within(name, data, &options)?))?;
-        Ok(Program { checker: Arc::new(checker) })
+    fn new(py: Python<'_>, name: String, data: PyBackedBytes, model: Option<String>) -> PyResult<Program> {
+        let subject = enter(py, move || read(&name, &data, model.as_deref()))?;
+        Ok(Program { subject })
+    }
+
+    /// Reads a file.
+    #[staticmethod]
+    #[pyo3(signature = (path, model=None))]
+    fn from_file(py: Python<'_>, path: PathBuf, model: Option<String>) -> PyResult<Program> {
+        let subject = enter(py, move || {
+            let name = path.display().to_string();
+            let failed = |error: std::io::Error| Refusal(Kind::Program, format!("{name}: {error}"));
+            let bytes = file(&path).map_err(failed)?;
+            read(&name, &bytes, model.as_deref())
+        })?;
+        Ok(Program { subject })
     }
 
     /// What was passed over when the program was read.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.checker.program().warnings.iter().map(ToString::to_string).collect()
+        match &self.subject {
+            Subject::Exported(checker) => {
+                checker.program().warnings.iter().map(ToString::to_string).collect()
+            }
+            Subject::Model(_) => Vec::new(),
+        }
     }
 
     /// The inputs that a caller passes: placeholder, parameter, place in the call (`args[0]['a']`), and whether Python
     /// can go that way by itself.
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Input>> {
-        let inputs = self.checker.program().user_inputs();
+        let checker = self.exported("inputs are called").map_err(|refusal| refusal.into_error(py))?;
+        let inputs = checker.program().user_inputs();
         let inputs = inputs.map_err(|error| raise(py, Kind::Program, error.to_string()))?;
         let parameter = |input: &UserInput| match input.path.first() {
             Some(PathStep::Parameter(name)) => Some(name.to_string()),
             _ => None,
         };
-        let plain = self.checker.program().call_signature().is_none_or(|call| is_plain(&call.in_spec));
+        let plain = checker.program().call_signature().is_none_or(|call| is_plain(&call.in_spec));
         let described = inputs
             .iter()
             .map(|input| (input.placeholder.to_string(), parameter(input), input.call_path.clone(), plain));
@@ -105,27 +173,44 @@ impl Program {
     fn checked(
         &self,
         py: Python<'_>,
-        spec: Option<&str>,
+        spec: Option<String>,
         operators: Declared,
         budget: f64,
     ) -> PyResult<Report> {
-        let checker = Arc::clone(&self.checker);
-        let report = enter(py, || {
-            let spec = spec.map(spec_of).transpose()?;
+        let subject = self.subject.clone();
+        enter(py, move || {
+            let spec = spec.as_deref().map(spec_of).transpose()?;
             let known = self::operators(&operators)?;
-            Ok(checker.check(spec.as_ref(), &known, &self::budget(budget))?)
-        })?;
-        Ok(Report::new(report, checker))
+            let report = match (&subject, &spec) {
+                (Subject::Exported(checker), spec) => {
+                    checker.check(spec.as_ref(), &known, &self::budget(budget))?
+                }
+                (Subject::Model(model), None) => model.check(),
+                (Subject::Model(_), Some(_)) => {
+                    let message =
+                        "a spec for an ONNX model is not supported yet; what it declares is checked";
+                    return Err(Refusal(Kind::Unsupported, message.to_string()));
+                }
+            };
+            Ok(Report::new(report, subject))
+        })
     }
 
     /// What happens to inputs of given shapes: a request as of `sizewise eval`, and its answer.
     #[pyo3(signature = (request, operators=vec![]))]
-    fn evaluate(&self, py: Python<'_>, request: &str, operators: Declared) -> PyResult<String> {
-        enter(py, || {
-            let known = self::operators(&operators)?;
-            let evaluator = self.checker.evaluator(&known)?;
+    fn evaluate(&self, py: Python<'_>, request: String, operators: Declared) -> PyResult<String> {
+        let subject = self.subject.clone();
+        enter(py, move || {
             let wrong = |refusal: query::Refusal| Refusal(Kind::Spec, refusal.message);
             let request = query::parse_line(request.as_bytes()).map_err(wrong)?;
+            let checker = match subject {
+                Subject::Exported(checker) => checker,
+                Subject::Model(model) => {
+                    return Ok(model.evaluate(&serde_json::Value::Object(request))?.to_string());
+                }
+            };
+            let known = self::operators(&operators)?;
+            let evaluator = checker.evaluator(&known)?;
             let answer = query::eval::answer(&evaluator, &request).map_err(wrong)?;
             Ok(serde_json::Value::Object(answer).to_string())
         })
@@ -133,11 +218,19 @@ impl Program {
 
     /// Why a dimension is what it is: `x.shape[0]` or `x.0`. JSON, and as text.
     #[pyo3(signature = (dimension, operators=vec![]))]
-    fn explain(&self, py: Python<'_>, dimension: &str, operators: Declared) -> PyResult<(String, String)> {
-        enter(py, || {
+    fn explain(&self, py: Python<'_>, dimension: String, operators: Declared) -> PyResult<(String, String)> {
+        let subject = self.subject.clone();
+        enter(py, move || {
+            let checker = match subject {
+                Subject::Exported(checker) => checker,
+                Subject::Model(model) => {
+                    let (data, text) = model.explain(&dimension)?;
+                    return Ok((data.to_string(), text));
+                }
+            };
             let known = self::operators(&operators)?;
-            let dimension = self.checker.dimension(dimension)?;
-            let explanation = self.checker.explain(&dimension, &known, &Budget::default())?;
+            let dimension = checker.dimension(&dimension)?;
+            let explanation = checker.explain(&dimension, &known, &Budget::default())?;
             let json = serde_json::to_string(&explanation).map_err(bug)?;
             Ok((json, explanation.to_text(sizewise::report::Style { colour: false })))
         })
@@ -145,18 +238,25 @@ impl Program {
 
     /// The program's own spec, as JSON.
     fn recorded_spec(&self, py: Python<'_>) -> PyResult<String> {
-        enter(py, || Ok(Spec::initial(&self.contract()?, Width::Recorded).to_json().to_string()))
+        let subject = self.subject.clone();
+        enter(py, move || match subject {
+            Subject::Exported(checker) => {
+                Ok(Spec::initial(&contract(&checker)?, Width::Recorded).to_json().to_string())
+            }
+            Subject::Model(model) => Ok(model.spec().to_string()),
+        })
     }
 
     /// The widest spec that the program supports, as JSON, and whether that is proved.
     #[pyo3(signature = (operators=vec![]))]
     fn widest_spec(&self, py: Python<'_>, operators: Declared) -> PyResult<(String, bool)> {
-        enter(py, || {
+        let checker = self.exported("the widest spec is found").map_err(|refusal| refusal.into_error(py))?;
+        enter(py, move || {
             let known = self::operators(&operators)?;
-            let contract = self.contract()?;
+            let contract = contract(&checker)?;
             for width in [Width::Any, Width::Demanded, Width::Recorded] {
                 let spec = Spec::initial(&contract, width);
-                let report = self.checker.check(Some(&spec), &known, &Budget::default())?;
+                let report = checker.check(Some(&spec), &known, &Budget::default())?;
                 let fixed = report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec);
                 match (report.verdict, fixed) {
                     (Outcome::Ok, _) => return Ok((spec.to_json().to_string(), true)),
@@ -170,9 +270,10 @@ impl Program {
 
     /// The guards as code: `python`, `c`, `rust` or `json`.
     #[pyo3(signature = (language, operators=vec![]))]
-    fn guards(&self, py: Python<'_>, language: &str, operators: Declared) -> PyResult<String> {
-        enter(py, || {
-            let language = match language {
+    fn guards(&self, py: Python<'_>, language: String, operators: Declared) -> PyResult<String> {
+        let checker = self.exported("guards are written").map_err(|refusal| refusal.into_error(py))?;
+        enter(py, move || {
+            let language = match language.as_str() {
                 "python" => Language::Python,
                 "c" => Language::C,
                 "rust" => Language::Rust,
@@ -183,17 +284,27 @@ impl Program {
                 }
             };
             let known = self::operators(&operators)?;
-            let guards = self.checker.session(&known)?.guard_set()?;
+            let guards = checker.session(&known)?.guard_set()?;
             guards.emit(language).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
         })
     }
 }
 
 impl Program {
-    fn contract(&self) -> Result<Contract<'_>, Refusal> {
-        let unreadable = |error| Refusal::from(CheckError::Contract(error));
-        Contract::load(self.checker.program()).map_err(unreadable)
+    /// The exported program, for what is asked of such only.
+    fn exported(&self, what: &str) -> Result<Arc<Checker>, Refusal> {
+        match &self.subject {
+            Subject::Exported(checker) => Ok(Arc::clone(checker)),
+            Subject::Model(_) => Err(Refusal(
+                Kind::Unsupported,
+                format!("{what} of exported programs only; this is an ONNX model"),
+            )),
+        }
     }
+}
+
+fn contract(checker: &Checker) -> Result<Contract<'_>, Refusal> {
+    Contract::load(checker.program()).map_err(|error| Refusal::from(CheckError::Contract(error)))
 }
 
 /// Whether a structure has containers only whose elements Python reaches as paths are written.

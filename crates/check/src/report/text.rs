@@ -48,12 +48,15 @@ fn head(out: &mut String, report: &Report, style: Style) {
     let program = &report.program;
     let dynamic = report.symbols.len();
     let _ = writeln!(out, "{}: {}", style.strong(&visible(&program.path)), verdict(report, style));
+    let torch = match program.torch_version.as_str() {
+        "" => String::new(),
+        version => format!(", torch {}", visible(version)),
+    };
     let facts = format!(
-        "{}, {}, {} IR, torch {}",
+        "{}, {}, {} IR{torch}",
         plural(program.nodes, "node", "nodes"),
         plural(dynamic, "dynamic dimension", "dynamic dimensions"),
         program.dialect,
-        visible(&program.torch_version)
     );
     let _ = writeln!(out, "{}", style.faint(&facts));
 }

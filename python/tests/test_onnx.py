@@ -1,0 +1,122 @@
+"""ONNX models: messages, paths, bytes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sizewise
+from sizewise import _native
+
+#: Adds what need not fit, and declares an output that is not what comes out.
+TEXT = b"""<ir_version: 8, opset_import: ["" : 18]>
+adds (float[batch, 3] x, float[other, 3] y) => (float[batch, 3] z) {
+    z = Add (x, y)
+}"""
+
+#: The same with one name.
+RIGHT = TEXT.replace(b"other", b"batch")
+
+
+def proto(text: bytes) -> Any:
+    """The message of a text."""
+    onnx = pytest.importorskip("onnx")
+    return onnx.parser.parse_model(text.decode())
+
+
+def test_a_model_that_declares_too_much() -> None:
+    report = sizewise.check(TEXT)
+    assert report.verdict == "violated" and not report.ok
+    (first,) = report.violations
+    assert first.op == "Add" and first.kind == "precondition" and first.clause
+    assert first.inputs is not None and set(first.inputs) == {"x", "y"}
+    assert not sizewise.evaluate(TEXT, first.inputs)
+    assert report.guards == [first.expr]
+    assert report.fixes == [] and str(report).startswith("program: ") and "ONNX IR" in str(report)
+    assert "Add" in report.to_html() and report.to_dict()["mismatches"] is not None
+    with pytest.raises(sizewise.ShapeError, match="your spec allows shapes that break"):
+        report.raise_if_violated()
+
+
+def test_a_model_that_declares_what_it_needs() -> None:
+    report = sizewise.check(RIGHT)
+    assert report.ok and report.violations == []
+    assert [(v.name, v.dtype, v.shape) for v in report.inputs] == [
+        ("x", "float32", ["batch", 3]),
+        ("y", "float32", ["batch", 3]),
+    ]
+    assert [(v.name, v.shape) for v in report.outputs] == [("z", ["batch", 3])]
+
+
+@pytest.mark.parametrize("text", [TEXT, RIGHT])
+def test_messages_bytes_and_paths_are_the_same(text: bytes, tmp_path: Path) -> None:
+    message = proto(text)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(message.SerializeToString())
+    reports = [sizewise.check(model) for model in (text, message, path.read_bytes(), path, str(path))]
+    assert len({str([v.inputs for v in report.violations]) for report in reports}) == 1
+    assert len({report.verdict for report in reports}) == 1
+    assert repr(reports[1]).startswith("<sizewise.Report adds.onnx: ")
+
+
+def test_evaluation_is_what_happens_in_onnxruntime() -> None:
+    assert sizewise.evaluate(TEXT, {"x": (4, 3), "y": (4, 3)}).outputs == [[4, 3]]
+    # Broadcasting is no error, and equal names are not enforced.
+    assert sizewise.evaluate(RIGHT, {"x": (4, 3), "y": (1, 3)}).outputs == [[4, 3]]
+    refused = sizewise.evaluate(TEXT, {"x": (4, 3), "y": (5, 3)})
+    assert not refused and refused.error and refused.expr
+    assert not sizewise.evaluate(TEXT, {"x": (4, 2), "y": (4, 2)})
+    with pytest.raises(sizewise.SpecError, match='no input "w"'):
+        sizewise.evaluate(TEXT, {"w": (4, 3)})
+
+
+def test_the_runtime_agrees() -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    import numpy
+
+    session = runtime.InferenceSession(proto(TEXT).SerializeToString(), providers=["CPUExecutionProvider"])
+    for shapes in [{"x": (4, 3), "y": (4, 3)}, {"x": (4, 3), "y": (1, 3)}, {"x": (4, 3), "y": (5, 3)}]:
+        try:
+            session.run(None, {name: numpy.zeros(shape, "float32") for name, shape in shapes.items()})
+            runs = True
+        except Exception:
+            runs = False
+        assert bool(sizewise.evaluate(TEXT, shapes)) == runs, shapes
+
+
+def test_explanations_and_specs() -> None:
+    assert sizewise.spec_of(RIGHT).tree == {
+        "x": [{"dim": "batch", "min": 1, "max": None}, None],
+        "y": [{"dim": "batch", "min": 1, "max": None}, None],
+    }
+    static = sizewise.explain(TEXT, "x", 1)
+    assert str(static).splitlines()[0] == "x.shape[1] is static: 3"
+    dynamic = sizewise.explain(TEXT, "y", 0)
+    assert str(dynamic).startswith("y.shape[0] is dynamic: other") and dynamic.data["conditions"][0]["op"] == "Add"
+    for name, dim in [("x", 2), ("w", 0)]:
+        with pytest.raises(sizewise.SpecError, match="no dimension"):
+            sizewise.explain(TEXT, name, dim)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sizewise.Unsupported, match="a spec for an ONNX model"):
+        sizewise.check(TEXT, {"x": [None, None]})
+    for ask in (sizewise.shape_checker, sizewise.widest_spec):
+        with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
+            ask(TEXT)
+    with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
+        _native.Program("model.onnx", TEXT).inputs()
+    damaged = tmp_path / "model.onnx"
+    damaged.write_bytes(b"nothing of the kind")
+    with pytest.raises(sizewise.ProgramError):
+        sizewise.check(damaged)
+    with pytest.raises(sizewise.ProgramError, match="No such file"):
+        sizewise.check(tmp_path / "none.onnx")
+
+
+def test_a_report_on_a_model_survives_pickling() -> None:
+    import pickle
+
+    report = sizewise.check(TEXT)
+    again = pickle.loads(pickle.dumps(report))
+    assert str(again) == str(report) and again.violations == report.violations and again.to_html() == report.to_html()
