@@ -29,6 +29,7 @@ mod nested_graphs;
 mod normal_forms;
 mod onnx;
 mod onnx_operators;
+mod onnx_reports;
 mod ops_corpus;
 mod other_solvers;
 mod passes;

@@ -78,7 +78,7 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     if let Some(mut model) = loaded.model()? {
         model.backend = options.operators.backend;
-        return onnx_model::report(&model, loaded.name(), options);
+        return onnx_model::report(&model, &loaded, options);
     }
     let mut checked = check_all(options, &loaded)?;
     let relate = match options.format {
@@ -97,7 +97,8 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-fn status(verdict: Outcome) -> u8 {
+/// The exit status for a verdict.
+pub(super) fn status(verdict: Outcome) -> u8 {
     match verdict {
         Outcome::Ok => 0,
         Outcome::Violated => 1,

@@ -1,14 +1,15 @@
 //! Commands on ONNX models: what they do with inputs, the shapes of their values, and whether they accept all that they
 //! declare.
-use super::check::{CheckOptions, ReportFormat};
+use super::check::{self, CheckOptions, ReportFormat};
 use super::failure::{Failure, Result};
+use super::programs::Loaded;
 use super::{files, jsonl};
 use crate::escape::json_text;
-use crate::onnx::check::{
-    Condition, Filled, Report, ShownSize, Sizes, Stated, Verdict, check, evaluate, shapes,
-};
+use crate::onnx;
+use crate::onnx::check::{Filled, ShownSize, evaluate, shapes};
 use crate::onnx::read::{Model, is_model};
 use crate::query::{Fields, Refusal};
+use crate::report::{Style, to_github, to_html, to_json, to_sarif, to_text};
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -129,128 +130,33 @@ fn bound(size: &ShownSize) -> Json {
 }
 
 /// `check`: whether the model accepts every input that it declares.
-pub fn report(model: &Model, name: &str, options: &CheckOptions) -> Result<ExitCode> {
-    if options.spec.is_some() {
-        return Err(Failure::usage(
-            "a spec for an ONNX model is not supported yet; what it declares is checked",
-        ));
-    }
-    let report = check(model);
+pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<ExitCode> {
+    refuse(options)?;
+    let report = onnx::report::report(model, loaded.name(), loaded.bytes());
+    let colour = options.color.on_stdout(options.output.as_deref());
     let text = match options.format {
-        ReportFormat::Json => json_text(to_json(&report, name).to_string()) + "\n",
-        ReportFormat::Text => to_text(&report, name),
-        _ => return Err(Failure::usage("the report on an ONNX model is text or JSON")),
+        ReportFormat::Text => to_text(&report, Style { colour }),
+        ReportFormat::Json => to_json(&report),
+        ReportFormat::Sarif => to_sarif(&report),
+        ReportFormat::Github => to_github(&report),
+        ReportFormat::Html => to_html(&report, &onnx::report::outline(model, &shapes(model))),
+        ReportFormat::Torch => {
+            return Err(Failure::usage("torch has no words for an ONNX model; use another --format"));
+        }
     };
     files::write(options.output.as_deref(), &text)?;
-    Ok(ExitCode::from(match report.verdict {
-        Verdict::Ok => 0,
-        Verdict::Violated => 1,
-        Verdict::Unknown => 4,
-    }))
+    Ok(ExitCode::from(check::status(report.verdict)))
 }
 
-fn verdict(report: &Report) -> &'static str {
-    match report.verdict {
-        Verdict::Ok => "ok",
-        Verdict::Violated => "violated",
-        Verdict::Unknown => "unknown",
+/// Refuses options that are about exported programs.
+fn refuse(options: &CheckOptions) -> Result<()> {
+    let refused = [
+        (options.spec.is_some(), "--spec"),
+        (options.emit_smt2.is_some(), "--emit-smt2"),
+        (!options.operators.files.ops.is_empty(), "--ops"),
+    ];
+    match refused.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::usage(format!("{option} is not supported for an ONNX model yet"))),
+        None => Ok(()),
     }
-}
-
-fn condition(condition: &Condition) -> Json {
-    json!({"expr": condition.expr, "node": condition.node, "op": condition.op, "because": condition.because})
-}
-
-fn to_json(report: &Report, name: &str) -> Json {
-    let violated = report.violations.iter().map(|violation| {
-        let mut guard = condition(&violation.condition);
-        guard["verdict"] = "violated".into();
-        guard["message"] = violation.message.as_str().into();
-        guard["inputs"] = json!(violation.inputs);
-        guard
-    });
-    let undecided = report.undecided.iter().map(|(open, reason)| {
-        let mut guard = condition(open);
-        guard["verdict"] = "unknown".into();
-        guard["reason"] = reason.as_str().into();
-        guard
-    });
-    let guards: Vec<Json> = violated.chain(undecided).collect();
-    let mismatches: Vec<Json> = report
-        .wrong_outputs
-        .iter()
-        .map(|wrong| {
-            json!({"output": wrong.output, "dim": wrong.dim, "declared": wrong.declared, "derived": wrong.derived,
-                "inputs": wrong.inputs})
-        })
-        .collect();
-    let unsupported: Vec<Json> = report
-        .unknown
-        .iter()
-        .map(|(node, op, reason)| json!({"node": node, "op": op, "reason": reason}))
-        .collect();
-    let conditions: Vec<Json> = report.conditions.iter().map(condition).collect();
-    let mut json = json!({"program": name, "verdict": verdict(report), "guards": guards, "mismatches": mismatches,
-        "unsupported": unsupported, "conditions": conditions});
-    if let Some(suffices) = report.suffices {
-        let of = |(expr, verdict): &(String, Stated)| json!({"expr": expr, "verdict": stated(*verdict)});
-        json["stated"] = report.stated.iter().map(of).collect();
-        json["stated_suffices"] = suffices.into();
-    }
-    json
-}
-
-/// Whether the model needs a condition that its file states.
-fn stated(verdict: Stated) -> &'static str {
-    match verdict {
-        Stated::Needed => "needed",
-        Stated::NotNeeded => "not needed",
-        Stated::Unknown => "unknown",
-    }
-}
-
-/// Sizes by input: `x: [2, 3], y: [3]`.
-fn sizes(inputs: &Sizes) -> String {
-    inputs.iter().map(|(name, sizes)| format!("{name}: {sizes:?}")).collect::<Vec<_>>().join(", ")
-}
-
-fn to_text(report: &Report, name: &str) -> String {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for violation in &report.violations {
-        let condition = &violation.condition;
-        let _ = writeln!(text, "error: the model declares inputs that break `{}`", condition.expr);
-        let _ =
-            writeln!(text, "  --> node `{}` ({}), by {}", condition.node, condition.op, condition.because);
-        let _ = writeln!(text, "  for example  {}", sizes(&violation.inputs));
-        let _ = writeln!(text, "  then         {}\n", violation.message);
-    }
-    for wrong in &report.wrong_outputs {
-        let (output, dim) = (&wrong.output, wrong.dim);
-        let _ = writeln!(text, "error: the output `{output}` is declared as {}, at {dim}", wrong.declared);
-        let _ = writeln!(text, "  it is        {}", wrong.derived);
-        let _ = writeln!(text, "  for example  {}\n", sizes(&wrong.inputs));
-    }
-    for (open, reason) in &report.undecided {
-        let _ = writeln!(text, "warning: `{}` is undecided: {reason}", open.expr);
-        let _ = writeln!(text, "  --> node `{}` ({})\n", open.node, open.op);
-    }
-    for (node, op, reason) in &report.unknown {
-        let _ = writeln!(text, "warning: the result of node `{node}` ({op}) is not known: {reason}\n");
-    }
-    for (expr, verdict) in report.stated.iter().filter(|(_, verdict)| *verdict != Stated::Needed) {
-        let _ = writeln!(text, "note: the file states `{expr}`: {}\n", stated(*verdict));
-    }
-    if report.suffices == Some(false) {
-        let _ = writeln!(text, "note: what the file states does not suffice for the model to run\n");
-    }
-    let _ = writeln!(
-        text,
-        "{name}: {} ({} violated, {} wrong outputs, {} undecided). Assumed: sizes of at least 1, equal names equal.",
-        verdict(report),
-        report.violations.len(),
-        report.wrong_outputs.len(),
-        report.undecided.len() + report.unknown.len(),
-    );
-    text
 }

@@ -1,7 +1,7 @@
 //! Models with what was found out about them: the shapes of values in `value_info`, conditions in `metadata_props`.
 //!
 //! Everything else stays byte for byte as it is in the file, fields that are not known here included.
-use crate::check::{Report, Shapes, ShownSize, ShownValue};
+use crate::check::{Findings, Shapes, ShownSize, ShownValue};
 use crate::read::message::{
     Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeProto, TypeValue,
     ValueInfoProto,
@@ -107,7 +107,7 @@ fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueI
 ///
 /// # Errors
 /// When the file is no model.
-pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Report) -> Result<Vec<u8>, ReadError> {
+pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Findings) -> Result<Vec<u8>, ReadError> {
     let encoded;
     let bytes = match is_text(bytes) {
         true => {

@@ -1,4 +1,4 @@
-//! ONNX models: written from exported programs, and the shapes of their operators.
+//! ONNX models: written from exported programs, read, and checked with the shapes of their operators.
 
 pub mod check;
 pub mod dot;
@@ -7,6 +7,7 @@ pub mod fill;
 mod hostile;
 pub mod proto;
 pub mod read;
+pub mod report;
 pub mod shape;
 pub mod text;
 pub mod walk;

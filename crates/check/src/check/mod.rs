@@ -33,3 +33,4 @@ pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
 pub use session::Session;
+pub use summary::{hash, tool};

@@ -6,7 +6,7 @@ use super::examine::Examination;
 use super::obligation::Source;
 use super::summary;
 use crate::propagate::{Run, propagate};
-use crate::report::{Assumed, Diagnostic, Level, Outcome, Report, SCHEMA_VERSION};
+use crate::report::{Assumed, Diagnostic, Level, Outcome, Report};
 use crate::spec::{Assumptions, Spec, bind};
 use indexmap::IndexMap;
 use sizewise_expr::Expr;
@@ -139,25 +139,7 @@ impl Checker {
     }
 
     fn blank(&self) -> Report {
-        Report {
-            schema_version: SCHEMA_VERSION,
-            tool: summary::tool(),
-            program: summary::program(&self.path, &self.sha256, &self.program),
-            verdict: Outcome::Ok,
-            assumed: Assumed::Contract,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            symbols: IndexMap::new(),
-            guards: Vec::new(),
-            minimal_guards: Vec::new(),
-            mismatches: Vec::new(),
-            unsupported: Vec::new(),
-            fixes: Vec::new(),
-            help: Vec::new(),
-            runtime_asserts: Vec::new(),
-            ledger: Vec::new(),
-            diagnostics: Vec::new(),
-            timings: IndexMap::new(),
-        }
+        let program = summary::program(&self.path, &self.sha256, &self.program);
+        Report::new(summary::tool(), program, Assumed::Contract)
     }
 }

@@ -8,34 +8,8 @@ const MAX_FRAMES: usize = 32;
 
 /// A report on a condition of which nothing is known yet.
 pub(super) fn nowhere() -> GuardReport {
-    GuardReport {
-        expr: String::new(),
-        kind: ConditionKind::Contract,
-        verdict: GuardVerdict::Unknown,
-        node: None,
-        op: None,
-        location: None,
-        decided_by: None,
-        because: Vec::new(),
-        witness: None,
-        inputs: None,
-        shown: String::new(),
-        clause: None,
-        code: None,
-        consequence: None,
-        reason: None,
-        cause: Cause::Record,
-        excludes: None,
-        follows: false,
-        traced: Traced::Nowhere,
-        more_nodes: 0,
-        file: None,
-        line: None,
-        module: None,
-        stack: Vec::new(),
-        works: None,
-        settled_by: None,
-    }
+    let unknown = GuardReport::new(String::new(), ConditionKind::Contract, GuardVerdict::Unknown);
+    GuardReport { cause: Cause::Record, traced: Traced::Nowhere, ..unknown }
 }
 
 /// Gives a condition the line, the module and the stack of a step.

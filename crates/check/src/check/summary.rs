@@ -12,12 +12,13 @@ use sizewise_kernels::Value;
 use sizewise_solve::{self as decide, Budget};
 use std::fmt::Write;
 
-pub(super) fn tool() -> Tool {
+/// The name and version of this program.
+pub fn tool() -> Tool {
     Tool { name: "sizewise".to_string(), version: env!("CARGO_PKG_VERSION").to_string() }
 }
 
 /// The hash of a file's bytes in hexadecimal.
-pub(super) fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
@@ -31,6 +32,7 @@ pub(super) fn program(path: &str, sha256: &str, program: &Program) -> ProgramInf
         nodes: program.graph.total_nodes(),
         dialect: program.dialect.name().to_string(),
         torch_version: program.torch_version.to_string(),
+        onnx: None,
     }
 }
 

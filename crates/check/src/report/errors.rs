@@ -1,7 +1,7 @@
 //! The errors of a report as text: what is broken, the line that is responsible, an example, what to change.
 use super::model::{Cause, Frame, GuardReport, GuardVerdict, MismatchReport, Report, Traced};
 use super::style::Style;
-use super::words::{plural, shapes, short};
+use super::words::{allows, plural, shapes, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -50,7 +50,7 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     let mut others = own[in_full..].to_vec();
     others.sort_by_key(|guard| guard.shown.len() > MAX_READABLE);
     for guard in others.into_iter().take(MAX_IN_SHORT) {
-        title(out, guard, style);
+        title(out, report, guard, style);
         arrow(out, guard);
         example(out, report, guard, style);
     }
@@ -80,13 +80,13 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-fn title(out: &mut String, guard: &GuardReport, style: Style) {
+fn title(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
     let code = style.error("error[guard-not-implied]");
-    let _ = writeln!(out, "\n{code}: your spec allows shapes that break `{}`", short(&guard.shown));
+    let _ = writeln!(out, "\n{code}: {} shapes that break `{}`", allows(report), short(&guard.shown));
 }
 
 fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
-    title(out, guard, style);
+    title(out, report, guard, style);
     place(out, guard, style);
     example(out, report, guard, style);
     if let Some(consequence) = &guard.consequence {
@@ -256,7 +256,8 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     let code = style.error("error[shape-mismatch]");
     let (value, recorded, derived) =
         (visible(&mismatch.value), visible(&mismatch.recorded), visible(&mismatch.derived));
-    let _ = writeln!(out, "\n{code}: `{value}` is recorded as {recorded} but computed as {derived}");
+    let recorded_as = if report.program.onnx.is_some() { "declared" } else { "recorded" };
+    let _ = writeln!(out, "\n{code}: `{value}` is {recorded_as} as {recorded} but computed as {derived}");
     let _ = writeln!(out, "  node {}", visible(&mismatch.node));
     if let Some(inputs) = &mismatch.inputs {
         let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));

@@ -2,7 +2,7 @@
 use super::errors::{needed, own_and_follow};
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{plural, shapes};
+use super::words::{allows, plural, shapes};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -46,21 +46,22 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
     let mut out: Vec<Finding> = own.into_iter().map(|guard| violated(report, guard)).collect();
     out.extend(folded(&follow));
     out.extend(undecided(report));
+    let recorded = if report.program.onnx.is_some() { "declared" } else { "recorded" };
     for mismatch in &report.mismatches {
         let mut finding = Finding::at(&MISMATCH, &mismatch.stack, &mismatch.value);
         finding.node = Some(&mismatch.node);
         out.push(finding.saying([format!(
-            "`{}` is recorded as {} but computed as {}.",
+            "`{}` is {recorded} as {} but computed as {}.",
             mismatch.value, mismatch.recorded, mismatch.derived
         )]));
     }
     for item in &report.unsupported {
         let mut finding = Finding::at(&UNSUPPORTED, &item.stack, &item.op);
         finding.node = Some(&item.node);
-        out.push(finding.saying([
-            format!("`{}` is not checked: {}.", item.op, item.reason),
-            "Declare it with --ops (docs/operators.md).".to_string(),
-        ]));
+        let declare =
+            report.program.onnx.is_none().then(|| "Declare it with --ops (docs/operators.md).".to_string());
+        let unchecked = format!("`{}` is not checked: {}.", item.op, item.reason);
+        out.push(finding.saying([unchecked]).saying(declare));
     }
     for diagnostic in &report.diagnostics {
         let mut finding =
@@ -73,6 +74,12 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
     out
 }
 
+/// A text that begins with a capital letter.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// A violated condition: what breaks it, what happens then, what needs it, what works and what to change.
 fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
     let mut finding = Finding::at(rules::violated(guard.kind), &guard.stack, &guard.shown);
@@ -82,7 +89,8 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         .as_ref()
         .map(|inputs| format!(", such as {}", shapes(report, inputs)))
         .unwrap_or_default();
-    let mut sentences = vec![format!("Your spec allows shapes that break `{}`{example}.", guard.shown)];
+    let mut sentences =
+        vec![format!("{} shapes that break `{}`{example}.", capital(allows(report)), guard.shown)];
     if let Some(consequence) = &guard.consequence {
         sentences.push(format!("Then {consequence}."));
     }

@@ -1,4 +1,5 @@
 //! Layer 7: what a check found, as plain data, and its renderers.
+mod blank;
 mod codes;
 mod errors;
 mod explanation;
@@ -9,6 +10,7 @@ pub mod guard_code;
 mod html;
 mod json;
 mod model;
+mod needs;
 mod rules;
 mod sarif;
 mod store;
@@ -24,8 +26,10 @@ pub use graph::{GraphView, NodeView, ValueView};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_view_json};
 pub use json::{int_json, to_json};
 pub use model::*;
+pub use needs::{Needed, Needs, StatedReport};
 pub use sarif::{to_sarif, to_sarif_of};
 pub use store::{StoreClass, StoreEntry, StoreReport};
 pub use style::Style;
 pub use text::to_text;
 pub use torch::to_torch;
+pub use words::allows;

@@ -1,4 +1,5 @@
 //! The report as data. Field order is the order of the JSON.
+use super::needs::Needs;
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -58,6 +59,8 @@ pub enum Assumed {
     Spec,
     /// The program's own ranges and guards.
     Contract,
+    /// What an ONNX model declares: its static sizes, equal names for equal sizes, and sizes of at least 1.
+    Declaration,
 }
 
 /// The whole report.
@@ -98,6 +101,9 @@ pub struct Report {
     pub ledger: Vec<LedgerEntry>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
+    /// Of an ONNX model, what it needs beyond its declaration.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
     /// Seconds by phase; empty unless asked for, as they differ from run to run.
     pub timings: IndexMap<String, f64>,
 }
@@ -122,8 +128,22 @@ pub struct ProgramInfo {
     pub nodes: usize,
     /// Its dialect.
     pub dialect: String,
-    /// The version of torch that wrote it.
+    /// The version of torch that wrote it; empty for an ONNX model.
     pub torch_version: String,
+    /// Of an ONNX model, the versions of its operator sets and what made it: `opset 17, made by pytorch 2.15.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub onnx: Option<String>,
+}
+
+impl ProgramInfo {
+    /// What kind of program it is, in words: `training IR, torch 2.15.0` or `ONNX, opset 17, made by pytorch`.
+    pub fn kind(&self) -> String {
+        match &self.onnx {
+            Some(versions) => format!("ONNX, {versions}"),
+            None if self.torch_version.is_empty() => format!("{} IR", self.dialect),
+            None => format!("{} IR, torch {}", self.dialect, self.torch_version),
+        }
+    }
 }
 
 /// An input or output.

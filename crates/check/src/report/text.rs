@@ -48,15 +48,11 @@ fn head(out: &mut String, report: &Report, style: Style) {
     let program = &report.program;
     let dynamic = report.symbols.len();
     let _ = writeln!(out, "{}: {}", style.strong(&visible(&program.path)), verdict(report, style));
-    let torch = match program.torch_version.as_str() {
-        "" => String::new(),
-        version => format!(", torch {}", visible(version)),
-    };
     let facts = format!(
-        "{}, {}, {} IR{torch}",
+        "{}, {}, {}",
         plural(program.nodes, "node", "nodes"),
         plural(dynamic, "dynamic dimension", "dynamic dimensions"),
-        program.dialect,
+        visible(&program.kind()),
     );
     let _ = writeln!(out, "{}", style.faint(&facts));
 }
@@ -67,6 +63,11 @@ fn verdict(report: &Report, style: Style) -> String {
     match report.verdict {
         Outcome::Ok if report.assumed == Assumed::Contract => {
             let own = "every input that satisfies the ranges and guards recorded at export works; no spec was given";
+            format!("{}, {own}", style.good("ok"))
+        }
+        Outcome::Ok if report.assumed == Assumed::Declaration => {
+            let own =
+                "every input that the model declares works; assumed: sizes of at least 1, equal names equal";
             format!("{}, {own}", style.good("ok"))
         }
         Outcome::Ok => format!("{}, every input that the spec admits works", style.good("ok")),
@@ -136,6 +137,15 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
         by_op.entry(&item.op).or_default().push(&item.node);
     }
     let code = style.warning("warning[unsupported-operator]");
+    if report.program.onnx.is_some() {
+        let n = plural(report.unsupported.len(), "node has a result", "nodes have results");
+        let _ = writeln!(out, "\n{code}: {n} of unknown shape");
+        for item in report.unsupported.iter().take(MAX_LISTED) {
+            let _ =
+                writeln!(out, "  {} = {}: {}", visible(&item.node), visible(&item.op), visible(&item.reason));
+        }
+        return;
+    }
     let _ = writeln!(
         out,
         "\n{code}: {} skipped (no shape function); declare {} with --ops, see docs/operators.md",

@@ -1,9 +1,17 @@
 //! Pieces of text that reports are made of.
-use super::model::Report;
+use super::model::{Assumed, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
 use std::borrow::Cow;
+
+/// Who allows the shapes that break a condition: `your spec allows`, or `the model declares`.
+pub fn allows(report: &Report) -> &'static str {
+    match report.assumed {
+        Assumed::Declaration => "the model declares",
+        Assumed::Spec | Assumed::Contract => "your spec allows",
+    }
+}
 
 /// The longest condition that is shown whole, in characters.
 const MAX_SHOWN: usize = 160;

@@ -1,13 +1,14 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod contract;
+mod fixes;
+mod nearby;
 mod samples;
-
-pub use contract::Stated;
 
 use super::Sizes;
 use super::evaluate::evaluate;
+use super::findings::{Condition, Findings, Verdict, Violation, WrongOutput};
 use super::names;
-use super::symbols::{Symbolic, Walked, walked};
+use super::symbols::{Symbolic, Walked, shapes_of, walked};
 use crate::read::Model;
 use crate::walk::{Given, Walk, declared};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,101 +17,35 @@ use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
-/// The outcome of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Every declared input is accepted, and outputs are as declared.
-    Ok,
-    /// Something stays open.
-    Unknown,
-    /// A declared input is refused, or an output is not as declared.
-    Violated,
-}
-
-/// A condition under which the model runs.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    /// The condition on the sizes of inputs.
-    pub expr: String,
-    /// The node that needs it.
-    pub node: String,
-    /// Its operator.
-    pub op: String,
-    /// The condition of the operator's specification.
-    pub because: String,
-}
-
-/// A condition that the declaration does not imply.
-#[derive(Debug, Clone)]
-pub struct Violation {
-    /// The condition.
-    pub condition: Condition,
-    /// Sizes that the model declares and refuses, by input.
-    pub inputs: Sizes,
-    /// What the node says of them.
-    pub message: String,
-}
-
-/// An output that is not as declared.
-#[derive(Debug, Clone)]
-pub struct WrongOutput {
-    /// The output.
-    pub output: String,
-    /// The dimension.
-    pub dim: usize,
-    /// What is declared.
-    pub declared: String,
-    /// What the model makes.
-    pub derived: String,
-    /// Sizes of inputs at which both differ.
-    pub inputs: Sizes,
-}
-
-/// What a check finds.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// The outcome.
-    pub verdict: Verdict,
-    /// The conditions under which the model runs, in the order of its nodes.
-    pub conditions: Vec<Condition>,
-    /// Conditions that do not follow from what the model declares.
-    pub violations: Vec<Violation>,
-    /// Outputs that are not as declared.
-    pub wrong_outputs: Vec<WrongOutput>,
-    /// Conditions that stay open, with the reason.
-    pub undecided: Vec<(Condition, String)>,
-    /// Nodes whose results are not known, with the reason.
-    pub unknown: Vec<(String, String, String)>,
-    /// The conditions that the file states, which are not assumed, and whether the model needs them.
-    pub stated: Vec<(String, Stated)>,
-    /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
-    pub suffices: Option<bool>,
-}
-
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
 const MAX_VIOLATIONS: usize = 100;
+/// Of more conditions, it is not asked which follow from others, and for sizes that break one alone.
+const MAX_FOLDED: usize = 50;
 
 struct Check<'m> {
     model: &'m Model,
     symbolic: Symbolic,
     walk: Walk<'m>,
-    report: Report,
+    report: Findings,
+    /// Violated conditions, with their places in `report.violations`.
+    broken: Vec<(usize, Expr)>,
 }
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
-pub fn check(model: &Model) -> Report {
+pub fn check(model: &Model) -> Findings {
+    let mut check = checked(model);
+    if check.report.verdict == Verdict::Violated {
+        check.report.fix = check.fix();
+    }
+    check.contract();
+    check.report.shapes = shapes_of(model, &check.symbolic, &mut check.walk);
+    check.report
+}
+
+/// A check without what is said beside its verdict.
+fn checked(model: &Model) -> Check<'_> {
     let Walked { symbolic, walk, results } = walked(model, 1);
-    let report = Report {
-        verdict: Verdict::Ok,
-        conditions: Vec::new(),
-        violations: Vec::new(),
-        wrong_outputs: Vec::new(),
-        undecided: Vec::new(),
-        unknown: Vec::new(),
-        stated: Vec::new(),
-        suffices: None,
-    };
-    let mut check = Check { model, symbolic, walk, report };
+    let mut check = Check { model, symbolic, walk, report: Findings::default(), broken: Vec::new() };
     check.failures();
     check.guards();
     if let Some(results) = results {
@@ -118,8 +53,9 @@ pub fn check(model: &Model) -> Report {
     }
     check.open();
     check.samples();
-    check.contract();
-    check.report
+    check.fold();
+    check.works();
+    check
 }
 
 impl Check<'_> {
@@ -130,7 +66,22 @@ impl Check<'_> {
     fn condition(&self, step: usize, expr: String, because: String) -> Condition {
         let step = self.walk.steps.get(step);
         let (node, op) = step.map_or_else(Default::default, |step| (step.node().to_owned(), step.op()));
-        Condition { expr, node, op, because }
+        Condition { shown: expr.clone(), expr, node, op, because }
+    }
+
+    /// The condition `e` of a step.
+    fn condition_on(&self, step: usize, e: Expr, because: String) -> Condition {
+        let pool = &self.walk.env.pool;
+        let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
+        Condition { shown, ..self.condition(step, print::expression(pool, e), because) }
+    }
+
+    /// Looks for sizes that the model accepts: those of the example.
+    fn works(&mut self) {
+        let example = self.example();
+        if !self.report.violations.is_empty() && self.refusal(&example).is_none() {
+            self.report.works = Some(self.ordered(example));
+        }
     }
 
     /// The sizes of the inputs, in the model's order.
@@ -149,15 +100,22 @@ impl Check<'_> {
     fn failures(&mut self) {
         for failure in std::mem::take(&mut self.walk.failures) {
             let KernelError::Invalid { clause, message, condition } = &failure.error else { continue };
-            let expr =
-                condition.map_or_else(|| "False".to_owned(), |e| print::expression(&self.walk.env.pool, e));
-            let condition = self.condition(failure.step, expr, clause.name().to_owned());
+            let because = clause.name().to_owned();
+            let condition = match *condition {
+                Some(e) => self.condition_on(failure.step, e, because),
+                None => self.condition(failure.step, "False".to_owned(), because),
+            };
             self.report.conditions.push(condition.clone());
             let example = self.symbolic.at(|symbol| self.symbolic.hint(symbol));
             match example.and_then(|sizes| Some((self.refusal(&sizes)?, sizes))) {
                 Some((_, sizes)) => {
                     let inputs = self.ordered(sizes);
-                    self.report.violations.push(Violation { condition, inputs, message: message.clone() });
+                    self.report.violations.push(Violation {
+                        condition,
+                        inputs,
+                        message: message.clone(),
+                        follows: false,
+                    });
                     self.lower(Verdict::Violated);
                 }
                 None => {
@@ -175,19 +133,19 @@ impl Check<'_> {
             if !seen.insert(guard.condition) {
                 continue;
             }
-            let expr = print::expression(&self.walk.env.pool, guard.condition);
-            let condition = self.condition(guard.origin.0 as usize, expr, guard.clause.name().to_owned());
+            let because = guard.clause.name().to_owned();
+            let condition = self.condition_on(guard.origin.0 as usize, guard.condition, because);
             let (pool, facts) = self.symbolic.env.facts();
             match decide(pool, facts, guard.condition, &Budget::default()).verdict {
-                Decided::Implied { .. } | Decided::Inconsistent { .. } => {}
+                Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
                 Decided::Refuted { witness } => {
                     self.report.conditions.push(condition.clone());
                     let value = |symbol: Symbol| {
                         let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
                         found.or_else(|| self.symbolic.hint(symbol))
                     };
-                    let near = self.near(guard.condition, &value);
-                    self.violated(condition, near);
+                    let near = self.candidates(guard.condition, &value);
+                    self.violated(condition, guard.condition, near);
                 }
                 Decided::Unknown { reason } => {
                     self.report.conditions.push(condition.clone());
@@ -198,21 +156,7 @@ impl Check<'_> {
         }
     }
 
-    /// Assignments that may show a violation: the example with the sizes of the condition changed, and the witness.
-    fn near(
-        &self,
-        condition: Expr,
-        witness: &dyn Fn(Symbol) -> Option<i64>,
-    ) -> Vec<FxHashMap<String, Vec<i64>>> {
-        let concerned: Vec<Symbol> = self.symbolic.env.pool.free_symbols(&[condition]);
-        let changed = |symbol: Symbol| match concerned.contains(&symbol) {
-            true => witness(symbol),
-            false => self.symbolic.hint(symbol),
-        };
-        [self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten().collect()
-    }
-
-    fn violated(&mut self, condition: Condition, tried: Vec<FxHashMap<String, Vec<i64>>>) {
+    fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<FxHashMap<String, Vec<i64>>>) {
         if self.report.violations.len() >= MAX_VIOLATIONS {
             return;
         }
@@ -220,12 +164,31 @@ impl Check<'_> {
             let Some(message) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
             let inputs = self.ordered(sizes);
-            self.report.violations.push(Violation { condition, inputs, message });
+            self.broken.push((self.report.violations.len(), broken));
+            self.report.violations.push(Violation { condition, inputs, message, follows: false });
             return;
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
         self.report.undecided.push((condition, "the model accepts the sizes that break it".to_owned()));
         self.lower(Verdict::Unknown);
+    }
+
+    /// Marks the violations that follow from others: `n >= 3` where `n >= 5` is violated too.
+    fn fold(&mut self) {
+        let mut kept: Vec<(usize, Expr)> = self.broken.clone();
+        if kept.len() > MAX_FOLDED {
+            return;
+        }
+        for at in (0..kept.len()).rev() {
+            let (violation, condition) = kept[at];
+            let mut env = self.symbolic.env.clone();
+            kept.iter().filter(|(other, _)| *other != violation).for_each(|(_, other)| env.assume(*other));
+            let (pool, facts) = env.facts();
+            if matches!(decide(pool, facts, condition, &Budget::default()).verdict, Decided::Implied { .. }) {
+                self.report.violations[violation].follows = true;
+                kept.remove(at);
+            }
+        }
     }
 
     /// Compares the outputs with what is declared of them.
@@ -397,9 +360,8 @@ impl Check<'_> {
         }
         if !self.walk.env.runtime_asserts().is_empty() {
             for assert in self.walk.env.runtime_asserts().to_vec() {
-                let expr = print::expression(&self.walk.env.pool, assert.condition);
-                let condition =
-                    self.condition(assert.origin.0 as usize, expr, assert.clause.name().to_owned());
+                let because = assert.clause.name().to_owned();
+                let condition = self.condition_on(assert.origin.0 as usize, assert.condition, because);
                 self.report.undecided.push((condition, "data decide it".to_owned()));
             }
             self.lower(Verdict::Unknown);

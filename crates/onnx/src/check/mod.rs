@@ -1,13 +1,15 @@
 //! What models do with inputs: for given sizes, and for all.
 mod conditions;
 mod evaluate;
+mod findings;
 mod names;
 mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use conditions::{Condition, Report, Stated, Verdict, Violation, WrongOutput, check};
+pub use conditions::check;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
+pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
 pub use symbols::{Named, Shapes, ShownSize, ShownValue, shapes};
 
 /// The sizes of inputs, in the model's order.

@@ -26,6 +26,8 @@ pub struct Named {
     pub source: Option<(String, usize)>,
     /// The name that the model gives it.
     pub declared: Option<String>,
+    /// Its size in the example.
+    pub hint: Option<i64>,
 }
 
 /// The inputs of a model with symbols for their sizes.
@@ -263,7 +265,8 @@ impl Symbolic {
         let range = ValueRange::at_least(Int::from(least));
         let e = self.env.declare(&name, range, info);
         if let Some(symbol) = self.env.pool.as_symbol(e) {
-            self.symbols.push((symbol, Named { name, source, declared: declared.map(str::to_owned) }));
+            self.symbols
+                .push((symbol, Named { name, source, declared: declared.map(str::to_owned), hint: None }));
         }
         e
     }
@@ -299,6 +302,20 @@ impl Symbolic {
     pub fn value(&self, e: Expr, assigned: &impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
         let value = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
         Evaluator::new(&self.env.pool, value).value(e).ok()?.as_int()?.to_i64()
+    }
+
+    /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
+    pub fn shown_name(&self, pool: &Pool, symbol: Symbol) -> String {
+        let known = self.symbols.iter().find(|(known, _)| *known == symbol).map(|(_, named)| named);
+        match known {
+            Some(Named { name, declared, source: Some((input, dim)), .. })
+                if declared.as_ref() != Some(name) =>
+            {
+                format!("{input}.shape[{dim}]")
+            }
+            Some(named) => named.name.clone(),
+            None => pool.symbol_name(symbol).to_owned(),
+        }
     }
 
     /// The hint of a symbol.
@@ -397,7 +414,7 @@ fn solved(model: &Model, least: i64) -> Symbolic {
 }
 
 /// The shapes of a model's values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Shapes {
     /// The symbols, and where their sizes stand.
     pub symbols: Vec<Named>,
@@ -429,6 +446,11 @@ pub enum ShownSize {
 /// The shapes of all values of the main graph.
 pub fn shapes(model: &Model) -> Shapes {
     let Walked { symbolic, mut walk, .. } = walked(model, 1);
+    shapes_of(model, &symbolic, &mut walk)
+}
+
+/// The shapes that a walk found.
+pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> Shapes {
     let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
     names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
     names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
@@ -449,7 +471,8 @@ pub fn shapes(model: &Model) -> Shapes {
         };
         values.insert(name.clone(), shown);
     }
-    Shapes { symbols: symbolic.symbols.into_iter().map(|(_, named)| named).collect(), values }
+    let named = |(symbol, named): &(Symbol, Named)| Named { hint: symbolic.hint(*symbol), ..named.clone() };
+    Shapes { symbols: symbolic.symbols.iter().map(named).collect(), values }
 }
 
 fn shown_size(env: &mut ShapeEnv, known: &[Symbol], size: Expr) -> ShownSize {

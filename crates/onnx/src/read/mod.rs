@@ -36,7 +36,7 @@ pub(crate) fn wrong(place: impl Into<String>, message: impl Into<String>) -> Rea
 pub type Imports = FxHashMap<String, i64>;
 
 /// A model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Model {
     /// Its graph, nodes in an order in which values are made before they are used.
     pub graph: GraphProto,
@@ -46,6 +46,8 @@ pub struct Model {
     pub functions: Vec<Function>,
     /// The version of the format.
     pub ir_version: i64,
+    /// What wrote it; empty if it does not say.
+    pub producer: String,
     /// The conditions that it states for itself in `metadata_props`.
     pub conditions: Vec<String>,
     /// The backend that runs it: onnxruntime unless said otherwise.
@@ -55,7 +57,7 @@ pub struct Model {
 }
 
 /// A function of a model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Function {
     /// The message.
     pub message: FunctionProto,
@@ -149,7 +151,8 @@ impl Model {
             stated.flat_map(|entry| entry.value.lines()).map(str::trim).filter(|line| !line.is_empty());
         let conditions = lines.map(str::to_owned).collect();
         let (ir_version, backend) = (model.ir_version, Backend::default());
-        let model = Model { graph, imports, functions, ir_version, conditions, backend, places };
+        let producer = model.producer_name;
+        let model = Model { graph, imports, functions, ir_version, producer, conditions, backend, places };
         order::functions(&model)?;
         Ok(model)
     }

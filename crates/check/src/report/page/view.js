@@ -139,7 +139,7 @@ const sizewise = (() => {
       const program = report.program;
       return make("section", { class: "card", "aria-label": "verdict" },
         make("div", { class: "verdict" }, make("span", { class: `badge ${report.verdict}`, id: "verdict" }, report.verdict), make("strong", {}, program.path), make("span", {}, says[report.verdict])),
-        make("p", { class: "faint" }, [plural(program.nodes, "node", "nodes"), plural(Object.keys(report.symbols).length, "dynamic dimension", "dynamic dimensions"), `${program.dialect} IR`, `torch ${program.torch_version}`].join(" · ")),
+        make("p", { class: "faint" }, [plural(program.nodes, "node", "nodes"), plural(Object.keys(report.symbols).length, "dynamic dimension", "dynamic dimensions"), ...(program.onnx ? ["ONNX", program.onnx] : [`${program.dialect} IR`, `torch ${program.torch_version}`])].join(" · ")),
         make("p", {}, "inputs ", report.inputs.map((input, i) => [i ? ", " : "", make("code", {}, `${input.name}: ${input.shape ? `${input.dtype}[${input.shape.map(named).join(", ")}]` : input.dtype}`)])),
         make("p", {}, "outputs ", report.outputs.map((output, i) => [i ? ", " : "", make("code", {}, `${output.name}: ${output.shape ? `${output.dtype}[${output.shape.map(named).join(", ")}]` : output.dtype}`),
           output.upper_bound && output.shape && output.shape.some((s) => typeof s !== "number") ? make("span", { class: "faint" }, ` at most ${output.upper_bound.map((b) => (b === null ? "any" : b)).join(" x ")}`) : ""])));

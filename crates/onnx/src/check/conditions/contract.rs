@@ -1,19 +1,9 @@
 //! Conditions that a file states for itself: they are compared with those of the model, and never assumed.
 use super::{Check, Decided, decide};
+use crate::check::findings::Stated;
 use crate::check::names;
 use sizewise_expr::{Expr, Sort};
 use sizewise_solve::Budget;
-
-/// What is known of a condition that a file states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stated {
-    /// It follows from the conditions under which the model runs.
-    Needed,
-    /// The model runs also where it does not hold.
-    NotNeeded,
-    /// It is not known whether it follows, or it does not read as a condition on the model's sizes.
-    Unknown,
-}
 
 /// The most conditions of a file that are read.
 const MAX_STATED: usize = 1_000;

@@ -33,9 +33,14 @@ impl Check<'_> {
         let step = self.walk.steps.iter().find(|step| step.node() == node);
         let op = step.map(Step::op).unwrap_or_default();
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
-        let condition = Condition { expr, node, op, because: "an example".to_owned() };
+        let condition = Condition { shown: expr.clone(), expr, node, op, because: "an example".to_owned() };
         let inputs = self.ordered(sizes);
-        self.report.violations.push(Violation { condition, inputs, message: refused.message });
+        self.report.violations.push(Violation {
+            condition,
+            inputs,
+            message: refused.message,
+            follows: false,
+        });
         self.lower(Verdict::Violated);
     }
 

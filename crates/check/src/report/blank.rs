@@ -1,0 +1,67 @@
+//! Reports and conditions of which nothing is known yet.
+use super::model::{
+    Assumed, Cause, ConditionKind, GuardReport, GuardVerdict, Outcome, ProgramInfo, Report, SCHEMA_VERSION,
+    Tool, Traced,
+};
+use indexmap::IndexMap;
+
+impl Report {
+    /// A report without findings, of which the verdict is `ok`.
+    pub fn new(tool: Tool, program: ProgramInfo, assumed: Assumed) -> Report {
+        Report {
+            schema_version: SCHEMA_VERSION,
+            tool,
+            program,
+            verdict: Outcome::Ok,
+            assumed,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            symbols: IndexMap::new(),
+            guards: Vec::new(),
+            minimal_guards: Vec::new(),
+            mismatches: Vec::new(),
+            unsupported: Vec::new(),
+            fixes: Vec::new(),
+            help: Vec::new(),
+            runtime_asserts: Vec::new(),
+            ledger: Vec::new(),
+            diagnostics: Vec::new(),
+            needs: None,
+            timings: IndexMap::new(),
+        }
+    }
+}
+
+impl GuardReport {
+    /// A condition with a verdict, of which nothing else is known yet.
+    pub fn new(expr: String, kind: ConditionKind, verdict: GuardVerdict) -> GuardReport {
+        GuardReport {
+            shown: expr.clone(),
+            expr,
+            kind,
+            verdict,
+            node: None,
+            op: None,
+            location: None,
+            decided_by: None,
+            because: Vec::new(),
+            witness: None,
+            inputs: None,
+            clause: None,
+            code: None,
+            consequence: None,
+            reason: None,
+            cause: Cause::Operator,
+            excludes: None,
+            follows: false,
+            traced: Traced::Needed,
+            more_nodes: 0,
+            file: None,
+            line: None,
+            module: None,
+            stack: Vec::new(),
+            works: None,
+            settled_by: None,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Declarations under which a model is right: equal sizes get one name, or a number.
+use super::{Check, checked};
+use crate::check::findings::{Fix, Verdict};
+use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
+use rustc_hash::FxHashMap;
+use sizewise_expr::{Expr, Symbol};
+
+/// What a size is to be declared as.
+#[derive(Clone)]
+enum Declared {
+    Number(i64),
+    Name(String),
+}
+
+/// A declaration that makes a condition hold.
+struct Remedy {
+    /// What stays.
+    kept: Declared,
+    /// The size that is declared anew.
+    replaced: Symbol,
+    /// Whether the condition holds at no other sizes.
+    is_all: bool,
+}
+
+impl Check<'_> {
+    /// Declares sizes that have to be equal as equal, and checks the model that declares them so. `None` where other
+    /// conditions are violated as well, or the check does not come out ok.
+    pub(super) fn fix(&self) -> Option<Fix> {
+        let own = self.broken.iter().filter(|(at, _)| !self.report.violations[*at].follows);
+        let own: Vec<Expr> = own.map(|&(_, condition)| condition).collect();
+        if own.is_empty() || !self.report.wrong_outputs.is_empty() {
+            return None;
+        }
+        let mut changed: FxHashMap<Symbol, Declared> = FxHashMap::default();
+        let mut rejects = false;
+        for condition in own {
+            let Remedy { kept, replaced, is_all } = self.remedy(condition)?;
+            rejects |= !is_all;
+            // A name that is replaced itself would have to be followed.
+            if changed.contains_key(&replaced) {
+                return None;
+            }
+            changed.insert(replaced, kept);
+        }
+        let mut model = self.model.clone();
+        let mut changes = Vec::new();
+        for value in &mut model.graph.input {
+            self.declare(value, &changed, &mut changes);
+        }
+        for value in &mut model.graph.output {
+            self.declare(value, &changed, &mut Vec::new());
+        }
+        (checked(&model).report.verdict == Verdict::Ok).then_some(Fix { changes, rejects })
+    }
+
+    /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has
+    /// in the example.
+    fn remedy(&self, condition: Expr) -> Option<Remedy> {
+        let mut places = Vec::new();
+        for symbol in &self.walk.env.pool.free_symbols(&[condition]) {
+            places.push(self.symbolic.symbols.iter().position(|(known, _)| known == symbol)?);
+        }
+        places.sort_unstable();
+        let symbols: Vec<Symbol> = places.iter().map(|&at| self.symbolic.symbols[at].0).collect();
+        // A clone is a handle of the same pool.
+        let mut pool = self.walk.env.pool.clone();
+        let (kept, value, replaced) = match *symbols.as_slice() {
+            [first, second] => (Declared::Name(self.declared_name(first)?), pool.symbol_expr(first), second),
+            [only] => {
+                let number = self.symbolic.hint(only)?;
+                (Declared::Number(number), pool.int(number), only)
+            }
+            _ => return None,
+        };
+        let size = pool.symbol_expr(replaced);
+        Some(Remedy { kept, replaced, is_all: pool.eq(size, value) == condition })
+    }
+
+    /// The name that the model declares for a size. Sizes without one get none here: it would have to be new.
+    fn declared_name(&self, symbol: Symbol) -> Option<String> {
+        let (_, named) = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol)?;
+        named.declared.clone()
+    }
+
+    /// Changes the declaration of a value, and lists what was changed.
+    fn declare(
+        &self,
+        value: &mut ValueInfoProto,
+        changed: &FxHashMap<Symbol, Declared>,
+        changes: &mut Vec<(String, usize, String)>,
+    ) {
+        let name = value.name.clone();
+        let Some(TypeValue::Tensor(tensor)) = value.r#type.as_mut().and_then(|t| t.value.as_mut()) else {
+            return;
+        };
+        for (at, dim) in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim).enumerate() {
+            let Some(declared) = self.symbol_of(&name, at, dim).and_then(|symbol| changed.get(&symbol))
+            else {
+                continue;
+            };
+            let (value, text) = match declared {
+                Declared::Number(number) => (Dimension::Size(*number), number.to_string()),
+                Declared::Name(name) => (Dimension::Name(name.clone()), name.clone()),
+            };
+            dim.value = Some(value);
+            changes.push((name.clone(), at, text));
+        }
+    }
+
+    /// The symbol of a dimension that is declared by a name, or by nothing.
+    fn symbol_of(&self, value: &str, at: usize, dim: &DimensionProto) -> Option<Symbol> {
+        let is_it = |named: &crate::check::Named| match &dim.value {
+            Some(Dimension::Name(name)) if named.declared.is_some() => named.declared.as_ref() == Some(name),
+            Some(Dimension::Size(size)) if *size >= 0 => false,
+            _ => {
+                named.declared.is_none() && named.source.as_ref().is_some_and(|(v, d)| v == value && *d == at)
+            }
+        };
+        self.symbolic.symbols.iter().find(|(_, named)| is_it(named)).map(|(symbol, _)| *symbol)
+    }
+}

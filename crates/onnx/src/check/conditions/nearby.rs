@@ -1,0 +1,89 @@
+//! Sizes that may show a violation: first those near the example that break one condition alone.
+use super::{Check, Decided, MAX_FOLDED, decide};
+use rustc_hash::FxHashMap;
+use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+use sizewise_solve::Budget;
+
+/// Sizes of inputs.
+type Assigned = FxHashMap<String, Vec<i64>>;
+
+/// The most neighbours of the example of either kind that are tried for a condition.
+const MAX_NEIGHBOURS: usize = 4;
+
+impl Check<'_> {
+    /// Sizes that may show that a condition is violated, the best first. `witness` is an assignment at which it is.
+    pub(super) fn candidates(
+        &self,
+        condition: Expr,
+        witness: &dyn Fn(Symbol) -> Option<i64>,
+    ) -> Vec<Assigned> {
+        let (mut found, others) = self.neighbours(condition);
+        if found.is_empty() {
+            found.extend(self.breaking_alone(condition).into_iter().flatten());
+        }
+        found.extend(others);
+        found.extend(self.near(condition, witness));
+        found
+    }
+
+    /// Sizes that differ from the example in one symbol and break the condition: those that break it alone, and others.
+    fn neighbours(&self, condition: Expr) -> (Vec<Assigned>, Vec<Assigned>) {
+        let pool = &self.symbolic.env.pool;
+        let guards = self.walk.env.guards();
+        let (mut alone, mut others) = (Vec::new(), Vec::new());
+        for symbol in pool.free_symbols(&[condition]) {
+            let Some(hint) = self.symbolic.hint(symbol) else { continue };
+            for value in [hint + 1, hint - 1, 2 * hint, 1, 2, 3] {
+                if value < 1 || value == hint {
+                    continue;
+                }
+                let assigned = |s: Symbol| if s == symbol { Some(value) } else { self.symbolic.hint(s) };
+                let number = |s: Symbol| assigned(s).map(|value| Value::Int(value.into()));
+                let mut evaluator = Evaluator::new(pool, number);
+                if evaluator.truth(condition) != Ok(false) {
+                    continue;
+                }
+                let mut further = guards.iter().filter(|guard| guard.condition != condition).take(MAX_FOLDED);
+                let is_alone = further.all(|guard| evaluator.truth(guard.condition) != Ok(false));
+                let list = if is_alone { &mut alone } else { &mut others };
+                if list.len() < MAX_NEIGHBOURS {
+                    list.extend(self.symbolic.at(assigned));
+                }
+            }
+        }
+        (alone, others)
+    }
+
+    /// Assignments at which the model's other conditions hold, so that they show this violation and no other.
+    fn breaking_alone(&self, condition: Expr) -> Option<Vec<FxHashMap<String, Vec<i64>>>> {
+        let guards = self.walk.env.guards();
+        if guards.len() > MAX_FOLDED {
+            return None;
+        }
+        let mut env = self.symbolic.env.clone();
+        guards
+            .iter()
+            .filter(|guard| guard.condition != condition)
+            .for_each(|guard| env.assume(guard.condition));
+        let (pool, facts) = env.facts();
+        let Decided::Refuted { witness } = decide(pool, facts, condition, &Budget::default()).verdict else {
+            return None;
+        };
+        let value = |symbol: Symbol| witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+        Some(self.near(condition, &|symbol| value(symbol).or_else(|| self.symbolic.hint(symbol))))
+    }
+
+    /// Assignments that may show a violation: the example with the sizes of the condition changed, and the witness.
+    fn near(
+        &self,
+        condition: Expr,
+        witness: &dyn Fn(Symbol) -> Option<i64>,
+    ) -> Vec<FxHashMap<String, Vec<i64>>> {
+        let concerned: Vec<Symbol> = self.symbolic.env.pool.free_symbols(&[condition]);
+        let changed = |symbol: Symbol| match concerned.contains(&symbol) {
+            true => witness(symbol),
+            false => self.symbolic.hint(symbol),
+        };
+        [self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten().collect()
+    }
+}

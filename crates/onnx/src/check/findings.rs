@@ -1,0 +1,107 @@
+//! What a check of a model finds.
+use super::Sizes;
+use super::symbols::Shapes;
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every declared input is accepted, and outputs are as declared.
+    #[default]
+    Ok,
+    /// Something stays open.
+    Unknown,
+    /// A declared input is refused, or an output is not as declared.
+    Violated,
+}
+
+/// A condition under which the model runs.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// The condition on the sizes of inputs.
+    pub expr: String,
+    /// The same in the names that the model has, as Python.
+    pub shown: String,
+    /// The node that needs it.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// The condition of the operator's specification.
+    pub because: String,
+}
+
+/// A condition that the declaration does not imply.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// The condition.
+    pub condition: Condition,
+    /// Sizes that the model declares and refuses, by input.
+    pub inputs: Sizes,
+    /// What the node says of them.
+    pub message: String,
+    /// Whether it follows from the declaration and the other violated conditions that are no consequences.
+    pub follows: bool,
+}
+
+/// An output that is not as declared.
+#[derive(Debug, Clone)]
+pub struct WrongOutput {
+    /// The output.
+    pub output: String,
+    /// The dimension.
+    pub dim: usize,
+    /// What is declared.
+    pub declared: String,
+    /// What the model makes.
+    pub derived: String,
+    /// Sizes of inputs at which both differ.
+    pub inputs: Sizes,
+}
+
+/// What a check finds.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The shapes of the model's values.
+    pub shapes: Shapes,
+    /// The conditions that the declaration implies.
+    pub proved: Vec<Condition>,
+    /// The conditions under which the model runs, in the order of its nodes.
+    pub conditions: Vec<Condition>,
+    /// Sizes near the counterexamples that the model accepts.
+    pub works: Option<Sizes>,
+    /// A declaration under which the model is right, where one was found.
+    pub fix: Option<Fix>,
+    /// Conditions that do not follow from what the model declares.
+    pub violations: Vec<Violation>,
+    /// Outputs that are not as declared.
+    pub wrong_outputs: Vec<WrongOutput>,
+    /// Conditions that stay open, with the reason.
+    pub undecided: Vec<(Condition, String)>,
+    /// Nodes whose results are not known, with the reason.
+    pub unknown: Vec<(String, String, String)>,
+    /// The conditions that the file states, which are not assumed, and whether the model needs them.
+    pub stated: Vec<(String, Stated)>,
+    /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
+    pub suffices: Option<bool>,
+}
+
+/// What is known of a condition that a file states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stated {
+    /// It follows from the conditions under which the model runs.
+    Needed,
+    /// The model runs also where it does not hold.
+    NotNeeded,
+    /// It is not known whether it follows, or it does not read as a condition on the model's sizes.
+    Unknown,
+}
+
+/// Other sizes to declare for inputs, under which a check of the model comes out ok.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What each changed dimension is to be declared as: `("x", 0, "batch")`.
+    pub changes: Vec<(String, usize, String)>,
+    /// Whether it rejects sizes at which the model runs.
+    pub rejects: bool,
+}

@@ -1,0 +1,260 @@
+//! What a check of a model found, as the report that a check of an exported program makes.
+use crate::check as model;
+use crate::check::{
+    Condition, Findings, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
+    WrongOutput, check,
+};
+use crate::read::Model;
+use crate::walk::inputs;
+use indexmap::IndexMap;
+use serde_json::{Value as Json, json};
+use sizewise_check::check::{hash, tool};
+use sizewise_check::report::{
+    Assumed, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict, Level, MismatchReport,
+    Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport, TensorInfo,
+    UnsupportedReport, ValueView,
+};
+use sizewise_ir::Dtype;
+
+/// Checks a model that was read from these bytes, under what it declares. `name` is that of the file.
+pub fn report(model: &Model, name: &str, bytes: &[u8]) -> Report {
+    let found = check(model);
+    let program = ProgramInfo {
+        path: name.to_owned(),
+        sha256: hash(bytes),
+        nodes: model.graph.node.len(),
+        dialect: "onnx".to_owned(),
+        torch_version: String::new(),
+        onnx: Some(versions(model)),
+    };
+    let value = |name: &str| info(name, found.shapes.values.get(name));
+    Report {
+        verdict: match found.verdict {
+            Verdict::Ok => Outcome::Ok,
+            Verdict::Violated => Outcome::Violated,
+            Verdict::Unknown => Outcome::Unknown,
+        },
+        inputs: inputs(model).iter().map(|input| value(&input.name)).collect(),
+        outputs: model.graph.output.iter().map(|output| value(&output.name)).collect(),
+        symbols: found.shapes.symbols.iter().map(symbol).collect(),
+        guards: guards(&found),
+        minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
+        mismatches: found.wrong_outputs.iter().map(mismatch).collect(),
+        unsupported: found.unknown.iter().map(unsupported).collect(),
+        fixes: found.fix.iter().map(fix).collect(),
+        help: help(&found),
+        diagnostics: stated(&found),
+        needs: Some(needs(&found)),
+        ..Report::new(tool(), program, Assumed::Declaration)
+    }
+}
+
+/// `opset 17, com.microsoft 1, made by pytorch 2.15.0`.
+fn versions(model: &Model) -> String {
+    let mut imports: Vec<(&String, &i64)> = model.imports.iter().collect();
+    imports.sort_unstable();
+    let of = |(domain, version): (&String, &i64)| match domain.as_str() {
+        "" => format!("opset {version}"),
+        domain => format!("{domain} {version}"),
+    };
+    let mut text = imports.into_iter().map(of).collect::<Vec<_>>().join(", ");
+    if !model.producer.is_empty() {
+        text += &format!(", made by {}", model.producer);
+    }
+    text
+}
+
+/// The conditions with their verdicts: broken ones, undecided ones, and those that the declaration implies.
+fn guards(found: &Findings) -> Vec<GuardReport> {
+    let of = |condition: &Condition, verdict| guard(condition, verdict);
+    let violated = found.violations.iter().map(|violation| GuardReport {
+        inputs: Some(shown(&violation.inputs)),
+        witness: Some(witness(violation, &found.shapes)),
+        consequence: Some(format!("the model refuses it: {}", violation.message)),
+        follows: violation.follows,
+        works: found.works.as_ref().map(shown),
+        ..of(&violation.condition, GuardVerdict::Violated)
+    });
+    let undecided = found.undecided.iter().map(|(open, reason)| GuardReport {
+        reason: Some(reason.clone()),
+        ..of(open, GuardVerdict::Unknown)
+    });
+    let proved = found.proved.iter().map(|condition| of(condition, GuardVerdict::Implied));
+    violated.chain(undecided).chain(proved).collect()
+}
+
+fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
+    GuardReport {
+        shown: condition.shown.clone(),
+        node: Some(condition.node.clone()).filter(|node| !node.is_empty()),
+        op: Some(condition.op.clone()),
+        because: vec![condition.because.clone()],
+        clause: Some(condition.because.clone()),
+        ..GuardReport::new(condition.expr.clone(), ConditionKind::Precondition, verdict)
+    }
+}
+
+/// The values of symbols that a counterexample gives.
+fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
+    let value = |named: &Named| {
+        let (input, dim) = named.source.as_ref()?;
+        Some((named.name.clone(), json!(violation.inputs.get(input)?.get(*dim)?)))
+    };
+    shapes.symbols.iter().filter_map(value).collect()
+}
+
+/// What else can be done about violated conditions.
+fn help(found: &Findings) -> Vec<String> {
+    let own: Vec<String> = found
+        .violations
+        .iter()
+        .filter(|violation| !violation.follows)
+        .map(|violation| violation.condition.shown.clone())
+        .collect();
+    if own.is_empty() || found.fix.is_some() {
+        return Vec::new();
+    }
+    let what = "an ONNX file declares names and numbers of sizes and no other conditions";
+    vec![format!("no fix: {what}; serve the model only where {}", own.join(" and "))]
+}
+
+/// A declaration as a fix.
+fn fix(fix: &model::Fix) -> Fix {
+    let line =
+        |(input, dim, text): &(String, usize, String)| format!("declare {input}.shape[{dim}] as {text}");
+    let text = fix.changes.iter().map(line).collect::<Vec<_>>().join("\n");
+    let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
+    Fix { text, spec: None, proved: true, cost, note: None }
+}
+
+fn needs(found: &Findings) -> Needs {
+    let needed = |condition: &Condition| Needed {
+        expr: condition.expr.clone(),
+        node: condition.node.clone(),
+        op: condition.op.clone(),
+        because: condition.because.clone(),
+    };
+    let stated = |(expr, verdict): &(String, Stated)| StatedReport {
+        expr: expr.clone(),
+        verdict: match verdict {
+            Stated::Needed => "needed",
+            Stated::NotNeeded => "not needed",
+            Stated::Unknown => "unknown",
+        },
+    };
+    Needs {
+        conditions: found.conditions.iter().map(needed).collect(),
+        stated: found.stated.iter().map(stated).collect(),
+        stated_suffices: found.suffices,
+    }
+}
+
+fn mismatch(wrong: &WrongOutput) -> MismatchReport {
+    MismatchReport {
+        node: wrong.output.clone(),
+        value: format!("{}.shape[{}]", wrong.output, wrong.dim),
+        recorded: wrong.declared.clone(),
+        derived: wrong.derived.clone(),
+        inputs: Some(shown(&wrong.inputs)),
+        stack: Vec::new(),
+    }
+}
+
+fn unsupported((node, op, reason): &(String, String, String)) -> UnsupportedReport {
+    UnsupportedReport { node: node.clone(), op: op.clone(), reason: reason.clone(), stack: Vec::new() }
+}
+
+/// What the file states of itself, where that is not what the model needs.
+fn stated(found: &Findings) -> Vec<Diagnostic> {
+    let note = |message: String| Diagnostic::new("stated-condition", Level::Note, message);
+    let of = |(expr, verdict): &(String, Stated)| {
+        let what = match verdict {
+            Stated::Needed => return None,
+            Stated::NotNeeded => "the model does not need it",
+            Stated::Unknown => "whether the model needs it is not known",
+        };
+        Some(note(format!("the file states `{expr}`: {what}")))
+    };
+    let suffices = (found.suffices == Some(false))
+        .then(|| note("what the file states does not suffice for the model to run".to_owned()));
+    found.stated.iter().filter_map(of).chain(suffices).collect()
+}
+
+fn symbol(named: &Named) -> (String, SymbolReport) {
+    let report = SymbolReport {
+        min: Some(json!(if named.source.is_some() { 1 } else { 0 })),
+        max: None,
+        hint: named.hint.map(Json::from),
+        source: named.source.as_ref().map(|(input, dim)| format!("{input}.shape[{dim}]")),
+        dim: named.declared.clone(),
+    };
+    (named.name.clone(), report)
+}
+
+fn shown(inputs: &Sizes) -> IndexMap<String, Json> {
+    inputs.iter().map(|(name, sizes)| (name.clone(), json!(sizes))).collect()
+}
+
+/// A size as JSON; null for one that data decide.
+fn size(size: &ShownSize) -> Json {
+    match size {
+        ShownSize::Number(number) => json!(number),
+        ShownSize::Text(text) => json!(text),
+        ShownSize::Open(_) => Json::Null,
+    }
+}
+
+fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
+    let shape = value.and_then(|value| value.shape.as_ref());
+    let is_open = |size: &ShownSize| matches!(size, ShownSize::Open(Some(_)));
+    let bound = |size: &ShownSize| match size {
+        ShownSize::Open(bound) => bound.as_ref().map(|bound| json!(bound)),
+        known => Some(self::size(known)),
+    };
+    TensorInfo {
+        name: name.to_owned(),
+        shape: shape.map(|sizes| sizes.iter().map(size).collect()),
+        dtype: dtype(value),
+        value: None,
+        upper_bound: shape
+            .filter(|sizes| sizes.iter().any(is_open))
+            .map(|sizes| sizes.iter().map(bound).collect()),
+    }
+}
+
+/// The name that exported programs have for an element type, or that of ONNX where torch has none.
+fn dtype(value: Option<&ShownValue>) -> String {
+    let Some(dtype) = value.and_then(|value| value.dtype) else { return "unknown".to_owned() };
+    Dtype::from_short_name(dtype.name()).map_or(dtype.name(), Dtype::name).to_owned()
+}
+
+/// The main graph of a model with its shapes, for pages.
+pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
+    let view = |name: &String| {
+        let info = info(name, shapes.values.get(name));
+        ValueView { name: info.name, kind: info.dtype, sizes: info.shape, value: None }
+    };
+    let named = |names: &[String]| names.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
+    GraphView {
+        inputs: inputs(model).iter().map(|input| view(&input.name)).collect(),
+        nodes: model
+            .graph
+            .node
+            .iter()
+            .map(|node| NodeView {
+                name: if node.name.is_empty() {
+                    node.output.first().cloned().unwrap_or_default()
+                } else {
+                    node.name.clone()
+                },
+                op: node.op_type.clone(),
+                depth: 0,
+                uses: named(&node.input),
+                values: named(&node.output).iter().map(view).collect(),
+                location: None,
+                code: None,
+            })
+            .collect(),
+        outputs: model.graph.output.iter().map(|output| output.name.clone()).collect(),
+    }
+}

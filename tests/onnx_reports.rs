@@ -1,0 +1,140 @@
+//! What `sizewise check` says of ONNX models, in every form of the report.
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// `sizewise check` of the text of a model: the exit status, standard output and standard error.
+fn check(body: &str, options: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path: PathBuf = folder.path().join("model.onnx");
+    let head = "<ir_version: 8, producer_name: \"pytorch\", opset_import: [\"\" : 17]>";
+    std::fs::write(&path, format!("{head}\n{body}\n")).expect("a file");
+    let output = Command::cargo_bin("sizewise")
+        .expect("the program is built")
+        .current_dir(folder.path())
+        .args(["check", "model.onnx"])
+        .args(options)
+        .output()
+        .expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code().expect("a status"), text(output.stdout), text(output.stderr))
+}
+
+const SUM: &str = "g (float[batch, n] x, float[batch, m] w) => (float[batch, n] y) { y = Add(x, w) }";
+const KERNELS: &str = "g (float[batch, 3, height, 9] x) => (float[batch, 8, a, b] z) {
+    k = Constant<value = float[8, 3, 5, 5] {0.1}>()
+    y = Conv(x, k)
+    z = MaxPool<kernel_shape = [3, 3]>(y)
+}";
+
+#[test]
+fn texts_name_the_node_an_example_and_a_fix() {
+    for (body, status, lines) in [
+        (
+            SUM,
+            1,
+            &[
+                "model.onnx: violated, 1 error",
+                "1 node, 3 dynamic dimensions, ONNX, opset 17, made by pytorch",
+                "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n`",
+                "  needed by     y = Add (Broadcast.C1)",
+                "fix 1         declare w.shape[1] as n",
+                "              proved; also rejects sizes at which the model runs",
+            ][..],
+        ),
+        // A minimum size that several nodes need is one error.
+        (
+            KERNELS,
+            1,
+            &[
+                "error[guard-not-implied]: the model declares shapes that break `height >= 6`",
+                "  for example   x: f32[7, 3, 5, 9]   batch = 7, height = 5",
+                "1 more condition is broken only where these are: height >= 5",
+                "  works         x: f32[7, 3, 11, 9]",
+                "fix 1         declare x.shape[2] as 11",
+            ][..],
+        ),
+        // Sizes that are to be equal and no broadcast.
+        (
+            "g (float[batch, n] x, float[m, 4] w) => (float[batch, 4] y) { y = MatMul(x, w) }",
+            1,
+            &[
+                "error[guard-not-implied]: the model declares shapes that break `m == n`",
+                "              proved",
+            ][..],
+        ),
+        (
+            "g (float[a] x, float[b] w, float[c, d] v) => (float[e] y) { s = Concat<axis = 0>(x, w) y = MatMul(s, v) }",
+            1,
+            &[
+                "no fix        an ONNX file declares names and numbers of sizes and no other conditions; serve the \
+                 model only where c == a + b",
+            ][..],
+        ),
+        (
+            "g (float[batch] x) => (float[4] y) { y = Relu(x) }",
+            1,
+            &["error[shape-mismatch]: `y.shape[0]` is declared as 4 but computed as batch"][..],
+        ),
+        (
+            "g (float[batch, n] x) => (float[batch, n] y) { y = Relu(x) }",
+            0,
+            &[
+                "model.onnx: ok, every input that the model declares works; assumed: sizes of at least 1, equal names equal",
+            ][..],
+        ),
+        (
+            "g (float[batch] x) => (float[batch] y) { y = shop.Sell(x) }",
+            4,
+            &["warning[unsupported-operator]: 1 node has a result of unknown shape"][..],
+        ),
+    ] {
+        let (code, text, _) = check(body, &[]);
+        assert_eq!(code, status, "{text}");
+        for line in lines {
+            assert!(text.lines().any(|found| found == *line), "{line:?} is not in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn every_form_has_the_same_errors() {
+    let (_, json, _) = check(SUM, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["assumed"], "declaration");
+    assert_eq!(report["program"]["onnx"], "opset 17, made by pytorch");
+    let guard = &report["guards"][0];
+    assert_eq!(guard["verdict"], "violated");
+    assert_eq!(guard["node"], "y");
+    let sizes = |input: &str| guard["inputs"][input][1].as_i64().expect("a size");
+    assert_ne!(sizes("x"), sizes("w"));
+    assert_eq!(report["conditions"][0]["because"], "Broadcast.C1");
+    assert_eq!(report["fixes"][0]["proved"], true);
+
+    let (_, sarif, _) = check(SUM, &["--format", "sarif"]);
+    let log: Value = serde_json::from_str(&sarif).expect("JSON");
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "guard-not-implied/precondition");
+    let message = result["message"]["text"].as_str().expect("a message");
+    assert!(message.starts_with("The model declares shapes that break `m == 1 or m == n`"), "{message}");
+
+    let (_, github, _) = check(SUM, &["--format", "github"]);
+    assert!(github.starts_with("::error file=model.onnx,"), "{github}");
+    assert!(github.contains("declare w.shape[1] as n"), "{github}");
+
+    let (_, html, _) = check(SUM, &["--format", "html"]);
+    assert!(html.contains("<!doctype html>") && html.contains("Broadcast.C1"));
+}
+
+#[test]
+fn options_about_exported_programs_are_refused() {
+    for (options, said) in [
+        (&["--format", "torch"][..], "torch has no words for an ONNX model"),
+        (&["--spec", "spec.json"][..], "--spec is not supported for an ONNX model yet"),
+        (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),
+    ] {
+        let (code, _, error) = check(SUM, options);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+}
