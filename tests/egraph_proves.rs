@@ -59,6 +59,8 @@ fn the_rung_settles_nested_quotients_by_itself() {
         "Eq((a - a % b)//b, a//b)",
         "Eq(Max(a//c, d//c), Max(a, d)//c)",
         "Eq(Min(a//b, d//b)//c, Min(a, d)//(b*c))",
+        "Eq((b + c)//Max(b, c), 1 + Min(b//c, c//b))",
+        "Eq((b + c)//Min(b, c), 1 + Max(b//c, c//b))",
     ] {
         let (mut pool, mut facts) = (Pool::new(), Facts::new());
         for name in ["b", "c"] {

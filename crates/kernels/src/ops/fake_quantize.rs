@@ -10,7 +10,10 @@ use sizewise_ir::dtype::Dtype;
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| per_tensor(cx, args, false) => "aten.fake_quantize_per_tensor_affine.default";
     |cx, args| per_tensor(cx, args, true) => "aten.fake_quantize_per_tensor_affine_cachemask.default";
-    by_tensors => "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default";
+    |cx, args| by_tensors(cx, args, &["scale", "zero_point"], false) =>
+        "aten.fake_quantize_per_tensor_affine.tensor_qparams";
+    |cx, args| by_tensors(cx, args, &["fake_quant_enabled", "scale", "zero_point"], true) =>
+        "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default";
     learnable_per_tensor => "aten._fake_quantize_learnable_per_tensor_affine.default";
     |cx, args| per_channel(cx, args, Domain::HALF, false) => "aten.fake_quantize_per_channel_affine.default";
     |cx, args| per_channel(cx, args, Domain::HALF, true) => "aten.fake_quantize_per_channel_affine_cachemask.default";
@@ -62,16 +65,19 @@ fn per_tensor(cx: &mut Cx, args: &Args, masked: bool) -> KernelResult {
 }
 
 /// `_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor
-/// fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)`.
+/// fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)`, and
+/// `fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int
+/// quant_max) -> Tensor`, which always quantises.
 ///
-/// (C1), (C2) as above. (C4) Whether to quantise, the scale and the zero point are one element.
-fn by_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
+/// (C1), (C2) as above. (C4) The scale, the zero point and whether to quantise (`numbers`) are one element each. (That
+/// the zero point lies in the range is not asked.)
+fn by_tensors(cx: &mut Cx, args: &Args, numbers: &[&str], masked: bool) -> KernelResult {
     range(cx, args)?;
-    for name in ["fake_quant_enabled", "scale", "zero_point"] {
+    for name in numbers {
         let numel = cx.numel(args.tensor(name)?);
         cx.require_eq(numel, Expr::ONE, "fake_quantize.C4", &format!("{name} is to be one element"))?;
     }
-    rounded(cx, args.tensor("self")?, true)
+    rounded(cx, args.tensor("self")?, masked)
 }
 
 /// `_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int
