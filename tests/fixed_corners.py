@@ -58,7 +58,7 @@ def storage(meta):
 
 def tensor(shape, dtype):
     dtype = getattr(torch, dtype)
-    return torch.randn(*shape).to(dtype) if dtype.is_floating_point or dtype.is_complex else torch.zeros(*shape, dtype=dtype)
+    return torch.randn(tuple(shape)).to(dtype) if dtype.is_floating_point or dtype.is_complex else torch.zeros(tuple(shape), dtype=dtype)
 
 
 def arguments(program, inputs, shapes):
