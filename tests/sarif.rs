@@ -143,7 +143,7 @@ fn a_result_has_its_line_with_its_text() {
             73,
             "pairs = frames.view(-1, 2, 3).mean(1)",
         ),
-        ("unbacked.pt2", UNBACKED, "guard-not-implied/runtime", "model.py", 63, "n = position.item()"),
+        ("unbacked.pt2", UNBACKED, "guard-not-implied/contract", "model.py", 63, "n = position.item()"),
     ] {
         let log = log(program, spec);
         let result = &log["runs"][0]["results"][0];

@@ -155,15 +155,6 @@ pub(super) fn place(tree: &mut Json, path: &[PathStep], entry: Json) {
     *at = entry;
 }
 
-/// The name that a spec has for a step: the number of an element, or a key.
-pub(super) fn step_name(step: &PathStep) -> String {
-    match step {
-        PathStep::Index(i) => i.to_string(),
-        PathStep::Parameter(name) | PathStep::Field(name) => name.to_string(),
-        PathStep::Key(key) => key.name(),
-    }
-}
-
 fn member<'j>(at: &'j mut Json, name: &str) -> &'j mut Json {
     if !at.is_object() {
         *at = Json::Object(Map::new());

@@ -1,7 +1,6 @@
 //! Where a program's inputs have tuples: torch.export takes a spec only if its containers are of the same types.
-use super::initial::step_name;
 use rustc_hash::FxHashMap;
-use sizewise_ir::Program;
+use sizewise_ir::{PathStep, Program};
 
 /// The containers of a program's inputs that are tuples, by the names that a spec has for the way to them.
 #[derive(Clone, Debug, Default)]
@@ -29,5 +28,14 @@ impl Tuples {
     /// What stands below a key, or the number of an element.
     pub(super) fn below(&self, key: &str) -> Option<&Tuples> {
         self.inner.get(key)
+    }
+}
+
+/// The name that a spec has for a step: the number of an element, or a key.
+fn step_name(step: &PathStep) -> String {
+    match step {
+        PathStep::Index(i) => i.to_string(),
+        PathStep::Parameter(name) | PathStep::Field(name) => name.to_string(),
+        PathStep::Key(key) => key.name(),
     }
 }
