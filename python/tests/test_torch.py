@@ -290,10 +290,12 @@ def test_a_program_that_was_loaded_has_the_sizes_of_its_archive() -> None:
     )
     file = io.BytesIO()
     torch.export.save(program, file)
-    reports = [sizewise.check(given) for given in (file.getvalue(), program, torch.export.load(file))]
+    archive = file.getvalue()
+    loaded = torch.export.load(io.BytesIO(archive))
+    reports = [sizewise.check(given) for given in (archive, program, loaded)]
     assert [report.verdict for report in reports] == ["violated"] * 3
     assert len({str([v.inputs for v in report.violations]) for report in reports}) == 1
     broken = reports[2].violations[0].inputs
     assert broken is not None
-    with pytest.raises(Exception, match="Runtime assertion failed|Guard failed|size of tensor"):
-        torch.export.load(file).module()(*(randn(broken[name]) for name in "xyz"))
+    with pytest.raises(Exception, match="Runtime assertion failed"):
+        loaded.module()(*(randn(broken[name]) for name in "xyz"))
