@@ -57,9 +57,10 @@ def live(program: Any, spec: Any, ops: list[str]) -> dict[str, Any]:
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """The parts that differ."""
+    """The parts that differ. A spec that cannot be read is an exception here, and a verdict there."""
     if "error" in ours or "error" in theirs:
-        return [] if "error" in ours and "error" in theirs else ["error"]
+        refused = ["error" in said or said["verdict"] == "invalid" for said in (ours, theirs)]
+        return [] if all(refused) else ["error"]
     return [part for part in ours if ours[part] != theirs[part]]
 
 
@@ -69,6 +70,16 @@ def shown(part: str, ours: dict[str, Any], theirs: dict[str, Any]) -> str:
     if isinstance(one, list) and isinstance(other, list):
         one, other = [x for x in one if x not in other], [x for x in other if x not in one]
     return f"    {part}: live {str(one)[:300]}; command line {str(other)[:300]}"
+
+
+def cause(program: Any, ours: dict[str, Any], command: Command, spec: Any) -> str:
+    """Why they differ."""
+    again = command.work / "again.json"
+    try:
+        again.write_text(serialized_by_torch(program))
+    except Exception as error:
+        return f"unknown, torch does not write it again ({type(error).__name__})"
+    return "the walk differs" if differences(ours, command.check(again, spec)) else "torch changed it when loading"
 
 
 def main() -> None:
@@ -97,10 +108,7 @@ def main() -> None:
                 parts = differences(ours, theirs)
                 if not parts:
                     continue
-                again = Path(folder) / "again.json"
-                again.write_text(serialized_by_torch(program))
-                changed = not differences(ours, command.check(again, spec))
-                kind = "torch changed it when loading" if changed else "the walk differs"
+                kind = cause(program, ours, command, spec)
                 wrong.add(kind)
                 print(f"{path}, {under}: {kind}", *(shown(part, ours, theirs) for part in parts), sep="\n", flush=True)
             tally.update(wrong)

@@ -1,7 +1,7 @@
 """What a check of a live program costs, beside saving it to memory and checking the archive by the command line.
 
-`python benches/live.py [--bin PROGRAM]`: llama of 16 layers (needs transformers) and densenet201 (needs torchvision), with
-dynamic sizes. CPU time of all threads, the least of several runs, in milliseconds; and how long a check takes.
+`python benches/live.py [--bin PROGRAM]`: llama of 16 layers (needs transformers) and densenet201 (needs torchvision),
+with dynamic sizes. CPU time of all threads, the least of several runs, in milliseconds; and how long a check takes.
 """
 
 import argparse

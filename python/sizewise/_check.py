@@ -69,14 +69,14 @@ def read(program: Any) -> _native.Program:
         return _native.Program("program", bytes(program))
     if isinstance(program, (str, os.PathLike)):
         return _native.Program.from_file(program)
+    # What torch.onnx.export returns has the message, and the exported program that it was made of.
+    program = getattr(program, "model_proto", program)
     if hasattr(program, "graph_module") and hasattr(program, "module_call_graph"):
         from sizewise._walk import program_json
 
         return _native.Program(_name(program), program_json(program).encode())
     if callable(getattr(program, "exported_program", None)):
         return read(program.exported_program())
-    # What torch.onnx.export returns has the message.
-    program = getattr(program, "model_proto", program)
     if callable(getattr(program, "SerializeToString", None)) and hasattr(program, "opset_import"):
         return _native.Program(f"{program.graph.name or 'model'}.onnx", program.SerializeToString())
     raise TypeError(f"expected an ExportedProgram, an onnx.ModelProto, a path or bytes, got {type(program).__name__}")

@@ -44,6 +44,13 @@ def truth(value: bool) -> str:
     return "true" if value else "false"
 
 
+def text_key(key: Any) -> str:
+    """A key of a dictionary."""
+    if not isinstance(key, str):
+        raise Unknown(f"a dictionary with a key of {type(key)}")
+    return key
+
+
 def empty_list(kind: Any) -> str:
     """The tag of an empty list for an argument of this type."""
     if kind is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 import torch
 from torch._export.serde import serialize as serde
+from torch.fx import GraphModule
 
 from sizewise._literals import number
 
@@ -17,6 +19,24 @@ class Sizes:
     def __init__(self) -> None:
         self._expressions: dict[Any, str] = {}
         self._sizes: dict[Any, str] = {}
+        self._replacements: dict[Any, Any] | None = None
+
+    def keep(self, declared: Iterable[Any], shape_env: Any) -> None:
+        """Keeps symbols that a program declares, also where its environment replaces them.
+
+        When torch loads a program it evaluates the runtime assertions, and takes a symbol in an asserted equality for
+        equal from then on. The module does not: until the assertion, the size is a symbol of its own.
+        """
+        replacements = shape_env.replacements
+        declared = {symbol for symbol in declared if symbol in replacements}
+        if declared:
+            self._replacements = {symbol: expr for symbol, expr in replacements.items() if symbol not in declared}
+
+    def _kept(self, expr: Any) -> Any:
+        """An expression with the replacements that count."""
+        while (replaced := expr.xreplace(self._replacements)) != expr:
+            expr = replaced
+        return expr
 
     def text(self, value: Any) -> str:
         """A size, number or truth value."""
@@ -28,7 +48,7 @@ class Sizes:
         if kind is float:
             return f'{{"as_float": {number(value)}}}'
         node = value.node
-        expr = node.expr
+        expr = node.expr if self._replacements is None else self._kept(node._expr)
         known = self._sizes.get(expr)
         if known is None:
             known = self._sizes[expr] = self._symbolic(value, node, expr)
@@ -67,3 +87,12 @@ class Sizes:
                 known = serde._print_sympy(expr)
             self._expressions[expr] = known
         return known
+
+
+def shape_env(module: GraphModule) -> Any:
+    """The environment of a graph's symbols; `None` if it has none."""
+    for node in module.graph.nodes:
+        mode = getattr(node.meta.get("val"), "fake_mode", None)
+        if mode is not None:
+            return mode.shape_env
+    return None

@@ -17,9 +17,9 @@ from torch._export.serde import serialize as serde
 from torch.export import graph_signature as signatures
 from torch.fx import GraphModule, Node
 
-from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, truth
+from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, text_key, truth
 from sizewise._signature import call_entry, input_spec, output_spec
-from sizewise._sizes import Sizes
+from sizewise._sizes import Sizes, shape_env
 
 _ENUMS = {
     torch.dtype: ("as_scalar_type", serde._TORCH_TO_SERIALIZE_DTYPE),
@@ -92,7 +92,9 @@ class Walk:
         self.state = _State()
         self.duplicates: dict[str, str] = {}
         self.named_tuples: dict[str, tuple[str, ...]] = {}
-        self._size = Sizes().text
+        self._integers: set[str] = set()
+        self._sizes = Sizes()
+        self._size = self._sizes.text
         self._schemas: dict[Any, _Schema] = {}
         self._texts: dict[str, str] = {}
         self._modules: dict[Any, str] = {}
@@ -101,8 +103,14 @@ class Walk:
 
     def program(self, ep: Any) -> str:
         """The JSON of a program."""
-        graph = self.graph(ep.graph_module)
+        if (env := shape_env(ep.graph_module)) is not None:
+            self._sizes.keep(ep.range_constraints, env)
         signature = ep.graph_signature
+        # Integers among the inputs that are symbols by the signature, though only one value is taken.
+        self._integers = {
+            spec.arg.name for spec in signature.input_specs if type(spec.arg).__name__ == "SymIntArgument"
+        }
+        graph = self.graph(ep.graph_module)
         inputs = ", ".join([input_spec(self, spec) for spec in signature.input_specs])
         outputs = ", ".join([output_spec(self, spec) for spec in signature.output_specs])
         calls = ", ".join([call_entry(self, entry) for entry in ep.module_call_graph])
@@ -166,7 +174,7 @@ class Walk:
         if isinstance(value, torch.Tensor):
             self._tensor(node.name, value)
             text = f'{{"as_tensor": {{"name": {name}}}}}'
-        elif isinstance(value, torch.SymInt):
+        elif isinstance(value, torch.SymInt) or (type(value) is int and node.name in self._integers):
             self.state.ints[node.name] = self._size(value)
             text = f'{{"as_sym_int": {{"as_name": {name}}}}}'
         elif value is None or isinstance(value, (int, bool, str, float)):
@@ -355,7 +363,7 @@ class Walk:
         if isinstance(arg, Node):
             return self._node_argument(arg)
         if isinstance(arg, dict):
-            inner = ", ".join([f"{quoted(_key(key))}: {self.argument(value)}" for key, value in arg.items()])
+            inner = ", ".join([f"{quoted(text_key(key))}: {self.argument(value)}" for key, value in arg.items()])
             return f'{{"as_string_to_argument": {{{inner}}}}}'
         if isinstance(arg, (list, tuple)):
             return self._list(arg, kind)
@@ -487,9 +495,3 @@ def _parameters(function: Any) -> list[str]:
 
 
 _PARAMETERS: dict[Any, list[str]] = {}
-
-
-def _key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise Unknown(f"a dictionary with a key of {type(key)}")
-    return key

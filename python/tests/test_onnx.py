@@ -120,3 +120,15 @@ def test_a_report_on_a_model_survives_pickling() -> None:
     report = sizewise.check(TEXT)
     again = pickle.loads(pickle.dumps(report))
     assert str(again) == str(report) and again.violations == report.violations and again.to_html() == report.to_html()
+
+
+def test_what_torch_exports_is_taken() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    batch = torch.export.Dim("batch", min=2, max=64)
+    program = torch.onnx.export(
+        torch.nn.Linear(4, 2).eval(), (torch.randn(3, 4),), dynamic_shapes=({0: batch},), dynamo=True, verbose=False
+    )
+    report = sizewise.check(program)
+    assert report.ok and [value.shape for value in report.outputs] == [["batch", 2]]
+    assert report.verdict == sizewise.check(program.model_proto).verdict

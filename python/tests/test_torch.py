@@ -1,6 +1,7 @@
 """Against torch itself: live programs, specs as objects, exports."""
 
 import dataclasses
+import io
 import json
 import pickle
 from typing import Any
@@ -272,3 +273,29 @@ def test_inputs_for_hypothesis_run() -> None:
         assert runs(*args, **kwargs).shape == (args[0].shape[0], 6)
 
     drawn()
+
+
+def test_a_program_that_was_loaded_has_the_sizes_of_its_archive() -> None:
+    """Torch takes what a program asserts for given when it loads it; the module does not."""
+
+    def sums(self: Any, x: Any, y: Any, z: Any) -> Any:
+        return torch.cat([x, y]) + z
+
+    dims = ({0: Dim("a", min=2)}, {0: Dim("b", min=2)}, {0: Dim("c", min=4)})
+    program = torch.export.export(
+        module(sums),
+        (randn(3), randn(4), randn(7)),
+        dynamic_shapes=dims,
+        prefer_deferred_runtime_asserts_over_guards=True,
+    )
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    archive = file.getvalue()
+    loaded = torch.export.load(io.BytesIO(archive))
+    reports = [sizewise.check(given) for given in (archive, program, loaded)]
+    assert [report.verdict for report in reports] == ["violated"] * 3
+    assert len({str([v.inputs for v in report.violations]) for report in reports}) == 1
+    broken = reports[2].violations[0].inputs
+    assert broken is not None
+    with pytest.raises(Exception, match="Runtime assertion failed"):
+        loaded.module()(*(randn(broken[name]) for name in "xyz"))
