@@ -20,7 +20,7 @@ class ShapeReader(Reader):
         #: Symbols that stand for no integer, as those of nested tensors.
         self.refused = refused
 
-    def _made(self, node: Any) -> int:
+    def _leaf(self, node: Any) -> int:
         if getattr(node, "is_Symbol", False):
             if not node.is_integer or self.refused(node):
                 raise ExpressionError(f"{node} is no integer")
@@ -29,7 +29,7 @@ class ShapeReader(Reader):
             return self.env.symbol(node.name, "int")
         if getattr(node, "is_Float", False):
             raise ExpressionError("floating point is left to torch")
-        return super()._made(node)
+        return super()._leaf(node)
 
 
 class Facts:

@@ -36,26 +36,23 @@ class Reader:
         known = self.memo.get(e)
         if known is not None:
             return known
-        memo, stack = self.memo, [e]
+        memo, call, stack = self.memo, self.env.call, [e]
         while stack:
             node = stack[-1]
-            if node in memo:
-                stack.pop()
+            args = getattr(node, "args", ())
+            # Looking up an expression of sympy is what this takes time for.
+            numbers = [memo.get(arg) for arg in args]
+            if None in numbers:
+                stack.extend(arg for arg, number in zip(args, numbers) if number is None)
                 continue
-            missing = [arg for arg in node.args if arg not in memo] if getattr(node, "args", ()) else ()
-            if missing:
-                stack.extend(missing)
-                continue
-            memo[node] = self._made(node)
             stack.pop()
+            memo[node] = call(type(node).__name__, numbers) if args else self._leaf(node)
         return memo[e]
 
-    def _made(self, node: Any) -> int:
+    def _leaf(self, node: Any) -> int:
+        """The number of a symbol or a constant."""
         name = type(node).__name__
         env = self.env
-        if args := getattr(node, "args", ()):
-            memo = self.memo
-            return env.call(name, [memo[arg] for arg in args])
         if getattr(node, "is_Symbol", False):
             return env.symbol(node.name)
         if name in _INTEGERS:
