@@ -260,9 +260,14 @@ fn the_list_of_clauses_is_what_kernels_refuse_by() {
         std::fs::write("data/clauses.txt", &found).expect("the list is written");
     }
     let listed = std::fs::read_to_string("data/clauses.txt").expect("the list");
-    let first = found.lines().zip(listed.lines()).find(|(found, listed)| found != listed);
+    let not_in = |text: &str, other: &str| -> Vec<String> {
+        let other: BTreeSet<&str> = other.lines().collect();
+        text.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect()
+    };
+    let (new, old) = (not_in(&found, &listed), not_in(&listed, &found));
     assert!(
         found == listed,
-        "data/clauses.txt is stale at {first:?}: run this test with SIZEWISE_WRITE_CLAUSES=1 to write it anew"
+        "data/clauses.txt is stale. It does not have {new:#?}, and has {old:#?} instead. Where that is meant, write it \
+         anew with `SIZEWISE_WRITE_CLAUSES=1 cargo test --test tests ops_corpus`"
     );
 }

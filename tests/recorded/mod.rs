@@ -71,7 +71,11 @@ fn compare(what: &str, kind: &str, part: (usize, usize), now: Now, same: fn(&str
         assert!(same(said, line), "{said}\nnow, and recorded is\n{line}\nof {query}");
     }
     let recorded = keyed::read("work").into_iter().filter(|(key, _)| key.starts_with(&of_part));
-    assert_eq!(work, recorded.collect::<Vec<_>>(), "the work changed");
+    assert_eq!(
+        work,
+        recorded.collect::<Vec<_>>(),
+        "the work changed: where that is meant, `SIZEWISE_RECORD=1 cargo test --test tests recorded` records it anew"
+    );
 }
 
 macro_rules! kinds {
