@@ -175,28 +175,100 @@ proptest! {
         steps in prop::collection::vec((0..4u8, fact()), 1..14),
         questions in prop::collection::vec(fact(), 1..6),
     ) {
-        let mut environment = environment();
-        let pool = &mut environment.pool;
-        let steps: Vec<(u8, Expr)> = steps.iter().map(|(kind, c)| (*kind, c.build(pool))).collect();
-        let goals: Vec<Expr> = questions.iter().map(|c| c.build(pool)).collect();
-        let mut fresh = environment.clone();
-        // The steps without those of branches that are left.
-        let mut kept: Vec<(u8, Expr)> = Vec::new();
-        let mut begins = Vec::new();
-        for &(kind, condition) in &steps {
-            match kind {
-                LEAVE => kept.truncate(begins.pop().unwrap_or(kept.len())),
+        check_branches(&steps, &questions, false)?;
+    }
+
+    #[test]
+    fn any_long_sequence_of_branches_equals_starting_afresh(
+        at in prop::array::uniform4(0..=MOST),
+        steps in prop::collection::vec((mostly_facts(), fact()), 40..120),
+        questions in prop::collection::vec(fact(), 1..6),
+    ) {
+        // Facts of one example, more than are looked at together.
+        let values = at.map(BigInt::from);
+        let holding = |(kind, fact): &(u8, Condition)| *kind > ENTER || fact.value(&values) == Some(true);
+        let steps: Vec<_> = steps.into_iter().filter(holding).collect();
+        check_branches(&steps, &questions, true)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(96))]
+
+    #[test]
+    fn what_followed_before_an_environment_was_compacted_follows_after_it(
+        steps in prop::collection::vec((some_compact(), fact()), 1..16),
+        questions in prop::collection::vec(fact(), 1..6),
+    ) {
+        let facts = steps.iter().filter(|(kind, _)| *kind == ASSUME);
+        let known: Vec<Condition> = facts.map(|(_, fact)| fact.clone()).collect();
+        let points = admitted(&known);
+        // Of facts that contradict each other, anything may be answered.
+        prop_assume!(!points.is_empty());
+        let (mut whole, mut compacted) = (environment(), environment());
+        let mut asked: (Vec<Expr>, Vec<Expr>) = (Vec::new(), Vec::new());
+        for (kind, condition) in &steps {
+            let (in_whole, in_compacted) = (condition.build(&mut whole.pool), condition.build(&mut compacted.pool));
+            match *kind {
+                ASSUME => {
+                    whole.assume(in_whole);
+                    compacted.assume(in_compacted);
+                }
+                COMPACT => asked.1 = compacted.compact(asked.1),
                 _ => {
-                    begins.extend((kind == ENTER).then_some(kept.len()));
-                    kept.push((kind, condition));
+                    asked.0.push(in_whole);
+                    asked.1.push(in_compacted);
+                    let answers = [whole.statically(in_whole), compacted.statically(in_compacted)];
+                    prop_assert!(still_follows(answers), "{}: {answers:?}", condition.text());
                 }
             }
         }
-        take(&mut environment, &steps);
-        take(&mut fresh, &kept);
-        for (goal, question) in goals.into_iter().zip(questions) {
+        asked.1 = compacted.compact(asked.1);
+        for (in_whole, in_compacted) in asked.0.into_iter().zip(asked.1) {
             count(1);
-            prop_assert_eq!(environment.statically(goal), fresh.statically(goal), "{}", question.text());
+            prop_assert_eq!(whole.text(in_whole), compacted.text(in_compacted));
+            let answers = [whole.statically(in_whole), compacted.statically(in_compacted)];
+            prop_assert!(still_follows(answers), "{}: {answers:?}", compacted.text(in_compacted));
+        }
+        for question in questions {
+            let (in_whole, in_compacted) = (question.build(&mut whole.pool), question.build(&mut compacted.pool));
+            let answers = [whole.statically(in_whole), compacted.statically(in_compacted)];
+            prop_assert!(still_follows(answers), "{} => {}: {answers:?}", texts(&known), question.text());
+            let answers = [whole.statically_known(in_whole), compacted.statically_known(in_compacted)];
+            prop_assert!(still_follows(answers), "{} => {}: {answers:?}", texts(&known), question.text());
+            for at in &points {
+                count(1);
+                let so = answers[1].is_none_or(|answer| question.value(at).is_none_or(|value| value == answer));
+                prop_assert!(so, "{} => {}, not so at {at:?}", texts(&known), question.text());
+            }
+        }
+    }
+
+    #[test]
+    fn however_many_questions_are_asked_what_is_kept_is_in_proportion_to_the_facts(
+        known in prop::collection::vec(fact(), 1..5),
+        rounds in prop::collection::vec(prop::collection::vec(fact(), 8), 2..6),
+    ) {
+        let mut asked = environment();
+        let mut untouched = asked.clone();
+        for fact in &known {
+            let condition = fact.build(&mut asked.pool);
+            asked.assume(condition);
+            untouched.assume(condition);
+        }
+        let mut untouched = untouched.with_own_pool();
+        let () = untouched.compact(());
+        // Symbols stay; those that reasoning makes on the way have the same few names again and again.
+        let size = |environment: &ShapeEnv| environment.pool.len() - environment.pool.symbol_count();
+        let least = size(&untouched);
+        for questions in rounds {
+            for question in questions {
+                let goal = question.build(&mut asked.pool);
+                asked.statically_known(goal);
+                count(1);
+            }
+            let () = asked.compact(());
+            prop_assert!(size(&asked) <= 3 * least, "{}", texts(&known));
         }
     }
 }
@@ -205,6 +277,60 @@ proptest! {
 const ASSUME: u8 = 0;
 const ENTER: u8 = 1;
 const LEAVE: u8 = 2;
+const ASK: u8 = 3;
+const COMPACT: u8 = 4;
+
+/// Kinds of steps of which many are taken.
+fn mostly_facts() -> impl Strategy<Value = u8> {
+    prop_oneof![4 => Just(ASSUME), 1 => Just(ENTER), 1 => Just(LEAVE), 2 => Just(ASK)]
+}
+
+/// Whether the second answer is the first, or there was none: facts that are told at once may say more to each other
+/// than those that were told one by one, with questions between.
+fn still_follows([before, after]: [Option<bool>; 2]) -> bool {
+    before.is_none() || before == after
+}
+
+/// Kinds of steps without branches.
+fn some_compact() -> impl Strategy<Value = u8> {
+    prop_oneof![3 => Just(ASSUME), 3 => Just(ASK), 1 => Just(COMPACT)]
+}
+
+/// Takes steps in one environment, and in another those that are not of a branch that is left: both answer alike, and
+/// so does full reasoning where it is asked for, too.
+fn check_branches(
+    steps: &[(u8, Condition)],
+    questions: &[Condition],
+    fully: bool,
+) -> Result<(), TestCaseError> {
+    let mut environment = environment();
+    let pool = &mut environment.pool;
+    let steps: Vec<(u8, Expr)> = steps.iter().map(|(kind, c)| (*kind, c.build(pool))).collect();
+    let goals: Vec<Expr> = questions.iter().map(|c| c.build(pool)).collect();
+    let mut fresh = environment.clone();
+    let mut kept: Vec<(u8, Expr)> = Vec::new();
+    let mut begins = Vec::new();
+    for &(kind, condition) in &steps {
+        match kind {
+            LEAVE => kept.truncate(begins.pop().unwrap_or(kept.len())),
+            _ => {
+                begins.extend((kind == ENTER).then_some(kept.len()));
+                kept.push((kind, condition));
+            }
+        }
+    }
+    take(&mut environment, &steps);
+    take(&mut fresh, &kept);
+    for (goal, question) in goals.into_iter().zip(questions) {
+        count(1);
+        prop_assert_eq!(environment.statically(goal), fresh.statically(goal), "{}", question.text());
+        if fully {
+            let answers = [&mut environment, &mut fresh].map(|one| one.statically_known(goal));
+            prop_assert_eq!(answers[0], answers[1], "{}", question.text());
+        }
+    }
+    Ok(())
+}
 
 /// Takes steps, the last of which may be inside branches.
 fn take(environment: &mut ShapeEnv, steps: &[(u8, Expr)]) {

@@ -1,9 +1,13 @@
 //! What a fact and a question cost in an environment that lives long: facts are added one at a time, as a tracer adds
-//! them, and then thousands of questions are asked. Prints nanoseconds a fact at growing sizes, and a question.
+//! them, and then thousands of questions are asked. Prints nanoseconds a fact at growing sizes, and a question; what a
+//! branch costs; and what compaction gives back.
+#[path = "../../../benches/memory/mod.rs"]
+mod memory;
+
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Value};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const FACTS: usize = 8_000;
 const QUESTIONS: usize = 10_000;
@@ -59,6 +63,53 @@ fn question(env: &mut ShapeEnv, s: &[Expr], i: usize) -> Expr {
     }
 }
 
+/// Branches: entering one, a question and a fact inside, leaving it.
+fn branch(env: &mut ShapeEnv, s: &[Expr], count: usize) {
+    let mut times = [Duration::ZERO; 3];
+    for i in 0..count {
+        let supposed = env.pool.gt(s[i * 13 % s.len()], (3_000 + i as i32).into());
+        let inside = env.pool.gt(s[i * 13 % s.len()], 2_999.into());
+        let mut last = Instant::now();
+        let mut lap = |at: usize| {
+            times[at] += last.elapsed();
+            last = Instant::now();
+        };
+        let outside = env.enter(Some(supposed));
+        lap(0);
+        env.statically(inside);
+        lap(1);
+        env.leave(outside);
+        lap(2);
+    }
+    let [enter, ask, leave] = times.map(|time| time.as_micros() as f64 / count as f64);
+    println!("a branch: {enter:.0} us to enter, {ask:.0} us a question inside, {leave:.0} us to leave");
+}
+
+/// Rounds of new questions, with the environment compacted after each.
+fn compact(env: &mut ShapeEnv, mut s: Vec<Expr>) -> Vec<Expr> {
+    for round in 0..4 {
+        for i in 0..10 * QUESTIONS {
+            let (a, b) = (s[i * 7 % s.len()], s[i * 11 % s.len()]);
+            let sum = env.pool.add(a, b);
+            let open = env.pool.gt(sum, (100 * round + i as i32 % 100).into());
+            env.statically(open);
+        }
+        let (held, stored) = (memory::restart(), env.pool.len());
+        let start = Instant::now();
+        s = env.compact(s);
+        let time = start.elapsed().as_secs_f64() * 1e3;
+        let (most, now, left) = (memory::peak(), memory::restart(), env.pool.len());
+        println!(
+            "{} questions, compacted in {time:.1} ms: {stored} expressions to {left}, {:.1} MB to {:.1} (at most {:.1})",
+            10 * QUESTIONS,
+            held as f64 / 1e6,
+            now as f64 / 1e6,
+            most as f64 / 1e6
+        );
+    }
+    s
+}
+
 fn main() {
     let mut env = ShapeEnv::new();
     let s = symbols(&mut env, FACTS / 4);
@@ -84,4 +135,13 @@ fn main() {
         let each = start.elapsed().as_nanos() as f64 / QUESTIONS as f64;
         println!("{QUESTIONS} questions, {round}: {each:.0} ns each, {settled} settled");
     }
+    branch(&mut env, &s, 100);
+    let s = compact(&mut env, s);
+    let start = Instant::now();
+    for i in 0..QUESTIONS {
+        let question = question(&mut env, &s, i);
+        env.statically(question);
+    }
+    let each = start.elapsed().as_nanos() as f64 / QUESTIONS as f64;
+    println!("{QUESTIONS} questions after that: {each:.0} ns each");
 }

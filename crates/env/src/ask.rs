@@ -83,9 +83,8 @@ impl ShapeEnv {
     pub fn evaluate(&mut self, condition: Expr) -> Result<bool, EnvError> {
         if let Some(known) = self.statically_known(condition) {
             let held = if known { condition } else { self.pool.not(condition) };
-            if !self.answers.answered.contains(&held) && self.pool.as_bool(held).is_none() {
+            if self.pool.as_bool(held).is_none() && self.answers.answered.insert(held) {
                 self.note();
-                self.answers.answered.push(held);
             }
             return Ok(known);
         }

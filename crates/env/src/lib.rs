@@ -10,6 +10,7 @@
 mod answers;
 mod ask;
 mod checks;
+mod compact;
 mod computed;
 mod create;
 mod deferred;

@@ -4,8 +4,8 @@ use super::hints::Hints;
 use super::operations::Operation;
 use super::policy::Artefact;
 use super::symbols::{Names, SymbolInfo};
-use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Symbol};
 
@@ -54,7 +54,7 @@ pub(super) struct Answers {
     /// Conditions found to be open, with the revision in which they were.
     pub open: FxHashMap<Expr, u64>,
     /// Conditions that were asked for and that the facts answered, as they hold.
-    pub answered: Vec<Expr>,
+    pub answered: IndexSet<Expr, FxBuildHasher>,
     /// Whether guards are recorded without being learned from.
     pub keeps_asking: bool,
     pub revision: u64,

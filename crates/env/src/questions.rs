@@ -28,8 +28,10 @@ use std::fmt;
 /// ```
 #[derive(Clone, Default)]
 pub struct Env {
-    pool: Pool,
-    facts: Facts,
+    pub(super) pool: Pool,
+    pub(super) facts: Facts,
+    /// How many expressions were stored when it was compacted.
+    pub(super) began_with: usize,
     /// The conditions as they were written, by number.
     texts: Vec<String>,
 }
@@ -93,6 +95,12 @@ impl Env {
         self
     }
 
+    /// How many expressions are stored, for facts and questions so far. It stays in proportion to the facts, however
+    /// many questions are asked.
+    pub fn stored(&self) -> usize {
+        self.pool.len()
+    }
+
     /// Assumes a condition, written as Python or sympy prints it. Its divisors are not 0. Sizes that are not declared
     /// are any integers.
     ///
@@ -111,6 +119,7 @@ impl Env {
     /// # Errors
     /// When the text is no expression, with line and column.
     pub fn ask(&mut self, goal: &str, budget: &Budget) -> Result<Decision, ReadError> {
+        self.stay_small();
         let read = read::closed(&mut self.pool, goal)?;
         // What the goal's operations require holds for this question only.
         let facts = (!read.divisors.is_empty() || !read.dropped.is_empty()).then(|| self.facts.clone());

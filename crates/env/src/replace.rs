@@ -76,20 +76,14 @@ impl ShapeEnv {
     fn learn(&mut self, condition: Expr) {
         let Some(&[zero]) = self.pool.as_func(condition, Func::IsZero) else { return };
         let poly = self.pool.poly(zero);
-        let solvable = poly.terms.iter().filter_map(|(monomial, factor)| {
+        let solvable = poly.terms.iter().enumerate().filter_map(|(i, (monomial, factor))| {
             let symbol = self.pool.as_symbol(*monomial)?;
-            let occurs_once =
-                poly.terms.iter().filter(|(m, _)| self.pool.free_symbols(&[*m]).contains(&symbol)).count()
-                    == 1;
-            (factor.abs().is_one() && occurs_once).then(|| (symbol, factor.clone()))
+            (factor.abs().is_one() && self.pool.stands_alone(&poly, i)).then_some((symbol, i))
         });
         let rank = |symbol: Symbol| (self.symbols.unbacked.iter().position(|&u| u == symbol), symbol);
-        let Some((symbol, factor)) = solvable.max_by_key(|(symbol, _)| rank(*symbol)) else { return };
-        let s = self.pool.symbol_expr(symbol);
-        // -a * (a*s + rest) + s is -a*rest.
-        let minus = self.pool.int(-factor);
-        let scaled = self.pool.mul(minus, zero);
-        let value = self.pool.add(scaled, s);
+        let Some((symbol, term)) = solvable.max_by_key(|(symbol, _)| rank(*symbol)) else { return };
+        let Some(value) = poly.solved_for(term) else { return };
+        let value = self.pool.from_poly(&value);
         for known in self.replacements.by.values_mut() {
             *known = self.pool.substitute_symbols(*known, |t| (t == symbol).then_some(value));
         }

@@ -12,6 +12,7 @@ mod build_bool;
 mod build_div;
 mod build_float;
 mod cancel;
+mod compact;
 mod divisor;
 pub mod escape;
 mod eval;
@@ -33,6 +34,7 @@ mod build_tests;
 mod eval_tests;
 
 pub use cancel::{CancelToken, is_cancelled};
+pub use compact::{Handles, Moved};
 pub use divisor::Divisor;
 pub use eval::{EvalError, Evaluator, Value, call as evaluate_call};
 pub use int::Int;

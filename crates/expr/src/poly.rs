@@ -36,6 +36,17 @@ impl Poly {
         Poly { constant: value, terms: SmallVec::new() }
     }
 
+    /// Of `self == 0`: what the monomial of the term at `i` is equal to, where its coefficient is 1 or -1. Equations are
+    /// solved here, whatever they are solved for.
+    pub fn solved_for(&self, i: usize) -> Option<Poly> {
+        let (_, coefficient) = self.terms.get(i).filter(|(_, c)| c.abs().is_one())?;
+        // c*m + rest == 0 with c = ±1: m == -c*rest.
+        let factor = -coefficient;
+        let mut rest = self.clone();
+        rest.terms.remove(i);
+        Some(rest.scaled(&factor))
+    }
+
     /// The value of a constant polynomial.
     pub fn as_constant(&self) -> Option<&Int> {
         self.terms.is_empty().then_some(&self.constant)
@@ -174,6 +185,13 @@ impl Pool {
     pub(super) fn difference(&self, a: Expr, b: Expr) -> Poly {
         let (mut p, mut q) = (NOWHERE, NOWHERE);
         self.poly_ref(a, &mut p).minus(self.poly_ref(b, &mut q))
+    }
+
+    /// Whether the monomial of the term at `i` occurs in no other term, nor inside an atom of one.
+    pub fn stands_alone(&self, poly: &Poly, i: usize) -> bool {
+        let others = poly.terms.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, (m, _))| *m);
+        let others: Vec<Expr> = others.collect();
+        poly.terms.get(i).is_some_and(|(monomial, _)| !self.reachable(&others).contains(monomial))
     }
 
     /// The expression of a polynomial.

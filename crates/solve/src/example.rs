@@ -46,6 +46,17 @@ impl Example {
         }
     }
 
+    /// The values of doubles.
+    pub fn floats(&self) -> Vec<(Symbol, f64)> {
+        let float = |(symbol, value): (&Symbol, &Value)| match value {
+            Value::Float(value) => Some((*symbol, *value)),
+            _ => None,
+        };
+        let mut floats: Vec<(Symbol, f64)> = self.values.iter().filter_map(float).collect();
+        floats.sort_unstable_by_key(|(symbol, _)| *symbol);
+        floats
+    }
+
     /// The value of a symbol where one has another value.
     pub fn near(&self, symbol: Symbol, changed: Symbol, value: &Int) -> Option<Value> {
         if symbol == changed { Some(Value::Int(value.clone())) } else { self.values.get(&symbol).cloned() }

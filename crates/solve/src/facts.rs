@@ -269,6 +269,16 @@ impl Facts {
         Facts { whole: true, merges_divisions: self.merges_divisions, ..Facts::default() }
     }
 
+    /// No facts yet, to be reasoned with and asked in the same way as these.
+    pub(super) fn without_facts(&self) -> Facts {
+        Facts {
+            whole: self.whole,
+            merges_divisions: self.merges_divisions,
+            work: self.work,
+            ..Facts::default()
+        }
+    }
+
     /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
         !self.whole && self.given.len() > MAX_TOGETHER

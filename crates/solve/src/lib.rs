@@ -6,6 +6,7 @@
 //! make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
+mod compact;
 mod components;
 mod definedness;
 mod differences;
@@ -67,7 +68,7 @@ pub use proof_log::ProofStep;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
-pub use store::{Class, StoreView};
+pub use store::{Class, StoreView, use_ranges_only_everywhere};
 pub use unsat_core::{minimal_unsat_core, unsat_core};
 pub use up_to::up_to;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};

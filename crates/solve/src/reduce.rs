@@ -303,20 +303,10 @@ impl Reduced {
             let plain = symbols.len() == poly.terms.len();
             let mut best: Option<usize> = None;
             for &j in &symbols {
-                let (symbol, coefficient) = &poly.terms[j];
-                let alone = || {
-                    let others: Vec<Expr> = poly
-                        .terms
-                        .iter()
-                        .enumerate()
-                        .filter(|(k, _)| *k != j)
-                        .map(|(_, (m, _))| *m)
-                        .collect();
-                    !pool.reachable(&others).contains(symbol)
-                };
+                let coefficient = &poly.terms[j].1;
                 // A common factor was divided out by construction, so the least coefficient makes progress.
                 let better = best.is_none_or(|b| coefficient.abs() <= poly.terms[b].1.abs());
-                if better && (coefficient.abs().is_one() || plain) && alone() {
+                if better && (coefficient.abs().is_one() || plain) && pool.stands_alone(&poly, j) {
                     best = Some(j);
                 }
             }
@@ -328,25 +318,14 @@ impl Reduced {
                 }
                 continue;
             }
-            // a*s + Σ c·m + c0 = 0. If a = ±1, it is solved. Otherwise s = k - Σ floor(c/a)·m - floor(c0/a)
-            // makes all other coefficients smaller.
-            let exact = coefficient.abs().is_one();
-            let Some(quotient) = poly.constant.floor_div(&coefficient) else { continue };
-            let mut value = Poly::constant(-quotient);
-            for (j, (m, c)) in poly.terms.iter().enumerate() {
-                if j != best
-                    && let Some(q) = c.floor_div(&coefficient)
-                    && !q.is_zero()
-                {
-                    let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
-                    value = value.add_scaled(&term, &-q);
+            let value = match poly.solved_for(best) {
+                Some(value) => pool.from_poly(&value),
+                None => {
+                    let Some(value) = nearly_solved(&poly, best) else { continue };
+                    let (value, k) = (pool.from_poly(&value), self.fresh(pool));
+                    pool.add(value, k)
                 }
-            }
-            let mut value = pool.from_poly(&value);
-            if !exact {
-                let k = self.fresh(pool);
-                value = pool.add(value, k);
-            }
+            };
             self.replace_symbol(pool, "solve", symbol, value);
             return true;
         }
@@ -441,6 +420,24 @@ impl Reduced {
         }
         false
     }
+}
+
+/// The value without `k` of `s = k - Σ floor(c/a)·m - floor(c0/a)`, which makes the other coefficients of
+/// `a*s + Σ c·m + c0 == 0` smaller.
+fn nearly_solved(poly: &Poly, best: usize) -> Option<Poly> {
+    let coefficient = &poly.terms.get(best)?.1;
+    let quotient = poly.constant.floor_div(coefficient)?;
+    let mut value = Poly::constant(-quotient);
+    for (j, (m, c)) in poly.terms.iter().enumerate() {
+        if j != best
+            && let Some(q) = c.floor_div(coefficient)
+            && !q.is_zero()
+        {
+            let term = Poly { constant: Int::ZERO, terms: [(*m, Int::ONE)].into_iter().collect() };
+            value = value.add_scaled(&term, &-q);
+        }
+    }
+    Some(value)
 }
 
 /// `a // b`, with whole multiples of a constant divisor taken out of each coefficient.

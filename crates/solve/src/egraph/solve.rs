@@ -150,11 +150,9 @@ impl Solved {
             return Step::Nothing;
         }
         let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
-        // c*m + rest == 0 with c = ±1: m == -c*rest.
-        let Some(i) = poly.terms.iter().position(|(m, _)| *m == monomial) else { return Step::Nothing };
-        let mut rest = poly.clone();
-        let (_, coefficient) = rest.terms.remove(i);
-        let value = pool.from_poly(&rest.scaled(&-coefficient));
+        let solved = poly.terms.iter().position(|(m, _)| *m == monomial).and_then(|i| poly.solved_for(i));
+        let Some(solved) = solved else { return Step::Nothing };
+        let value = pool.from_poly(&solved);
         let is_product = pool.monomial(monomial).as_slice() != [(monomial, 1)];
         if is_product && self.products.len() >= MAX_PRODUCTS {
             return Step::Nothing;
