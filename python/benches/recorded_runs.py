@@ -5,6 +5,7 @@ program's shape checker. Sizes count and values do not, so what only data decide
 """
 
 import argparse
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -28,7 +29,6 @@ DATA = {
         "RuntimeError: Found an invalid max index",
         "RuntimeError: offsets[",
     ),
-    "an assertion on data": ("RuntimeError: Runtime assertion failed",),
     "a fault of torch's guard code": ("NameError: name 'L' is not defined",),
 }
 
@@ -44,6 +44,8 @@ def inputs_of(recorded: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
 def why(failure: str) -> str:
     """The class of a failure."""
     failure = failure.removeprefix("error: ")
+    if failure.startswith("RuntimeError: Runtime assertion failed") and re.search(r"\bu\d", failure):
+        return "an assertion on data"
     return next((name for name, starts in DATA.items() if failure.startswith(starts)), "a size")
 
 
