@@ -2,25 +2,17 @@
 use crate::errors::Kind;
 use crate::program::Refusal;
 use serde_json::{Map, Value as Json, json};
-use sha2::{Digest, Sha256};
-use sizewise::ir::Dtype;
-use sizewise::onnx::check::{
-    self as onnx, Condition, Evaluated, Filled, Shapes, ShownSize, ShownValue, Sizes, Verdict, check,
-    evaluate,
-};
+use sizewise::onnx::check::{self as onnx, Condition, Evaluated, Filled, ShownSize, check, evaluate};
 use sizewise::onnx::read::Model as Message;
+use sizewise::onnx::report;
 use sizewise::onnx::walk::{Given, inputs};
-use sizewise::report::{
-    Assumed, Cause, ConditionKind, Diagnostic, GraphView, GuardReport, GuardVerdict, Level, MismatchReport,
-    NodeView, Outcome, ProgramInfo, Report, SCHEMA_VERSION, SymbolReport, TensorInfo, Tool, Traced,
-    UnsupportedReport, ValueView,
-};
+use sizewise::report::{GraphView, Report};
 use std::collections::HashSet;
 
 /// A model that was read.
 pub struct Model {
     name: String,
-    sha256: String,
+    bytes: Vec<u8>,
     message: Message,
 }
 
@@ -29,76 +21,17 @@ impl Model {
     pub fn read(name: &str, bytes: &[u8]) -> Result<Model, Refusal> {
         let wrong = |error: sizewise::onnx::read::ReadError| Refusal(Kind::Program, error.to_string());
         let message = Message::read(bytes.to_vec()).map_err(wrong)?;
-        Ok(Model { name: name.to_string(), sha256: hash(bytes), message })
+        Ok(Model { name: name.to_string(), bytes: bytes.to_vec(), message })
     }
 
     /// Checks whether it accepts every input that it declares.
     pub fn check(&self) -> Report {
-        let found = check(&self.message);
-        let shapes = onnx::shapes(&self.message);
-        let value = |name: &str| info(name, shapes.values.get(name));
-        Report {
-            schema_version: SCHEMA_VERSION,
-            tool: Tool { name: "sizewise".into(), version: env!("CARGO_PKG_VERSION").into() },
-            program: ProgramInfo {
-                path: self.name.clone(),
-                sha256: self.sha256.clone(),
-                nodes: self.message.graph.node.len(),
-                dialect: "ONNX".into(),
-                torch_version: String::new(),
-            },
-            verdict: match found.verdict {
-                Verdict::Ok => Outcome::Ok,
-                Verdict::Violated => Outcome::Violated,
-                Verdict::Unknown => Outcome::Unknown,
-            },
-            assumed: Assumed::Contract,
-            inputs: inputs(&self.message).iter().map(|input| value(&input.name)).collect(),
-            outputs: self.message.graph.output.iter().map(|output| value(&output.name)).collect(),
-            symbols: shapes.symbols.iter().map(symbol).collect(),
-            minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
-            mismatches: found.wrong_outputs.iter().map(mismatch).collect(),
-            unsupported: found
-                .unknown
-                .iter()
-                .map(|(node, op, reason)| UnsupportedReport {
-                    node: node.clone(),
-                    op: op.clone(),
-                    reason: reason.clone(),
-                })
-                .collect(),
-            fixes: Vec::new(),
-            help: Vec::new(),
-            runtime_asserts: Vec::new(),
-            ledger: Vec::new(),
-            diagnostics: stated(&found),
-            timings: indexmap::IndexMap::new(),
-            guards: guards(found),
-        }
+        report::report(&self.message, &self.name, &self.bytes)
     }
 
     /// The graph with its shapes, for pages.
     pub fn outline(&self) -> GraphView {
-        let Shapes { values, .. } = onnx::shapes(&self.message);
-        let graph = &self.message.graph;
-        let view = |name: &String| view(name, values.get(name));
-        GraphView {
-            inputs: inputs(&self.message).iter().map(|input| view(&input.name)).collect(),
-            nodes: graph
-                .node
-                .iter()
-                .map(|node| NodeView {
-                    name: node.name.clone(),
-                    op: node.op_type.clone(),
-                    depth: 0,
-                    uses: node.input.iter().filter(|name| !name.is_empty()).cloned().collect(),
-                    values: node.output.iter().filter(|name| !name.is_empty()).map(view).collect(),
-                    location: None,
-                    code: None,
-                })
-                .collect(),
-            outputs: graph.output.iter().map(|output| output.name.clone()).collect(),
-        }
+        report::outline(&self.message, &onnx::shapes(&self.message))
     }
 
     /// What happens to inputs of given sizes.
@@ -175,17 +108,12 @@ impl Model {
             .filter(|condition| self::words(&condition.expr).any(|word| words.contains(word)))
             .collect();
         let mut text = format!("{place} is dynamic: {shown}\n");
-        for Condition { expr, node, op, because } in &needed {
-            text += &format!("  {expr}\n    node {node} ({op}): {because}\n");
+        for Condition { shown, node, op, because, .. } in &needed {
+            text += &format!("  {shown}\n    node {node} ({op}): {because}\n");
         }
         let conditions: Vec<Json> = needed.iter().map(condition).collect();
         Ok((json!({"dimension": place, "size": shown, "conditions": conditions}), text))
     }
-}
-
-/// The hash of a file's bytes in hexadecimal.
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The identifiers in an expression.
@@ -218,130 +146,5 @@ fn evaluated(size: &ShownSize) -> Json {
     match size {
         ShownSize::Open(name) => json!(name),
         known => self::size(known),
-    }
-}
-
-fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
-    let shape = value.and_then(|value| value.shape.as_ref());
-    let is_open = |size: &ShownSize| matches!(size, ShownSize::Open(Some(_)));
-    let bound = |size: &ShownSize| match size {
-        ShownSize::Open(bound) => bound.as_ref().map(|bound| json!(bound)),
-        known => Some(self::size(known)),
-    };
-    TensorInfo {
-        name: name.to_string(),
-        shape: shape.map(|sizes| sizes.iter().map(size).collect()),
-        dtype: dtype(value),
-        value: None,
-        upper_bound: shape
-            .filter(|sizes| sizes.iter().any(is_open))
-            .map(|sizes| sizes.iter().map(bound).collect()),
-    }
-}
-
-fn view(name: &str, value: Option<&ShownValue>) -> ValueView {
-    let info = info(name, value);
-    ValueView { name: info.name, kind: info.dtype, sizes: info.shape, value: None }
-}
-
-fn dtype(value: Option<&ShownValue>) -> String {
-    let Some(dtype) = value.and_then(|value| value.dtype) else { return "unknown".to_string() };
-    // The names of exported programs, where torch has the type.
-    Dtype::from_short_name(dtype.name()).map_or(dtype.name(), Dtype::name).to_string()
-}
-
-fn symbol(named: &onnx::Named) -> (String, SymbolReport) {
-    let source = named.source.as_ref().map(|(input, dim)| format!("{input}.shape[{dim}]"));
-    let report =
-        SymbolReport { min: Some(json!(1)), max: None, hint: None, source, dim: named.declared.clone() };
-    (named.name.clone(), report)
-}
-
-fn mismatch(wrong: &onnx::WrongOutput) -> MismatchReport {
-    MismatchReport {
-        node: wrong.output.clone(),
-        value: format!("{}.shape[{}]", wrong.output, wrong.dim),
-        recorded: wrong.declared.clone(),
-        derived: wrong.derived.clone(),
-        inputs: Some(shown(&wrong.inputs)),
-    }
-}
-
-fn shown(inputs: &Sizes) -> indexmap::IndexMap<String, Json> {
-    inputs.iter().map(|(name, sizes)| (name.clone(), json!(sizes))).collect()
-}
-
-/// What the file states of itself, where that is not what the model needs.
-fn stated(found: &onnx::Report) -> Vec<Diagnostic> {
-    let mut notes = Vec::new();
-    for (expr, verdict) in &found.stated {
-        let what = match verdict {
-            onnx::Stated::Needed => continue,
-            onnx::Stated::NotNeeded => "the model does not need it",
-            onnx::Stated::Unknown => "whether the model needs it is not known",
-        };
-        let message = format!("the file states `{expr}`: {what}");
-        notes.push(Diagnostic::new("stated-condition", Level::Note, message));
-    }
-    if found.suffices == Some(false) {
-        let message = "what the file states does not suffice for the model to run".to_string();
-        notes.push(Diagnostic::new("stated-condition", Level::Note, message));
-    }
-    notes
-}
-
-/// The conditions with their verdicts: broken ones, undecided ones, and the rest.
-fn guards(found: onnx::Report) -> Vec<GuardReport> {
-    let mut guards: Vec<GuardReport> = Vec::new();
-    for violation in found.violations {
-        let mut guard = guard(&violation.condition, GuardVerdict::Violated);
-        guard.inputs = Some(shown(&violation.inputs));
-        guard.consequence = Some(violation.message);
-        guards.push(guard);
-    }
-    for (open, reason) in &found.undecided {
-        let mut guard = guard(open, GuardVerdict::Unknown);
-        guard.reason = Some(reason.clone());
-        guards.push(guard);
-    }
-    for condition in &found.conditions {
-        let is_listed = |guard: &GuardReport| {
-            guard.expr == condition.expr && guard.node.as_deref() == Some(condition.node.as_str())
-        };
-        if !guards.iter().any(is_listed) {
-            guards.push(guard(condition, GuardVerdict::Implied));
-        }
-    }
-    guards
-}
-
-fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
-    GuardReport {
-        expr: condition.expr.clone(),
-        kind: ConditionKind::Precondition,
-        verdict,
-        node: Some(condition.node.clone()),
-        op: Some(condition.op.clone()),
-        location: None,
-        decided_by: None,
-        because: Vec::new(),
-        witness: None,
-        inputs: None,
-        shown: condition.expr.clone(),
-        clause: Some(condition.because.clone()),
-        code: None,
-        consequence: None,
-        reason: None,
-        cause: Cause::Operator,
-        excludes: None,
-        follows: false,
-        traced: Traced::Needed,
-        more_nodes: 0,
-        file: None,
-        line: None,
-        module: None,
-        stack: Vec::new(),
-        works: None,
-        settled_by: None,
     }
 }

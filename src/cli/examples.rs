@@ -2,8 +2,8 @@
 
 /// The end of a help text: examples, each with what it answers.
 macro_rules! examples {
-    ($($name:ident: $($says:literal $command:literal)+;)+) => {
-        $(pub const $name: &str = concat!("Examples:", $("\n  # ", $says, "\n  ", $command,)+);)+
+    ($($(#[$when:meta])? $name:ident: $($says:literal $command:literal)+;)+) => {
+        $($(#[$when])? pub const $name: &str = concat!("Examples:", $("\n  # ", $says, "\n  ", $command,)+);)+
     };
 }
 
@@ -109,6 +109,7 @@ examples! {
         "sizewise replay trace.jsonl --format text"
         "An answer a question, as JSON lines."
         "sizewise replay trace.jsonl.gz";
+    #[cfg(feature = "service")]
     SERVE:
         "The service and its page, on this machine alone."
         "sizewise serve --listen 127.0.0.1:8077"
