@@ -10,9 +10,9 @@ pub fn relate(report: &mut Report, root: Option<&Path>) {
     relate_to(report, |_| vec![root.clone()]);
 }
 
-/// As [`relate`], for what a code host shows beside the files of a checkout, and the program's own path too: relative to
-/// `root`, or else to the checkout that the file lies in, to the one around the current folder or the program, or to the
-/// current folder.
+/// As [`relate`], for what a code host shows beside the files of a checkout, and the program's own path too: relative
+/// to `root`, or else to the checkout that the file lies in, to the one around the current folder or the program, or to
+/// the current folder.
 pub fn relate_to_checkout(report: &mut Report, root: Option<&Path>) {
     let current = std::env::current_dir().unwrap_or_default();
     // A program in an archive is called by the archive's path and its own name.

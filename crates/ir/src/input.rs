@@ -92,8 +92,8 @@ impl Program {
 }
 
 impl Program {
-    /// The paths at which the call has tuples, beginning with the parameter's name or its position. What `*args` takes is
-    /// one.
+    /// The paths at which the call has tuples, beginning with the parameter's name or its position. What `*args` takes
+    /// is one.
     ///
     /// # Errors
     /// As [`Program::user_inputs`].

@@ -38,8 +38,8 @@ const fn broken(id: &'static str, meaning: &'static str, help: &'static str) -> 
 const GUARD: Rule = broken(
     "guard-not-implied/guard",
     "Your spec allows shapes that break a guard of the program.",
-    "A guard is a branch on sizes that was taken when the program was traced, in your code or in an operator's. The exported \
-     module refuses inputs that would take the other branch.",
+    "A guard is a branch on sizes that was taken when the program was traced, in your code or in an operator's. \
+     The exported module refuses inputs that would take the other branch.",
 );
 const PRECONDITION: Rule = broken(
     "guard-not-implied/precondition",
@@ -55,8 +55,8 @@ const ASSERTION: Rule = broken(
 const CONTRACT: Rule = broken(
     "guard-not-implied/contract",
     "Your spec allows sizes that the program does not record.",
-    "The program records a size or a range of its inputs, or of a value that it computes. A size is static where the code read it as a \
-     number, or where the example had the size 0 or 1.",
+    "The program records a size or a range of its inputs, or of a value that it computes. A size is static where \
+     the code read it as a number, or where the example had the size 0 or 1.",
 );
 const OVERFLOW: Rule = broken(
     "guard-not-implied/overflow",

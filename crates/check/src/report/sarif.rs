@@ -125,8 +125,8 @@ fn place(frame: &Frame) -> Json {
 /// The name and version of what [`fingerprint`] computes.
 const FINGERPRINT: &str = "sizewiseFinding/v1";
 
-/// What tells a finding from others and stays the same where lines move: its kind, the program, what it speaks of, and the
-/// file, the function and the text of its line. Those that agree in all that are counted.
+/// What tells a finding from others and stays the same where lines move: its kind, the program, what it speaks of, and
+/// the file, the function and the text of its line. Those that agree in all that are counted.
 fn fingerprint(finding: &Finding, program: &str, seen: &mut FxHashMap<Vec<u8>, u32>) -> String {
     let mut hash = Sha256::new();
     let line = finding.line.map(|frame| [&frame.file, &frame.function, &frame.code]);

@@ -15,7 +15,8 @@ pub struct SpecError {
     pub path: String,
     /// What is wrong and what was expected.
     pub message: String,
-    /// Lines to follow the message: the line of the text, with a caret below the place. Empty where the place is no line.
+    /// Lines to follow the message: the line of the text, with a caret below the place. Empty where the place is no
+    /// line.
     pub excerpt: String,
 }
 

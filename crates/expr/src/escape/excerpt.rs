@@ -5,8 +5,8 @@ use std::fmt::Write;
 /// The most characters that are shown before the place, and after it.
 const MAX_BESIDE: usize = 50;
 
-/// Two lines to follow a message: the line of a text, and a caret below the place. Line and column count from 1, columns
-/// in characters; nothing where the text has no such line. Of long lines the part around the place is shown.
+/// Two lines to follow a message: the line of a text, and a caret below the place. Line and column count from 1,
+/// columns in characters; nothing where the text has no such line. Of long lines the part around the place is shown.
 ///
 /// ```
 /// use sizewise_expr::escape::excerpt;

@@ -47,7 +47,8 @@ impl Reader<'_> {
     fn unknown(&self, name: &str, place: Place) -> Wrong {
         if self.is("(") {
             return place.error(format!(
-                "`{name}(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...) and dict(...)"
+                "`{name}(...)` is not called: the text is parsed and not run; known calls are Dim(...), \
+                 dims(...) and dict(...)"
             ));
         }
         let names = self.names.keys().map(String::as_str).chain(["Dim", "dims", "dict", "None"]);
