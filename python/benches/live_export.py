@@ -1,7 +1,7 @@
 """What a decider saves within torch.export: CPU time and guards, with and without it, in one run.
 
-`python benches/live_export.py large|small|networks [NAME ...]`. Each program is exported without, in mode "after" and in mode
-"first", in turn; the least CPU time of the runs counts. Everything of sizewise is included.
+`python benches/live_export.py large|small|networks [NAME ...]`. Each program is exported without, in mode "after" and
+in mode "first", in turn; the least CPU time of the runs counts. Everything of sizewise is included.
 """
 
 import contextlib

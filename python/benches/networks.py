@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from models import Program, auto
+from models import Program
 from small import Layers, tensors
 from torch import nn
 from torch.export import Dim
