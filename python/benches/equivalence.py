@@ -1,7 +1,8 @@
 """Whether programs accept the same shapes and compute the same with a decider as without.
 
-`python benches/equivalence.py [--shapes N] [--skip NAME]`: every small program is exported and compiled with a decider
-in both modes, and exported without one. Shapes from 0 on are run through all of them and through eager torch.
+`python benches/equivalence.py [--shapes N] [--skip NAME] [--only NAME]`: every small program and every network is
+exported with a decider in both modes and without one, and compiled with one. Shapes from 0 on are run through all of
+them and through eager torch.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 from live_export import exported
 from models import Program
+from networks import NETWORKS
 from small import SMALL
 
 import sizewise
@@ -81,12 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", type=int, default=40)
     parser.add_argument("--skip", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[])
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch._dynamo.config.recompile_limit = 200
     tally: Counter[str] = Counter()
-    for program in SMALL:
-        if program.name in options.skip:
+    for program in SMALL + NETWORKS:
+        if program.name in options.skip or (options.only and program.name not in options.only):
             continue
         with contextlib.redirect_stderr(None):
             judge(program, options.shapes, tally)

@@ -1,7 +1,7 @@
 """What a decider saves within torch.export: CPU time and guards, with and without it, in one run.
 
-`python benches/live_export.py large|small [NAME ...]`. Each program is exported without, in mode "after" and in mode
-"first", in turn; the least CPU time of the runs counts. Everything of sizewise is included.
+`python benches/live_export.py large|small|networks [NAME ...]`. Each program is exported without, in mode "after" and
+in mode "first", in turn; the least CPU time of the runs counts. Everything of sizewise is included.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from models import LARGE, Program
+from networks import NETWORKS
 from small import SMALL
 
 import sizewise
@@ -72,7 +73,7 @@ def main() -> None:
     for warm in SMALL[:3] + SMALL[-5:-4]:
         for mode in MODES:
             exported(warm, mode)
-    programs = LARGE if kind == "large" else SMALL
+    programs = {"large": LARGE, "small": SMALL, "networks": NETWORKS}[kind]
     chosen = [program for program in programs if not names or any(name in program.name for name in names)]
     measure(chosen, runs=3 if kind == "large" else 1)
 

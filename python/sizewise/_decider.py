@@ -30,6 +30,8 @@ class Stats:
     questions: int = 0
     #: Those that sizewise answered: in mode "after", where torch had no answer.
     decided: int = 0
+    #: Those to which both answers are possible, so that torch need not look for one. Mode "first" alone.
+    contingent: int = 0
     #: Guards that need not be recorded. In mode "first" torch may have known some of these answers.
     guards_avoided: int = 0
     #: Runtime assertions that need not be recorded; the same holds.
@@ -119,8 +121,10 @@ class decider:
         stats.questions += 1
         if self.mode == "first" and _is_condition(expr):
             answer = self._decided(shape_env, expr, asker)
-            if answer is None:
+            facts = self._facts.get(shape_env)
+            if answer is None and (facts is None or not facts.is_contingent(shape_env, expr)):
                 return self._of_torch(original, shape_env, expr, options)
+            stats.contingent += answer is None
             if self.debug:
                 self._compare(expr, answer, self._of_torch(original, shape_env, expr, options))
             return answer

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sizewise import _native
 from sizewise._errors import ExpressionError
+from sizewise._example import Example
 from sizewise._sympy import Reader
 
 
@@ -36,14 +38,17 @@ class Facts:
     """The facts of one `ShapeEnv`: ranges, replacements, guards and runtime assertions, each added once.
 
     An exported program accepts sizes 0 and 1 where the `ShapeEnv` assumed 2 and more, because lower bounds up to 2
-    are not checked when it runs. With `enforced`, only bounds that are checked count as facts.
+    are not checked when it runs. With `enforced`, only bounds that are checked count as facts. A question is contingent
+    if sizes that torch's own facts admit, with all bounds, give either answer: then torch finds none.
     """
 
     __slots__ = (
         "asserts",
         "budget",
+        "contingent",
         "decided",
         "enforced",
+        "example",
         "generation",
         "guards",
         "last_guard",
@@ -68,12 +73,15 @@ class Facts:
     def _begin(self, shape_env: Any) -> None:
         hints = shape_env.backed_var_to_val
         self.native = _native.Env()
+        self.example = Example(self.native)
         self.reader = ShapeReader(self.native, lambda symbol: not getattr(hints.get(symbol, 0), "is_number", True))
         self.generation = 0
         #: Answers stay true when more facts are added.
         self.decided: dict[Any, bool] = {}
         #: Questions without an answer, with the generation of the facts.
         self.open: dict[Any, int] = {}
+        #: Questions that have either answer, with the generation of the facts.
+        self.contingent: dict[Any, int] = {}
         self.ranges: tuple[Any, ...] = ()
         self.symbols: dict[Any, Any] = {}
         self.replaced: dict[Any, Any] = {}
@@ -116,12 +124,20 @@ class Facts:
         except ExpressionError:
             self.open[expr] = 1 << 62
             return None
-        answer, _ = self.native.settle(number, self.budget)
+        answer = self.native.known(number)
+        if answer is None and self.example.differs_nearby(number):
+            self.contingent[expr] = self.generation
+        elif answer is None:
+            answer, _ = self.native.settle(number, self.budget)
         if answer is None:
             self.open[expr] = self.generation
         else:
             self.decided[expr] = answer
         return answer
+
+    def is_contingent(self, shape_env: Any, expr: Any) -> bool:
+        """Whether a question that was asked has either answer under all that torch knows."""
+        return self.contingent.get(expr) == self.generation and not shape_env.frozen
 
     def _add_ranges(self, shape_env: Any) -> None:
         for symbol, known in shape_env.var_to_range.items():
@@ -133,6 +149,7 @@ class Facts:
                 continue
             low, high = _integer(known.lower), _integer(known.upper)
             hint = shape_env.backed_var_to_val.get(symbol)
+            of_torch = low, high
             if self.enforced and hint is not None:
                 if symbol in shape_env.replacements:
                     low = high = None
@@ -145,6 +162,7 @@ class Facts:
             except ExpressionError:
                 continue
             self.native.declare(number, low, high, _integer(hint))
+            self.example.declare(symbol.name, _integer(hint), *of_torch)
             self.generation += 1
 
     def _add_replacements(self, shape_env: Any) -> None:
@@ -163,19 +181,21 @@ class Facts:
         self.total_asserts = shape_env.num_deferred_runtime_asserts
 
     def _assume(self, condition: Any) -> None:
-        # What cannot be expressed is left out: fewer facts only mean fewer answers.
-        try:
-            self.native.assume(self.reader.number(condition))
-        except ExpressionError:
-            return
-        self.generation += 1
+        self._assume_made(lambda: self.reader.number(condition))
 
     def _assume_equal(self, symbol: Any, target: Any) -> None:
+        number = self.reader.number
+        self._assume_made(lambda: self.native.call("Equality", [number(symbol), number(target)]))
+
+    def _assume_made(self, make: Callable[[], int]) -> None:
+        # What cannot be expressed is left out: fewer facts only mean fewer answers.
         try:
-            sides = [self.reader.number(symbol), self.reader.number(target)]
-            self.native.assume(self.native.call("Equality", sides))
+            condition = make()
+            self.native.assume(condition)
         except ExpressionError:
+            self.example.holds = False
             return
+        self.example.assume(condition)
         self.generation += 1
 
 

@@ -41,9 +41,9 @@ class Reader:
             node = stack[-1]
             args = getattr(node, "args", ())
             # Looking up an expression of sympy is what this takes time for.
-            numbers = [memo.get(arg) for arg in args]
-            if None in numbers:
-                stack.extend(arg for arg, number in zip(args, numbers) if number is None)
+            numbers = [memo.get(arg, -1) for arg in args]
+            if -1 in numbers:
+                stack.extend(arg for arg, number in zip(args, numbers) if number < 0)
                 continue
             stack.pop()
             memo[node] = call(type(node).__name__, numbers) if args else self._leaf(node)

@@ -136,6 +136,45 @@ def test_backends(backend: str) -> None:
     torch._dynamo.reset()
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_onnx(mode: str) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model, shapes = Windows(), ({0: AUTO, 1: AUTO},)
+    with sizewise.decider(mode, debug=True) as asked:  # type: ignore[arg-type]
+        made = torch.onnx.export(model, (randn(2, 10, 3),), dynamo=True, dynamic_shapes=shapes, verbose=False)
+    assert asked.stats.decided > 0 and asked.stats.contradictions == 0 and asked.stats.failures == 0
+    run = onnxruntime.InferenceSession(made.model_proto.SerializeToString())
+    for h in (10, 13, 4, 2):
+        x = randn(3, h, 3)
+        (found,) = run.run(None, {run.get_inputs()[0].name: x.numpy()})
+        torch.testing.assert_close(torch.from_numpy(found), model(x))
+
+
+def test_torch_need_not_look_for_what_has_either_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        h = (x.shape[0] - 1) // 2 + 1
+        return x * h if h * (h + 3) > 40 else x
+
+    put_to_torch: list[str] = []
+    of_torch = sizewise.decider._of_torch
+
+    def noted(self: Any, original: Any, env: Any, expr: Any, options: Any) -> Any:
+        put_to_torch.append(str(expr))
+        return of_torch(self, original, env, expr, options)
+
+    monkeypatch.setattr(sizewise.decider, "_of_torch", noted)
+    guards = {}
+    for mode in MODES:
+        put_to_torch.clear()
+        with sizewise.decider(mode) as asked:  # type: ignore[arg-type]
+            program = export(module(forward), (randn(9),), dynamic_shapes=({0: AUTO},))
+        guards[mode] = [str(guard.expr) for guard in shape_env(program).guards]
+        assert asked.stats.contingent == (mode == "first")
+        assert any("> 40" in text for text in put_to_torch) == (mode == "after")
+    assert guards["first"] == guards["after"] and len(guards["first"]) == 1
+
+
 def test_nothing_is_left_behind() -> None:
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
