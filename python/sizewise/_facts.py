@@ -72,7 +72,7 @@ class Facts:
 
     def _begin(self, shape_env: Any) -> None:
         hints = shape_env.backed_var_to_val
-        self.native = _native.Env()
+        self.native = _native.Env(verdicts=True)
         self.example = Example(self.native)
         self.reader = ShapeReader(self.native, lambda symbol: not getattr(hints.get(symbol, 0), "is_number", True))
         self.generation = 0

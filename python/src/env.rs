@@ -113,9 +113,12 @@ pub fn scaled(budget: &Budget, factor: f64) -> Budget {
 
 #[pymethods]
 impl Env {
+    /// With `verdicts`, conditions are reasoned with in a form in which more follows at once, as in a replay.
     #[new]
-    fn new() -> Env {
-        Env { state: Mutex::new(Some(State::default())) }
+    #[pyo3(signature = (verdicts=false))]
+    fn new(verdicts: bool) -> Env {
+        let state = if verdicts { State::for_verdicts() } else { State::default() };
+        Env { state: Mutex::new(Some(state)) }
     }
 
     /// A copy that goes on by itself.

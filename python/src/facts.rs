@@ -38,9 +38,15 @@ pub struct State {
     pub texts: Vec<(Expr, Option<String>)>,
     terms: Vec<Term>,
     log: Vec<Fact>,
+    for_verdicts: bool,
 }
 
 impl State {
+    /// No facts, to be asked for verdicts alone.
+    pub fn for_verdicts() -> State {
+        State { facts: Facts::for_verdicts(), for_verdicts: true, ..State::default() }
+    }
+
     /// A copy whose expressions are its own from here on.
     pub fn branch(&self) -> State {
         State { pool: self.pool.branch(), ..self.clone() }
@@ -136,7 +142,7 @@ impl State {
 
     /// Derives everything anew, after work on the facts was cancelled.
     pub fn rebuild(&mut self) {
-        self.facts = Facts::new();
+        self.facts = if self.for_verdicts { Facts::for_verdicts() } else { Facts::new() };
         for fact in &self.log {
             learn(&mut self.pool, &mut self.facts, fact);
         }

@@ -14,7 +14,7 @@ from torch.export import Dim, export
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import sizewise
-from sizewise import _facts
+from sizewise import _facts, _native
 from sizewise._patching import require_tried
 
 from programs import module  # isort: skip
@@ -85,6 +85,13 @@ def test_sizes_0_and_1_are_not_taken_for_impossible(mode: str) -> None:
         x = randn(n)
         y = outcome(program, (x,))
         assert y is None or torch.equal(y, model(x))
+
+
+def test_padding_is_put_together_with_its_remainder() -> None:
+    padded = "(s0 // 2 + Mod(4 - Mod(s0 // 2, 4), 4))"
+    native = _native.Env(verdicts=True)
+    native.declare(native.symbol("s0"), 2, None, 14)
+    assert native.settle(native.read(f"Eq({padded} // ({padded} // 4), 4)"))[0] is True
 
 
 def data_dependent(self: Any, n: Any, m: Any, x: Any) -> Any:
