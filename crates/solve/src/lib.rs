@@ -6,6 +6,7 @@
 //! make no divisor zero, whether the division is evaluated or not.
 mod bounds;
 mod cases;
+mod compiled;
 mod components;
 mod definedness;
 mod differences;
@@ -48,6 +49,7 @@ mod limits_tests;
 mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_traced, greatest};
+pub use compiled::Compiled;
 pub use definedness::{open_requirements, requirements};
 pub use exact_floats::up_to;
 pub use facts::Facts;

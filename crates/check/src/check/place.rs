@@ -35,6 +35,7 @@ pub(super) fn nowhere() -> GuardReport {
         stack: Vec::new(),
         works: None,
         settled_by: None,
+        origin: None,
     }
 }
 
