@@ -106,6 +106,16 @@ fn check(program: &str, spec: &Json) -> Report {
     report
 }
 
+/// The report names sizes as the user does, not by the program's symbols.
+#[track_caller]
+fn speaks_of_no_symbols(report: &Report, text: &str) {
+    let is_word = |c: char| c == '_' || c.is_alphanumeric();
+    for word in text.split(|c| !is_word(c)) {
+        let symbol = report.symbols.get(word);
+        assert!(symbol.is_none_or(|symbol| symbol.dim.as_deref() == Some(word)), "{word} in {text}");
+    }
+}
+
 #[test]
 fn reports_read_as_recorded() {
     for (name, program, spec) in reports() {
@@ -123,6 +133,15 @@ fn reports_read_as_recorded() {
             assert!(error.location.is_some() && error.code.is_some(), "{name}: {} has no line", error.shown);
             assert!(error.inputs.is_some() && error.consequence.is_some(), "{name}: {}", error.shown);
         }
+        for open in report.guards.iter().filter(|g| g.verdict != GuardVerdict::Implied) {
+            assert!(open.origin.is_some(), "{name}: {} has no origin", open.shown);
+        }
+        for open in report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown) {
+            let settled = open.settled_by.as_deref().unwrap_or_default();
+            let expected = "a larger budget (--budget 10), or a maximum for ";
+            assert!(settled.starts_with(expected), "{name}: {}: {settled}", open.shown);
+        }
+        speaks_of_no_symbols(&report, &text);
         if report.verdict == Outcome::Violated {
             let fix = text.lines().position(|line| line.starts_with("fix 1")).expect("a fix");
             assert!(errors.count() < 3 || fix < 15, "{name}: the fix is far down");

@@ -6,13 +6,10 @@ use crate::read::message::{
     Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeProto, TypeValue,
     ValueInfoProto,
 };
-use crate::read::{ReadError, is_text, message, wrong};
+use crate::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
-
-/// The key under which the conditions stand in `metadata_props`, one a line.
-pub const CONDITIONS: &str = "sizewise.conditions";
 
 /// Numbers of fields of `ModelProto` and `GraphProto`.
 const GRAPH: u64 = 7;

@@ -7,6 +7,7 @@
 mod bounds;
 mod cases;
 mod compact;
+mod compiled;
 mod components;
 mod definedness;
 mod differences;
@@ -54,6 +55,7 @@ mod limits_tests;
 mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_traced, greatest};
+pub use compiled::Compiled;
 pub use definedness::requirements;
 pub use facts::Facts;
 pub use feasible::{Feasibility, feasible};

@@ -1,12 +1,23 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
-use crate::report::{Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, Traced};
+use crate::report::{
+    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, origin,
+};
 use sizewise_env::Clause;
 
 /// The most advice in one report.
 const MAX_ADVICE: usize = 3;
 
-/// Adds advice to a violated report that has its fixes.
+/// The most dimensions that advice names.
+const MAX_NAMED: usize = 4;
+
+/// Adds advice to a report that has its fixes, and says in words where its open conditions come from.
 pub(super) fn advise(report: &mut Report) {
+    let open: Vec<usize> =
+        (0..report.guards.len()).filter(|&i| report.guards[i].verdict != GuardVerdict::Implied).collect();
+    for i in open {
+        report.guards[i].origin = Some(origin(&report.guards[i]));
+        report.guards[i].settled_by = settled_by(report, &report.guards[i]);
+    }
     if report.verdict != Outcome::Violated {
         return;
     }
@@ -77,8 +88,39 @@ fn why_none(report: &Report) -> String {
         .to_string()
 }
 
-/// What would settle an undecided condition, from the reason why it is undecided.
-pub(super) fn settled_by(reason: &str) -> Option<String> {
+/// What would settle an undecided condition, in a line.
+fn settled_by(report: &Report, guard: &GuardReport) -> Option<String> {
+    let reason = guard.reason.as_deref().filter(|_| guard.verdict == GuardVerdict::Unknown)?;
     let ran_out = reason.contains("(budget: ") || reason.contains("the budget leaves");
-    ran_out.then(|| "a larger budget (--budget 10), or narrower ranges for the dimensions in it".to_string())
+    if let Some(first) = report.unsupported.first().filter(|_| !ran_out) {
+        return Some(format!("a declaration of {} (--ops, see docs/operators.md)", first.op));
+    }
+    if ran_out {
+        return Some(format!("a larger budget (--budget 10), or {}", narrower(report, guard, true)));
+    }
+    if guard.witness.is_some() || reason.contains("counterexample") {
+        return Some(format!("{} that leaves out where it is false", narrower(report, guard, false)));
+    }
+    None
+}
+
+/// `a maximum for h, w`, if that is asked for and they have none; else `a narrower range for h, w`.
+fn narrower(report: &Report, guard: &GuardReport, maximum: bool) -> String {
+    let is_word = |c: char| c == '_' || c.is_alphanumeric();
+    let words: Vec<&str> = guard.expr.split(|c| !is_word(c)).collect();
+    let speaks = report.symbols.iter().filter(|(name, _)| words.contains(&name.as_str()));
+    let speaks: Vec<_> = speaks.collect();
+    let unbounded: Vec<_> = speaks.iter().filter(|(_, symbol)| maximum && symbol.max.is_none()).collect();
+    let name = |(name, symbol): &(&String, &SymbolReport)| {
+        symbol.dim.clone().or_else(|| symbol.source.clone()).unwrap_or_else(|| (*name).clone())
+    };
+    let (what, named): (&str, Vec<String>) = match unbounded.is_empty() {
+        true => ("a narrower range for", speaks.iter().map(name).collect()),
+        false => ("a maximum for", unbounded.into_iter().map(name).collect()),
+    };
+    if named.is_empty() {
+        return "a narrower range".to_string();
+    }
+    let more = if named.len() > MAX_NAMED { " and others" } else { "" };
+    format!("{what} {}{more}", named[..named.len().min(MAX_NAMED)].join(", "))
 }

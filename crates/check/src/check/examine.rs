@@ -7,7 +7,7 @@ use super::parallel::Parallel;
 use super::prove::{Proof, Prover, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
-use super::{advice, minimal, overflow, place, strides};
+use super::{minimal, overflow, place, strides};
 use crate::propagate::FailureKind;
 use crate::propagate::Run;
 use crate::report::{
@@ -464,7 +464,6 @@ fn guard_report(
         shown,
         clause: obligation.clause(),
         consequence: proof.consequence,
-        settled_by: proof.reason.as_deref().and_then(advice::settled_by),
         reason: proof.reason,
         cause: obligation.cause(&base.pool),
         excludes: excluded(&base.pool, obligation.condition),

@@ -14,8 +14,10 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
-use sizewise_solve::{Facts, Witness};
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
+use sizewise_solve::{Compiled, Facts, Witness};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// The most conditions whose counterexample is improved.
 const MAX_IMPROVED: usize = 24;
@@ -35,10 +37,10 @@ const MAX_INSTANCE: usize = 60;
 /// How far a counterexample is from what people want; less is better.
 type Score = (usize, usize, usize, Int);
 
-/// A condition with what is known of it without trying sizes.
+/// A condition that is tried at many sizes, with what is known of it without trying.
 #[derive(Clone)]
 struct Tried {
-    condition: Expr,
+    compiled: Rc<Compiled>,
     symbols: Vec<Symbol>,
     at_example: Option<bool>,
 }
@@ -57,69 +59,62 @@ struct Search<'a> {
     condition: Tried,
     /// Conditions that should not be broken too.
     others: Vec<Tried>,
-}
-
-/// Sizes that are tried: the example with some changed. What conditions share is evaluated once.
-struct At<'s, F: Fn(Symbol) -> Option<Number>> {
-    changed: &'s [(Symbol, Int)],
-    evaluator: Evaluator<'s, F>,
-}
-
-/// The example with some sizes changed.
-fn at<'s>(
-    pool: &'s Pool,
-    example: &'s FxHashMap<Symbol, Int>,
-    changed: &'s [(Symbol, Int)],
-) -> At<'s, impl Fn(Symbol) -> Option<Number> + 's> {
-    let value = move |symbol: Symbol| {
-        let given = changed.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v);
-        given.or_else(|| example.get(&symbol)).map(|v| Number::Int(v.clone()))
-    };
-    At { changed, evaluator: Evaluator::new(pool, value) }
-}
-
-impl<F: Fn(Symbol) -> Option<Number>> At<'_, F> {
-    fn holds(&mut self, tried: &Tried) -> Option<bool> {
-        if !self.changed.iter().any(|(s, _)| tried.symbols.contains(s)) {
-            return tried.at_example;
-        }
-        self.evaluator.value(tried.condition).ok().map(|v| v.as_bool())
-    }
+    /// Room for evaluation.
+    room: RefCell<Vec<i128>>,
 }
 
 /// Conditions with what is known of them.
 fn tried(pool: &Pool, example: &FxHashMap<Symbol, Int>, conditions: &[Expr]) -> Vec<Tried> {
-    let mut evaluator = at(pool, example, &[]).evaluator;
-    let one = |&condition: &Expr| Tried {
-        condition,
-        symbols: pool.free_symbols(&[condition]),
-        at_example: evaluator.value(condition).ok().map(|v| v.as_bool()),
+    let mut room = Vec::new();
+    let one = |&condition: &Expr| {
+        let compiled = Compiled::new(pool, condition);
+        let at_example = compiled.holds(pool, |s| example.get(&s), &mut room);
+        Tried { compiled: Rc::new(compiled), symbols: pool.free_symbols(&[condition]), at_example }
     };
     conditions.iter().map(one).collect()
 }
 
 impl Search<'_> {
-    fn at<'s>(&'s self, changed: &'s [(Symbol, Int)]) -> At<'s, impl Fn(Symbol) -> Option<Number> + 's> {
-        at(self.pool, self.example, changed)
+    /// Whether a condition holds where some sizes of the example are changed.
+    fn holds(&self, changed: &[(Symbol, Int)], tried: &Tried) -> Option<bool> {
+        if !changed.iter().any(|(s, _)| tried.symbols.contains(s)) {
+            return tried.at_example;
+        }
+        let value = |symbol: Symbol| {
+            let given = changed.iter().find(|(s, _)| *s == symbol).map(|(_, v)| v);
+            given.or_else(|| self.example.get(&symbol))
+        };
+        tried.compiled.holds(self.pool, value, &mut self.room.borrow_mut())
     }
 
     /// Whether the assumptions hold.
-    fn is_admitted<F: Fn(Symbol) -> Option<Number>>(&self, at: &mut At<F>) -> bool {
-        let inside =
-            at.changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
-        inside && self.assumed.iter().all(|tried| at.holds(tried) != Some(false))
+    fn is_admitted(&self, changed: &[(Symbol, Int)]) -> bool {
+        let inside = changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
+        inside && self.assumed.iter().all(|tried| self.holds(changed, tried) != Some(false))
     }
 
-    fn score(&self, changed: &[(Symbol, Int)]) -> Option<Score> {
-        let mut at = self.at(changed);
-        if at.holds(&self.condition) != Some(false) || !self.is_admitted(&mut at) {
-            return None;
-        }
-        let broken = self.others.iter().filter(|other| at.holds(other) == Some(false)).count();
+    /// How far a counterexample is from what people want; `None` for what is none, or no better than `worst`.
+    fn score(&self, changed: &[(Symbol, Int)], worst: Option<&Score>) -> Option<Score> {
         let zeros = changed.iter().filter(|(_, v)| v.is_zero()).count();
         let far = |(s, v): &(Symbol, Int)| (v - self.example.get(s).unwrap_or(&Int::ZERO)).abs();
         let distance = changed.iter().map(far).fold(Int::ZERO, |sum, d| &sum + &d);
-        Some((zeros, broken, changed.len(), distance))
+        let mut score = (zeros, 0, changed.len(), distance);
+        let is_worse = |score: &Score| worst.is_some_and(|worst| score >= worst);
+        if is_worse(&score)
+            || self.holds(changed, &self.condition) != Some(false)
+            || !self.is_admitted(changed)
+        {
+            return None;
+        }
+        for other in &self.others {
+            if self.holds(changed, other) == Some(false) {
+                score.1 += 1;
+                if is_worse(&score) {
+                    return None;
+                }
+            }
+        }
+        Some(score)
     }
 
     /// The sizes to try of a symbol, the nearest first.
@@ -151,7 +146,8 @@ impl Search<'_> {
         let tries =
             |together: usize| -> Vec<Vec<Int>> { symbols.iter().map(|&s| self.tried(s, together)).collect() };
         let mut add = |changed: &[(Symbol, Int)]| {
-            if let Some(score) = self.score(changed) {
+            let worst = found.get(MAX_REPLAYED - 1).map(|(score, _)| score);
+            if let Some(score) = self.score(changed, worst) {
                 found.push((score, changed.to_vec()));
                 found.sort_by(|(a, _), (b, _)| a.cmp(b));
                 found.truncate(MAX_REPLAYED);
@@ -199,9 +195,8 @@ impl Search<'_> {
 
     /// The sizes nearest to a counterexample at which everything holds that is violated somewhere.
     fn works(&self, changed: &[(Symbol, Int)]) -> Option<Witness> {
-        let good = |sizes: &[(Symbol, Int)]| {
-            let mut at = self.at(sizes);
-            self.is_admitted(&mut at) && self.all.iter().all(|tried| at.holds(tried) == Some(true))
+        let good = |at: &[(Symbol, Int)]| {
+            self.is_admitted(at) && self.all.iter().all(|tried| self.holds(at, tried) == Some(true))
         };
         let mut best: Option<(Int, Witness)> = None;
         for (i, (symbol, from)) in changed.iter().enumerate() {
@@ -275,7 +270,7 @@ impl<'p> Examination<'_, 'p> {
             }
             improved += 1;
             let obligation = self.violated[at].clone();
-            let others = roots.iter().filter(|root| root.condition != obligation.condition);
+            let others = roots.iter().filter(|root| root.compiled.condition() != obligation.condition);
             let search = Search {
                 pool: &base.pool,
                 facts: base.known_facts(),
@@ -285,6 +280,7 @@ impl<'p> Examination<'_, 'p> {
                 all: &all,
                 condition: all[at].clone(),
                 others: others.cloned().collect(),
+                room: RefCell::default(),
             };
             let found = self.nearest(&search);
             self.describe(i, &obligation, found, run, base);

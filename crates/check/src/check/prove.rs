@@ -186,10 +186,10 @@ impl Prover<'_, '_> {
             Err(Refused { malformed: true, message, .. }) => {
                 Err(format!("the counterexample cannot be replayed: {message}"))
             }
-            Err(refused) => Ok(match &refused.node {
+            Err(refused) => Ok(self.in_users_names(&match &refused.node {
                 Some(node) => format!("{node} fails: {}", without_operator(&refused.message)),
                 None => refused.message,
-            }),
+            })),
             Ok(evaluation) => {
                 let pool = &evaluation.env.pool;
                 for (got, recorded) in evaluation.outputs.iter().zip(&evaluation.recorded) {
@@ -211,6 +211,24 @@ impl Prover<'_, '_> {
                 Err("the program takes the inputs of the counterexample".to_string())
             }
         }
+    }
+
+    /// A text with the user's names for the program's symbols: messages of assertions have been written at export.
+    fn in_users_names(&self, text: &str) -> String {
+        let is_word = |c: char| c == '_' || c.is_alphanumeric();
+        let name = |word: &str| {
+            let symbol = self.assumptions.env.pool.find_symbol(word)?;
+            self.assumptions.names.get(&symbol).map(String::as_str)
+        };
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let length = rest.find(|other| is_word(other) != is_word(c)).unwrap_or(rest.len());
+            let part = &rest[..length];
+            out.push_str(name(part).unwrap_or(part));
+            rest = &rest[length..];
+        }
+        out
     }
 
     fn premise(&self, pool: &mut Pool, facts: &Facts, premise: &Premise) -> String {

@@ -62,6 +62,7 @@ impl GuardReport {
             stack: Vec::new(),
             works: None,
             settled_by: None,
+            origin: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The errors of a report as text: what is broken, the line that is responsible, an example, what to change.
-use super::model::{Cause, Frame, GuardReport, GuardVerdict, MismatchReport, Report, Traced};
+use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
+use super::origin::needed;
 use super::style::Style;
 use super::words::{allows, plural, shapes, short};
 use indexmap::IndexMap;
@@ -105,29 +106,8 @@ pub(super) fn place(out: &mut String, guard: &GuardReport, style: Style) {
         let _ = writeln!(out, "   |  {}", style.strong(&one_line(code)));
     }
     let (word, what) = needed(guard);
-    let _ = writeln!(out, "  {word:<14}{what}");
+    let _ = writeln!(out, "  {word:<14}{}", visible(&what));
     callers(out, &guard.stack);
-}
-
-/// What needs a condition, or why it was recorded, and the word before it: `needed by` or `recorded`.
-pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
-    let node = guard.node.as_deref().zip(guard.op.as_deref());
-    let clause = guard.clause.as_ref().map(|c| format!(" ({})", visible(c))).unwrap_or_default();
-    let more = match guard.more_nodes {
-        0 => String::new(),
-        n => format!(", and {}", plural(n, "more node", "more nodes")),
-    };
-    match (guard.traced, node) {
-        (Traced::Forced, Some((node, op))) => {
-            ("recorded", format!("at export; {} = {}{clause} needs it{more}", visible(node), visible(op)))
-        }
-        (_, Some((node, op))) => ("needed by", format!("{} = {}{clause}{more}", visible(node), visible(op))),
-        (traced, None) => {
-            let line =
-                if traced == Traced::First { "; this line is where the size first appears" } else { "" };
-            ("recorded", format!("at export{}{line}", recorded_because(guard)))
-        }
-    }
 }
 
 /// A line of source, cut to a readable length.
@@ -135,22 +115,6 @@ fn one_line(code: &str) -> String {
     match code.char_indices().nth(MAX_CODE) {
         Some((end, _)) => format!("{} ...", visible(&code[..end])),
         None => visible(code).into_owned(),
-    }
-}
-
-/// Why torch.export recorded a condition that no operator needs.
-fn recorded_because(guard: &GuardReport) -> &'static str {
-    match guard.cause {
-        Cause::Specialisation => ", which specializes sizes 0 and 1",
-        Cause::Branch => " as a guard: the code branched on this size",
-        Cause::Divisor => "; a guard divides by this",
-        Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
-            ", which specializes sizes 0 and 1, from an example of that size"
-        }
-        Cause::Record if guard.shown.contains("==") => {
-            ": the code read this size as a number (int(), range(), a comparison)"
-        }
-        _ => " as a range",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The findings of a report as a flat list, for formats that tools read.
-use super::errors::{needed, own_and_follow};
+use super::errors::own_and_follow;
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
+use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
 use super::words::{allows, plural, shapes};
 
@@ -46,6 +47,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
     let mut out: Vec<Finding> = own.into_iter().map(|guard| violated(report, guard)).collect();
     out.extend(folded(&follow));
     out.extend(undecided(report));
+    out.extend(left_to_run_time(report));
     let recorded = if report.program.onnx.is_some() { "declared" } else { "recorded" };
     for mismatch in &report.mismatches {
         let mut finding = Finding::at(&MISMATCH, &mismatch.stack, &mismatch.value);
@@ -120,6 +122,19 @@ fn folded<'r>(follow: &[&'r GuardReport]) -> Option<Finding<'r>> {
     let more = if follow.len() > MAX_NAMED { ", ..." } else { "" };
     let text = format!("{n} broken only where these are: {}{more}.", named.join(", "));
     Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "follows").saying([text]))
+}
+
+/// What only running the program can check.
+fn left_to_run_time(report: &Report) -> Option<Finding<'_>> {
+    let n = match report.runtime_asserts.len() {
+        0 => return None,
+        n => plural(n, "condition is", "conditions are"),
+    };
+    let named = report.runtime_asserts.iter().take(MAX_NAMED);
+    let named: Vec<String> = named.map(|a| format!("`{}` after {}", a.expr, a.after_node)).collect();
+    let more = if report.runtime_asserts.len() > MAX_NAMED { ", ..." } else { "" };
+    let text = format!("{n} checked only at run time: {}{more}.", named.join(", "));
+    Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "run time").saying([text]))
 }
 
 /// The undecided conditions; where a fix settles them, one remark.

@@ -233,6 +233,8 @@ pub struct GuardReport {
     pub works: Option<IndexMap<String, Json>>,
     /// What would settle an undecided condition.
     pub settled_by: Option<String>,
+    /// What needs a condition that is not implied, or why it was recorded, in words: `needed by view = ...`.
+    pub origin: Option<String>,
 }
 
 /// What a condition's node and line have to do with it.

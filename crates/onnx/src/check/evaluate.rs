@@ -1,5 +1,5 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
-use super::symbols::ShownSize;
+use super::size::ShownSize;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
 use crate::walk::{Given, Input, Step, Walk, filling, inputs, value};

@@ -3,6 +3,7 @@ mod conditions;
 mod evaluate;
 mod findings;
 mod names;
+mod size;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,8 @@ mod tests;
 pub use conditions::check;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
-pub use symbols::{Named, Shapes, ShownSize, ShownValue, shapes};
+pub use size::ShownSize;
+pub use symbols::{Named, Shapes, ShownValue, shapes};
 
 /// The sizes of inputs, in the model's order.
 pub type Sizes = indexmap::IndexMap<String, Vec<i64>>;

@@ -13,6 +13,7 @@ use sizewise_solve::{Budget, Verdict, decide};
 
 use super::evaluate::evaluate;
 use super::names;
+use super::size::ShownSize;
 
 /// How often other example sizes are looked for.
 const MAX_TRIES: usize = 16;
@@ -148,16 +149,6 @@ fn expressions(inputs: &[Input]) -> impl Fn(&str) -> bool + use<> {
     move |text| {
         let all_known = || names::words(text).into_iter().all(|word| alone.contains(&text[word]));
         names::has_operator(text) && (names::is_unambiguous(text) || all_known())
-    }
-}
-
-impl ShownSize {
-    /// The size, if it is a number.
-    pub fn number(&self) -> Option<i64> {
-        match self {
-            ShownSize::Number(number) => Some(*number),
-            _ => None,
-        }
     }
 }
 
@@ -430,17 +421,6 @@ pub struct ShownValue {
     pub dtype: Option<Dtype>,
     /// Its sizes.
     pub shape: Option<Vec<ShownSize>>,
-}
-
-/// A size.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShownSize {
-    /// A number.
-    Number(i64),
-    /// An expression in the symbols.
-    Text(String),
-    /// Data decide it; with the greatest that it can be, if that is known.
-    Open(Option<String>),
 }
 
 /// The shapes of all values of the main graph.

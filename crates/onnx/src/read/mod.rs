@@ -10,7 +10,6 @@ mod tensor;
 pub use crate::text::is_text;
 pub use tensor::{attribute, tensor};
 
-use crate::fill::CONDITIONS;
 use crate::text;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
@@ -34,6 +33,9 @@ pub(crate) fn wrong(place: impl Into<String>, message: impl Into<String>) -> Rea
 
 /// Versions of domains.
 pub type Imports = FxHashMap<String, i64>;
+
+/// The key under which the conditions stand in `metadata_props`, one a line.
+pub const CONDITIONS: &str = "sizewise.conditions";
 
 /// A model.
 #[derive(Debug, Clone)]

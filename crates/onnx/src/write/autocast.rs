@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::body::Body;
-use super::call;
+use super::region::region;
 use sizewise_ir::{Dtype, Functions, Graph, Node, TensorMeta, ValueId};
 use sizewise_kernels::autocast::{Policy, Regions, policy_of};
 
@@ -26,14 +26,14 @@ fn within(
     for node in graph.nodes() {
         match node.target.python().map(|(_, function)| function) {
             Some("_enter_autocast") => {
-                let inner = call::region(&around, node).unwrap_or_default();
+                let inner = region(&around, node).unwrap_or_default();
                 entered.push(std::mem::replace(&mut around, inner));
             }
             Some("_exit_autocast") => around = entered.pop().unwrap_or_default(),
             _ => {}
         }
         let inner = match node.target.higher_order() {
-            Some("wrap_with_autocast") => call::region(&around, node).unwrap_or_else(|| around.clone()),
+            Some("wrap_with_autocast") => region(&around, node).unwrap_or_else(|| around.clone()),
             _ => around.clone(),
         };
         for subgraph in node.subgraphs() {

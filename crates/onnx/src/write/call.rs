@@ -4,30 +4,9 @@ use super::attribute;
 use super::body::Body;
 use super::proto::{AttributeProto, TensorProto};
 use super::types::element_type;
+use super::value::Val;
 use sizewise_ir::{Argument, Constant, Dtype, Meta, Node, Operand, TensorMeta, ValueId};
-use sizewise_kernels::autocast::Regions;
 use sizewise_kernels::{Category, ResultType};
-
-/// A tensor of the model.
-#[derive(Clone, Debug)]
-pub(super) struct Val {
-    pub name: String,
-    pub dtype: Dtype,
-    pub rank: usize,
-}
-
-/// What a translation gives: a value for each result, in order; `None` where the operator has no counterpart.
-pub(super) type Made = Option<Vec<Option<Val>>>;
-
-/// One result.
-pub(super) fn one(value: Val) -> Made {
-    Some(vec![Some(value)])
-}
-
-/// Several results.
-pub(super) fn all(values: Vec<Val>) -> Made {
-    Some(values.into_iter().map(Some).collect())
-}
 
 /// The dtype in which onnxruntime computes what torch computes in another.
 pub(super) fn work(dtype: Dtype) -> Dtype {
@@ -59,18 +38,6 @@ fn carrier(op: &str, dtype: Dtype) -> Option<(&'static [usize], Dtype)> {
         ("DepthToSpace" | "SpaceToDepth", Int32 | Uint32) => Some((&[0], Float64)),
         _ => None,
     }
-}
-
-/// The region of `wrap_with_autocast(device, dtype, enabled, ..)` or `_enter_autocast`.
-pub(super) fn region(around: &Regions, node: &Node) -> Option<Regions> {
-    let mut given = node.inputs.iter().map(|input| &input.arg);
-    let (Some(Argument::Str(device)), dtype, Some(Argument::Bool(enabled))) =
-        (given.next(), given.next(), given.next())
-    else {
-        return None;
-    };
-    let dtype = if let Some(Argument::Dtype(dtype)) = dtype { Some(*dtype) } else { None };
-    Some(around.within(device, dtype, *enabled))
 }
 
 /// The places of dimensions, counted from the front.
@@ -287,7 +254,7 @@ impl<'p> Call<'_, '_, 'p> {
 
     /// Whether anything uses a result.
     pub fn is_used(&self, index: usize) -> bool {
-        self.result(index).is_some_and(|id| super::ops::is_used(self.body.graph, id))
+        self.result(index).is_some_and(|id| super::live::is_used(self.body.graph, id))
     }
 
     /// The dtype in which tensors and numbers meet.

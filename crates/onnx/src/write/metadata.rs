@@ -3,9 +3,9 @@
 //! Source: `torch/onnx/_internal/exporter/_core.py` (`_set_node_metadata`). The line of the model's source is
 //! `source` beside them.
 
-use super::ops;
+use super::live::is_assertion;
 use super::proto::StringStringEntryProto;
-use crate::fill::CONDITIONS;
+use crate::read::CONDITIONS;
 use indexmap::IndexSet;
 use sizewise_expr::escape::python_string;
 use sizewise_ir::{Argument, InputSpec, Meta, Node, Operand, Program, Sym, text};
@@ -45,7 +45,7 @@ fn conditions(program: &Program) -> Vec<String> {
         let Meta::SymBool(Sym::Expr(condition)) = program.graph.meta(id) else { return None };
         Some(text::expression_text(&program.exprs.get(*condition)?.text))
     };
-    let assertions = program.graph.nodes().iter().filter(|node| ops::is_assertion(node));
+    let assertions = program.graph.nodes().iter().filter(|node| is_assertion(node));
     let guards = program.guards_code.iter().map(|guard| guard.to_string());
     let unique: IndexSet<String> = assertions.filter_map(asserted).chain(guards).collect();
     unique.into_iter().collect()

@@ -25,13 +25,18 @@ mod body;
 mod call;
 mod control;
 mod items;
+mod live;
 mod metadata;
 mod model;
+mod nodes;
 mod ops;
+mod region;
 mod rename;
 #[cfg(test)]
 mod tests;
 mod types;
+mod value;
 mod weights;
 
-pub use model::{INLINE_BYTES, Options, Written, model, write};
+pub use model::{Options, Written, model, write};
+pub use weights::INLINE_BYTES;

@@ -27,16 +27,13 @@ pub struct Options<'w> {
     /// The values of parameters, buffers and constants; those that are not there are inputs of the model.
     pub weights: Option<&'w Weights>,
     /// The name of the file beside the model that is to hold these values. Without one they are in the model as long
-    /// as they fit: up to [`INLINE_BYTES`].
+    /// as they fit: up to [`INLINE_BYTES`](crate::INLINE_BYTES).
     pub external: Option<String>,
     /// What to call the inputs, in their order; later ones keep their names.
     pub input_names: Vec<String>,
     /// What to call the outputs, in their order.
     pub output_names: Vec<String>,
 }
-
-/// The most bytes of weights that are kept in the model itself: a message has at most 2 GB.
-pub const INLINE_BYTES: usize = 1 << 30;
 
 /// A model that was written.
 #[derive(Debug, Clone)]

@@ -2,11 +2,13 @@
 
 use super::OnnxError;
 use super::metadata;
-use super::model::INLINE_BYTES;
 use super::proto::{StringStringEntryProto, TensorProto};
 use super::types::element_type;
 use sizewise_ir::pt2::Weights;
 use sizewise_ir::{InputSpec, Program};
+
+/// The most bytes of weights that are kept in the model itself: a message has at most 2 GB.
+pub const INLINE_BYTES: usize = 1 << 30;
 
 /// `TensorProto.DataLocation.EXTERNAL`.
 const EXTERNAL: i32 = 1;

@@ -95,7 +95,7 @@ const sizewise = (() => {
         const known = report.symbols[symbol];
         const hint = known.hint === null ? "" : `, ${known.hint} when traced`;
         table.tBodies[0].append(make("tr", {}, make("th", { scope: "row", class: "mono" }, nameOf(symbol)),
-          make("td", {}, range(known) + hint), make("td", { class: "mono faint" }, [known.source, nameOf(symbol) === symbol ? null : symbol].filter(Boolean).join(" · "))));
+          make("td", {}, range(known) + hint), make("td", { class: "mono faint" }, known.source && known.source !== nameOf(symbol) ? known.source : "")));
       }
       if (symbols.length) why.append(table);
       const about = report.guards.filter((guard) => [...toSymbols(`${guard.expr} ${guard.shown}`)].some((symbol) => symbols.includes(symbol)));
@@ -110,14 +110,17 @@ const sizewise = (() => {
     function finding(guard) {
       const by = guard.decided_by ? `${guard.decided_by}${guard.because.length ? `: ${guard.because.slice(0, 6).join("; ")}` : ""}` : null;
       const place = [guard.location, guard.module, guard.code].filter(Boolean).join("   ");
-      const node = guard.node ? `${guard.node} = ${guard.op || ""}${guard.clause ? ` (${guard.clause})` : ""}` : "recorded at export";
-      const callers = guard.stack.slice(1).filter((frame) => !frame.library).slice(0, 3).map((frame) => `${frame.file}:${frame.line}, in ${frame.function}`);
+      const node = guard.node ? `${guard.node} = ${guard.op || ""}${guard.clause ? ` (${guard.clause})` : ""}` : "at export";
+      const [, word, what] = (guard.origin || "").match(/^(needed by|recorded) (.*)$/s) || [null, guard.node ? "needed by" : "recorded", node];
+      const own = guard.stack.slice(1).filter((frame) => !frame.library), library = guard.stack.length - 1 - own.length;
+      const callers = own.slice(0, 3).map((frame) => `${frame.file}:${frame.line}, in ${frame.function}`).join("; ");
+      const through = library > 0 ? `, through ${plural(library, "call in a library", "calls in libraries")}` : "";
       return make("article", { class: `finding ${guard.verdict}` },
         make("h3", {}, make("span", { class: `badge ${guard.verdict}` }, guard.verdict === "implied" ? "proved" : guard.verdict), " ", make("code", {}, guard.shown)),
         rows([
           ["source", place && make("code", {}, place)],
-          ["needed by", make("code", {}, node)],
-          ["called from", callers.length ? make("code", {}, callers.join("; ")) : null],
+          [word, make("code", {}, what)],
+          ["called from", callers ? make("code", {}, callers + through) : null],
           ["for example", guard.inputs && make("code", {}, inputs(guard.inputs))],
           ["where", guard.witness && Object.keys(guard.witness).length ? make("code", {}, Object.entries(guard.witness).map(([s, v]) => `${nameOf(s)} = ${v}`).join(", ")) : null],
           ["then", guard.consequence],
@@ -218,6 +221,7 @@ const sizewise = (() => {
     }
 
     const violated = report.guards.filter((guard) => guard.verdict === "violated");
+    const open = report.guards.filter((guard) => guard.verdict === "unknown");
     const proved = report.guards.filter((guard) => guard.verdict === "implied");
     explain();
     root.replaceChildren(head(), make("div", { class: "columns" },
@@ -227,11 +231,11 @@ const sizewise = (() => {
         listed("Recorded shapes that are wrong", report.mismatches, (m) => make("article", { class: "finding violated" }, make("h3", {}, make("code", {}, m.value)), rows([["recorded", make("code", {}, m.recorded)], ["comes out as", make("code", {}, m.derived)], ["for inputs", m.inputs && make("code", {}, inputs(m.inputs))]]))),
         listed("What to change", report.fixes, fix),
         listed("Help", report.help, (text) => make("p", {}, text)),
-        listed("Undecided", report.guards.filter((guard) => guard.verdict === "unknown"), finding),
+        open.length && report.fixes.length ? folded(`${plural(open.length, "condition is", "conditions are")} undecided under this spec; fix 1 settles that`, open, finding) : listed("Undecided", open, finding),
         listed("Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
-        folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, text)),
+        folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, named(text))),
         folded(`${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, (a) => make("p", {}, make("code", {}, a.expr), ` after ${a.after_node}: ${a.message}`)),
         folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), ` ${d.message}`))),
       make("div", {}, graphView(ROWS), why)));

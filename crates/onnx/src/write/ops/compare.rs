@@ -1,6 +1,7 @@
 //! Comparisons and logic, in the dtype in which operands meet.
 
-use super::super::call::{Call, Made, Val, one, work};
+use super::super::call::{Call, work};
+use super::super::value::{Made, Val, one};
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

@@ -1,7 +1,8 @@
 //! Tensors made of sizes and numbers.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, one, work};
+use super::super::call::{Call, work};
+use super::super::value::{Made, Val, one};
 use sizewise_ir::Dtype;
 
 /// Operators that may be called with nothing.

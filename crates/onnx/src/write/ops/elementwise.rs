@@ -1,8 +1,9 @@
 //! Functions of one tensor, element by element.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, one, work};
+use super::super::call::{Call, work};
 use super::super::proto::AttributeProto;
+use super::super::value::{Made, Val, one};
 use sizewise_ir::Dtype;
 
 /// Functions that are one node.

@@ -1,7 +1,8 @@
 //! Elements chosen by tensors of places.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, one};
+use super::super::call::Call;
+use super::super::value::{Made, Val, one};
 use sizewise_ir::{Argument, Dtype};
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

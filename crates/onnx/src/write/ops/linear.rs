@@ -1,7 +1,8 @@
 //! Products of matrices.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, one, work};
+use super::super::call::{Call, work};
+use super::super::value::{Made, Val, one};
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

@@ -1,6 +1,7 @@
 //! Arithmetic on sizes and other numbers, in `int64` and `float64`.
 
-use super::super::call::{Call, Made, Val, one};
+use super::super::call::Call;
+use super::super::value::{Made, Val, one};
 use sizewise_ir::{Dtype, TargetKind};
 
 /// The functions of Python's `operator` and `math` and of torch on numbers.

@@ -4,7 +4,8 @@
 //! for `rzn`.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, all, work};
+use super::super::call::{Call, work};
+use super::super::value::{Made, Val, all};
 use sizewise_ir::{Dtype, Sym};
 
 /// What the layers share.

@@ -1,7 +1,8 @@
 //! Reductions.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, all, one, work};
+use super::super::call::{Call, work};
+use super::super::value::{Made, Val, all, one};
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

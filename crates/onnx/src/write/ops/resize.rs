@@ -1,8 +1,9 @@
 //! Images of other sizes.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, one, work};
+use super::super::call::{Call, work};
 use super::super::proto::AttributeProto;
+use super::super::value::{Made, Val, one};
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

@@ -1,7 +1,8 @@
 //! Parts of tensors, and tensors of parts.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, all, axis, one};
+use super::super::call::{Call, axis};
+use super::super::value::{Made, Val, all, one};
 use sizewise_ir::{Dtype, Operand};
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

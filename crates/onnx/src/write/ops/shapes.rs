@@ -1,7 +1,8 @@
 //! Sizes, and tensors with the same elements in other dimensions.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, axis, one};
+use super::super::call::{Call, axis};
+use super::super::value::{Made, Val, one};
 use sizewise_ir::{Argument, Dtype, Operand};
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

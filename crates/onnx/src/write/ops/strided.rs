@@ -2,7 +2,8 @@
 //! distances.
 
 use super::super::attribute;
-use super::super::call::{Call, Made, Val, all, axis, one, work};
+use super::super::call::{Call, axis, work};
+use super::super::value::{Made, Val, all, one};
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {

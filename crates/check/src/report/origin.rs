@@ -1,0 +1,46 @@
+//! Where a condition comes from, in words: what needs it, or why torch.export recorded it.
+use super::model::{Cause, GuardReport, Traced};
+use super::words::plural;
+
+/// What needs a condition, or why it was recorded: `needed by view = aten.view.default (view.C1)`.
+pub fn origin(guard: &GuardReport) -> String {
+    let (word, what) = needed(guard);
+    format!("{word} {what}")
+}
+
+/// What needs a condition, or why it was recorded, and the word before it: `needed by` or `recorded`.
+pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
+    let node = guard.node.as_deref().zip(guard.op.as_deref());
+    let clause = guard.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+    let more = match guard.more_nodes {
+        0 => String::new(),
+        n => format!(", and {}", plural(n, "more node", "more nodes")),
+    };
+    match (guard.traced, node) {
+        (Traced::Forced, Some((node, op))) => {
+            ("recorded", format!("at export; {node} = {op}{clause} needs it{more}"))
+        }
+        (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
+        (traced, None) => {
+            let line =
+                if traced == Traced::First { "; this line is where the size first appears" } else { "" };
+            ("recorded", format!("at export{}{line}", recorded_because(guard)))
+        }
+    }
+}
+
+/// Why torch.export recorded a condition that no operator needs.
+fn recorded_because(guard: &GuardReport) -> &'static str {
+    match guard.cause {
+        Cause::Specialisation => ", which specializes sizes 0 and 1",
+        Cause::Branch => " as a guard: the code branched on this size",
+        Cause::Divisor => "; a guard divides by this",
+        Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
+            ", which specializes sizes 0 and 1, from an example of that size"
+        }
+        Cause::Record if guard.shown.contains("==") => {
+            ": the code read this size as a number (int(), range(), a comparison)"
+        }
+        _ => " as a range",
+    }
+}
