@@ -123,7 +123,7 @@ pub fn is_clean(text: &str, commands: bool) -> Result<(), String> {
         let plain = properties.is_some_and(|properties| {
             let names: Vec<&str> =
                 properties.split(',').skip(1).filter_map(|part| part.split('=').next()).collect();
-            names == ["title"] || names == ["line", "title"]
+            names == ["title"] || names == ["line", "endLine", "title"]
         });
         if !commands || !plain {
             return Err(format!("a workflow command {line:?}"));
