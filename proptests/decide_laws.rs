@@ -203,7 +203,7 @@ impl Query {
     }
 
     /// Whether the given conditions hold at an assignment.
-    fn admits(&self, point: &[(Symbol, Int)]) -> bool {
+    fn allows(&self, point: &[(Symbol, Int)]) -> bool {
         self.at(&self.given, point).is_some_and(|held| held.into_iter().all(|h| h))
     }
 }
@@ -225,22 +225,22 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
     let bounded = ranges.iter().all(|(_, length)| length.is_some());
     let mut query = query(steps, ranges, given);
     let goal = query.goal;
-    let admitted: Vec<_> = query.points().into_iter().filter(|p| query.admits(p)).collect();
-    let failing = admitted.iter().find(|p| query.at(&[goal], p) == Some(vec![false])).cloned();
+    let allowed: Vec<_> = query.points().into_iter().filter(|p| query.allows(p)).collect();
+    let failing = allowed.iter().find(|p| query.at(&[goal], p) == Some(vec![false])).cloned();
     for (name, budget) in budgets() {
         let mut facts = query.facts();
         let answer = decide::decide(&mut query.pool, &mut facts, goal, &budget);
         match &answer.verdict {
             Verdict::Implied { .. } => {
                 prop_assert_eq!(&failing, &None, "{}: implied by {}", name, answer.decided_by);
-                prop_assert!(!bounded || !admitted.is_empty(), "{}: implied by inconsistent facts", name);
+                prop_assert!(!bounded || !allowed.is_empty(), "{}: implied by inconsistent facts", name);
             }
             Verdict::Refuted { witness } => {
-                prop_assert!(query.in_ranges(witness) && query.admits(witness), "{}: {:?}", name, witness);
+                prop_assert!(query.in_ranges(witness) && query.allows(witness), "{}: {:?}", name, witness);
                 prop_assert_eq!(query.at(&[goal], witness), Some(vec![false]), "{}", name);
             }
             Verdict::Inconsistent { .. } => {
-                prop_assert!(admitted.is_empty(), "{}: inconsistent by {}", name, answer.decided_by);
+                prop_assert!(allowed.is_empty(), "{}: inconsistent by {}", name, answer.decided_by);
             }
             Verdict::Unknown { .. } => {}
         }
@@ -248,7 +248,7 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
         prop_assert!(!(bounded && budget.points > 0 && answer.verdict.is_unknown()), "{name}: {answer:?}");
         let mut facts = query.facts();
         if let (Some(value), Some(point)) =
-            (decide::quickly(&mut query.pool, &mut facts, goal), admitted.first())
+            (decide::quickly(&mut query.pool, &mut facts, goal), allowed.first())
         {
             let held = query.at(&[goal], point);
             prop_assert!(held.is_none() || held == Some(vec![value]), "quickly says {value} at {point:?}");
@@ -283,7 +283,7 @@ proptest! {
         let mut facts = query.facts();
         let simple = decide::simplify(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
         let same = query.pool.eq(e, simple);
-        for point in query.points().into_iter().filter(|p| query.admits(p)) {
+        for point in query.points().into_iter().filter(|p| query.allows(p)) {
             // Where the original has a zero divisor nothing is claimed.
             if query.at(&[query.goal], &point).is_some() {
                 prop_assert_ne!(query.at(&[same], &point), Some(vec![false]), "at {:?}", point);
@@ -317,7 +317,7 @@ proptest! {
         let found = decide::bounds(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
         let zero = query.pool.ne(e, Expr::ZERO);
         let mut values: Vec<Int> = Vec::new();
-        for point in query.points().into_iter().filter(|p| query.admits(p)) {
+        for point in query.points().into_iter().filter(|p| query.allows(p)) {
             if query.at(&[zero], &point).is_some() {
                 let value = |s: Symbol| point.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
                 values.extend(Evaluator::new(&query.pool, value).int(e));
@@ -325,7 +325,7 @@ proptest! {
         }
         for (end, at) in [(&found.min, &found.min_at), (&found.max, &found.max_at)] {
             let Some(at) = at else { continue };
-            prop_assert!(query.in_ranges(at) && query.admits(at), "{:?}", at);
+            prop_assert!(query.in_ranges(at) && query.allows(at), "{:?}", at);
             let value = |s: Symbol| at.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
             let reached = Evaluator::new(&query.pool, value).int(e).ok();
             prop_assert_eq!(end, &reached);
@@ -360,7 +360,7 @@ proptest! {
         if let Verdict::Refuted { witness } = &after.verdict {
             let own: Vec<(Symbol, Int)> =
                 witness.iter().filter(|(s, _)| query.symbols.iter().any(|(t, ..)| t == s)).cloned().collect();
-            prop_assert!(query.in_ranges(&own) && query.admits(&own), "{:?}", own);
+            prop_assert!(query.in_ranges(&own) && query.allows(&own), "{:?}", own);
             prop_assert_eq!(query.at(&[query.goal], &own), Some(vec![false]));
             let value = |s: Symbol| witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
             let mut evaluator = Evaluator::new(&query.pool, value);

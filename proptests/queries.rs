@@ -239,7 +239,7 @@ fn what_a_box_has_no_counterexample_to_is_not_refuted_and_what_is_implied_has_no
         let ends: Vec<(i64, i64)> =
             query.ranges.iter().map(|&(low, high)| (low, high.unwrap_or(low + 14).min(low + 14))).collect();
         let bounded = query.ranges.iter().all(|r| r.1.is_some());
-        let (mut points, mut admitted, mut failing) = (0, false, None);
+        let (mut points, mut allowed, mut failing) = (0, false, None);
         for x in ends[0].0..=ends[0].1 {
             for y in ends[1].0..=ends[1].1 {
                 for z in ends[2].0..=ends[2].1 {
@@ -247,7 +247,7 @@ fn what_a_box_has_no_counterexample_to_is_not_refuted_and_what_is_implied_has_no
                         read.symbols.iter().copied().zip([x, y, z].map(Int::from)).collect();
                     points += 1;
                     if read.given.iter().all(|&f| holds(&read, f, &point) == Some(true)) {
-                        admitted = true;
+                        allowed = true;
                         if holds(&read, read.goal, &point) == Some(false) {
                             failing = Some(point);
                         }
@@ -257,7 +257,7 @@ fn what_a_box_has_no_counterexample_to_is_not_refuted_and_what_is_implied_has_no
         }
         match a.verdict {
             Verdict::Implied { .. } => prop_assert!(failing.is_none(), "{:?} by {}", failing, a.decided_by),
-            Verdict::Inconsistent { .. } => prop_assert!(!admitted, "by {}", a.decided_by),
+            Verdict::Inconsistent { .. } => prop_assert!(!allowed, "by {}", a.decided_by),
             Verdict::Refuted { .. } => prop_assert!(!bounded || failing.is_some(), "by {}", a.decided_by),
             Verdict::Unknown { .. } => {}
         }

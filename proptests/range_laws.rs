@@ -112,7 +112,7 @@ impl Built {
     }
 }
 
-/// Every assignment of values near 0 that the domains admit.
+/// Every assignment of values near 0 that the domains allow.
 fn assignments(domains: &[Domain]) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for domain in domains {

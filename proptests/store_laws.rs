@@ -34,7 +34,7 @@ fn fact() -> impl Strategy<Value = Condition> {
 }
 
 /// The assignments of sizes from 0 to [`MOST`] at which conditions hold.
-fn admitted(facts: &[Condition]) -> Vec<[BigInt; 4]> {
+fn allowed(facts: &[Condition]) -> Vec<[BigInt; 4]> {
     let side = MOST + 1;
     let points = (0..side.pow(4)).map(|n| [n, n / side, n / side.pow(2), n / side.pow(3)].map(|v| v % side));
     let points = points.map(|point| point.map(BigInt::from));
@@ -68,7 +68,7 @@ proptest! {
             let condition = fact.build(&mut pool);
             facts.assume(&mut pool, condition);
             known.push(fact);
-            let points = admitted(&known);
+            let points = allowed(&known);
             asked.extend(questions);
             // Earlier questions are asked again: more may follow now.
             for question in &asked {
@@ -202,7 +202,7 @@ proptest! {
     ) {
         let facts = steps.iter().filter(|(kind, _)| *kind == ASSUME);
         let known: Vec<Condition> = facts.map(|(_, fact)| fact.clone()).collect();
-        let points = admitted(&known);
+        let points = allowed(&known);
         // Of facts that contradict each other, anything may be answered.
         prop_assume!(!points.is_empty());
         let (mut whole, mut compacted) = (environment(), environment());
@@ -375,7 +375,7 @@ fn check_verdicts(at: [i64; 4], steps: &[(Condition, Vec<Condition>)]) -> Result
         let condition = fact.build(&mut pool);
         facts.assume(&mut pool, condition);
         known.push(fact.clone());
-        let points = admitted(&known);
+        let points = allowed(&known);
         for question in questions {
             let goal = question.build(&mut pool);
             let Some(answer) = decide::settle(&mut pool, &mut facts, goal, &Budget::small()).0 else {

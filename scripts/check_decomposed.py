@@ -21,7 +21,7 @@ from decomposable_programs import Fn, functions
 warnings.filterwarnings("ignore")
 # Made once: it holds every operator that is made of others.
 TABLE = torch.export.default_decompositions()
-# Not of the core set; torch leaves them too, and ExecuTorch admits them.
+# Not of the core set; torch leaves them too, and ExecuTorch allows them.
 ADMITTED = {"aten.full_like.default", "aten.scalar_tensor.default", "aten.sym_size.int", "aten._assert_scalar.default",
             "aten._assert_tensor_metadata.default", "aten.max.default", "aten.min.default", "aten._assert_async.msg"}
 

@@ -181,7 +181,7 @@ mod on_the_command_line {
     }
 
     #[test]
-    fn operators_outside_the_core_set_are_admitted_where_they_are_excepted() {
+    fn operators_outside_the_core_set_are_allowed_where_they_are_excepted() {
         let (_folder, path) = written(&rows("broken"), "no_core_selu", "edge");
         let (code, output, _) = sizewise(&["verify", &path]);
         assert!(code == 1 && output.contains("core-operator"), "{output}");

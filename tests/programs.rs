@@ -114,7 +114,7 @@ fn what_runs_is_accepted_with_its_shapes_and_what_fails_is_refused() {
 }
 
 #[test]
-fn no_admitted_run_fails_unseen_and_every_counterexample_is_refused() {
+fn no_allowed_run_fails_unseen_and_every_counterexample_is_refused() {
     let operators = Operators::new();
     let mut wrong = Vec::new();
     for case in cases() {

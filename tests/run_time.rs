@@ -1,5 +1,5 @@
-//! Conditions that only data decides: for every admitted input shape some data has to pass, and nothing is known
-//! before it is asserted. And contracts that admit nothing.
+//! Conditions that only data decides: for every allowed input shape some data has to pass, and nothing is known
+//! before it is asserted. And contracts that allow nothing.
 use sizewise::check::{Checker, Shapes};
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
@@ -98,7 +98,7 @@ fn asserted_ranges_are_listed_and_are_no_facts_before() {
 }
 
 #[test]
-fn a_contract_that_admits_no_input_is_never_ok() {
+fn a_contract_that_allows_no_input_is_never_ok() {
     let guards = r#""guards_code":[]"#;
     let cases: &[(&str, &[(&str, &str)])] = &[
         (
@@ -125,7 +125,7 @@ fn a_contract_that_admits_no_input_is_never_ok() {
 }
 
 #[test]
-fn a_spec_that_contradicts_the_program_admits_nothing() {
+fn a_spec_that_contradicts_the_program_allows_nothing() {
     // The spec leaves a dimension to the program, whose guards on it contradict each other.
     let edits = [(
         r#""guards_code":[]"#,

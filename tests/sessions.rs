@@ -28,7 +28,7 @@ fn a_session_comes_to_the_verdicts_of_whole_checks() {
         let checker = Checker::read(&name, &std::fs::read(&path).expect("the program")).expect("a program");
         let session = checker.session(&operators).expect("a session");
         let own = session.recheck(None, &budget).expect("a report");
-        // The program's own spec, that with every size admitted, and the first again: nothing is left over from the
+        // The program's own spec, that with every size allowed, and the first again: nothing is left over from the
         // one before.
         let contract = sizewise::spec::Contract::load(checker.program()).expect("a contract");
         let recorded = Spec::initial(&contract, sizewise::spec::Width::Recorded);

@@ -160,7 +160,7 @@ fn what_differs_between_examples_is_dynamic() {
 }
 
 #[test]
-fn a_spec_that_admits_a_zero_that_a_guard_divides_by_is_violated() {
+fn a_spec_that_allows_a_zero_that_a_guard_divides_by_is_violated() {
     // The guard is `1.0 / sym_float(size) ** 0.5 >= 0.0`, which holds wherever it has a value.
     let path =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/programs/guard_divides_by_a_double.pt2");

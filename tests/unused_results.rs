@@ -203,7 +203,7 @@ fn mapping_over_nothing_does_what_torch_does() {
 }
 
 #[test]
-fn a_spec_that_admits_nothing_to_map_over_is_held_to_what_torch_does() {
+fn a_spec_that_allows_nothing_to_map_over_is_held_to_what_torch_does() {
     for (what, body, verdict) in [
         ("element by element", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, a)"][..], Outcome::Ok),
         (

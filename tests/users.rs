@@ -112,7 +112,7 @@ fn needs() -> Vec<Need> {
             "_n = Dim('_n', min=2, max=32)\nn = 2*_n",
             free,
         ),
-        // Torch suggests ranges after which (40, 3) is still admitted and refused.
+        // Torch suggests ranges after which (40, 3) is still allowed and refused.
         (
             "an order of sizes",
             "less_than",
@@ -242,7 +242,7 @@ fn needs() -> Vec<Need> {
 }
 
 #[test]
-fn a_spec_that_admits_too_much_gets_counterexamples_and_a_fix_that_works() {
+fn a_spec_that_allows_too_much_gets_counterexamples_and_a_fix_that_works() {
     for (need, program, spec, errors, fix, cost) in needs() {
         let report = check(program, &spec);
         assert_eq!(report.verdict, Outcome::Violated, "{need}");
@@ -414,7 +414,7 @@ fn outputs_have_upper_bounds_that_are_attained() {
 
 #[test]
 fn ranges_of_a_derived_dimension_agree_with_its_root() {
-    // Torch records `2*half: [2, 64]` beside `half: [1, 32]` and calls 2 of them admitted that its guards refuse.
+    // Torch records `2*half: [2, 64]` beside `half: [1, 32]` and calls 2 of them allowed that its guards refuse.
     let report = check("twice", &Json::Null);
     let root = report.symbols.values().find(|s| s.source.as_deref() == Some("y.shape[0]")).expect("the root");
     assert_eq!((root.min.as_ref(), root.max.as_ref()), (Some(&json!(2)), Some(&json!(32))));

@@ -105,8 +105,8 @@ fn every_fixture_keeps_the_rules_until_it_is_broken() {
         if !after.iter().any(|violation| is_expected(case, violation)) {
             wrong.push(format!("{name}: found\n{}", listed(&after)));
         }
-        let admitted = |code: &str| code == case.rule || case.also.iter().any(|also| also == code);
-        for other in after.iter().filter(|violation| !admitted(violation.rule.code())) {
+        let allowed = |code: &str| code == case.rule || case.also.iter().any(|also| also == code);
+        for other in after.iter().filter(|violation| !allowed(violation.rule.code())) {
             wrong.push(format!("{name}: found as well\n  {other}"));
         }
     }

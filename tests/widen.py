@@ -4,9 +4,9 @@
     python tests/widen.py --bin target/release/sizewise FOLDER...
 
 Every folder below a FOLDER that holds `program.pt2` and `truth.json` (with the field `dynamic_shapes`) is a program. Where its spec is
-violated, every corner of the first fix is to be admitted by the spec that `spec widen` writes: the least and the next size of each
+violated, every corner of the first fix is to be allowed by the spec that `spec widen` writes: the least and the next size of each
 named dimension, the greatest, and one that is larger than the least. A size that the widest spec leaves to the program (`AUTO`) is
-admitted. Where a condition allows several boxes, the two may also be different ones. Exits with status 1 if a widest spec is narrower.
+allowed. Where a condition allows several boxes, the two may also be different ones. Exits with status 1 if a widest spec is narrower.
 """
 import argparse
 import itertools
@@ -51,19 +51,19 @@ def value(size, names):
     return eval(size, OPERATORS, names) if isinstance(size, str) else size
 
 
-def admits(ranges, sizes):
-    """Whether dimensions in these ranges admit sizes, given beside what a spec says of them."""
+def allows(ranges, sizes):
+    """Whether dimensions in these ranges allow sizes, given beside what a spec says of them."""
     known = {}
-    for admitted, actual in sizes:
-        if isinstance(admitted, int) and admitted != actual:
+    for allowed, actual in sizes:
+        if isinstance(allowed, int) and allowed != actual:
             return False
-        if not isinstance(admitted, str):
+        if not isinstance(allowed, str):
             continue
-        names = [name for name in ranges if name in compile(admitted, "size", "eval").co_names]
+        names = [name for name in ranges if name in compile(allowed, "size", "eval").co_names]
         if len(names) != 1:
             continue  # left to the program
         name = names[0]
-        offset, step = value(admitted, {name: 0}), value(admitted, {name: 1}) - value(admitted, {name: 0})
+        offset, step = value(allowed, {name: 0}), value(allowed, {name: 1}) - value(allowed, {name: 0})
         if (actual - offset) % step:
             return False
         root = (actual - offset) // step
@@ -74,17 +74,17 @@ def admits(ranges, sizes):
 
 
 def outside(first, second):
-    """A corner of one spec that another does not admit."""
+    """A corner of one spec that another does not allow."""
     ranges, others = dims(first), dims(second)
     other = {entry["name"]: entry["shape"] for entry in second["inputs"]}
     for corner in corners(ranges):
         sizes = []
         for entry in first["inputs"]:
-            for size, admitted in zip(entry["shape"] or [], other.get(entry["name"]) or []):
+            for size, allowed in zip(entry["shape"] or [], other.get(entry["name"]) or []):
                 names = compile(size, "size", "eval").co_names if isinstance(size, str) else ()
                 if all(name in corner for name in names):
-                    sizes.append((admitted, value(size, corner)))
-        if not admits(others, sizes):
+                    sizes.append((allowed, value(size, corner)))
+        if not allows(others, sizes):
             return corner
     return None
 
@@ -108,7 +108,7 @@ def one(job):
         return folder.name, "wide", ""
     # Of two boxes that a condition allows, neither holds the other: `a + b >= 10` has `a >= 3, b >= 7` and `a >= 7, b >= 3`.
     how = "narrow" if outside(widest, fixed) is None else "other"
-    return folder.name, how, f"{left_out} is not admitted by {dims(widest)}; the fix: {'; '.join(report['fixes'][0]['text'].splitlines())}"
+    return folder.name, how, f"{left_out} is not allowed by {dims(widest)}; the fix: {'; '.join(report['fixes'][0]['text'].splitlines())}"
 
 
 def main():
@@ -124,7 +124,7 @@ def main():
             print(f"{name}: {why}")
     count = {how: sum(r[1] == how for r in results) for how in ("wide", "other", "narrow")}
     print(
-        f"{len(results)} programs with a fix: the widest spec admits the first fix in {count['wide']}, neither admits the other in "
+        f"{len(results)} programs with a fix: the widest spec allows the first fix in {count['wide']}, neither allows the other in "
         f"{count['other']}, it is narrower in {count['narrow']}"
     )
     raise SystemExit(bool(count["narrow"]))

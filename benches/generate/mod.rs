@@ -80,7 +80,7 @@ pub fn program(sizes: Sizes) -> String {
     )
 }
 
-/// The spec that admits sizes of 4 to 1000 for every symbol.
+/// The spec that allows sizes of 4 to 1000 for every symbol.
 pub fn spec(symbols: usize) -> String {
     let dim = |i| format!(r#""x{i}": [{{"dim": "d{i}", "min": {LEAST}, "max": {GREATEST}}}, null]"#);
     format!("{{{}}}", (0..symbols).map(dim).collect::<Vec<_>>().join(", "))

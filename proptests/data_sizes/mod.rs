@@ -1,4 +1,4 @@
-//! Laws of sizes that only data decides: is there, for every size that is admitted, some data that passes?
+//! Laws of sizes that only data decides: is there, for every size that is allowed, some data that passes?
 use crate::campaign;
 
 use campaign::{config, count};
@@ -238,7 +238,7 @@ proptest! {
                     witness.iter().find(|(s, _)| *s == symbol)?.1.to_i64()
                 };
                 let sizes = [at("s0").expect("a value"), at("s1").expect("a value")];
-                prop_assert!(question.sizes().contains(&sizes), "{sizes:?} is not admitted by {question:?}");
+                prop_assert!(question.sizes().contains(&sizes), "{sizes:?} is not allowed by {question:?}");
                 prop_assert!(!question.passes(sizes), "data at {sizes:?} for {question:?}");
                 let false_there = pool.eval(*condition, |s| {
                     witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()))

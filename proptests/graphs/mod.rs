@@ -93,7 +93,7 @@ fn separated(list: &str) -> Vec<&str> {
 }
 
 /// Whether every guard of a graph holds at a point.
-fn admitted(drawn: &Drawn, point: Point) -> bool {
+fn allowed(drawn: &Drawn, point: Point) -> bool {
     drawn.guards.iter().all(|guard| at(guard, point) == Some(Value::Bool(true)))
 }
 
@@ -131,9 +131,9 @@ proptest! {
     #[test]
     fn guards_suffice_for_shapes_derived_with_symbols(steps in steps(50), points in points()) {
         let drawn = draw(&OPERATORS, &steps);
-        prop_assert!(admitted(&drawn, EXAMPLE), "the guards {:?} are false at the example", drawn.guards);
+        prop_assert!(allowed(&drawn, EXAMPLE), "the guards {:?} are false at the example", drawn.guards);
         for &point in points.iter().chain([&EXAMPLE]) {
-            if admitted(&drawn, point) {
+            if allowed(&drawn, point) {
                 count(drawn.shapes.len());
                 if let Err(message) = agrees(&drawn, point) {
                     return Err(TestCaseError::fail(format!("{message}; guards {:?}", drawn.guards)));
@@ -146,7 +146,7 @@ proptest! {
 proptest! {
     #![proptest_config(config(24))]
 
-    /// A program whose contract is ok serves what the contract admits; a violation's inputs are refused or come out
+    /// A program whose contract is ok serves what the contract allows; a violation's inputs are refused or come out
     /// in other shapes; and what the guard set takes is served.
     #[test]
     fn checks_and_guard_sets_speak_true(steps in steps(30), points in points()) {

@@ -101,7 +101,7 @@ proptest! {
         let what = || format!("{} of {}", Json::from(answer.clone()), Json::from(request.clone()));
         match answer["verdict"].as_str() {
             Some("implied") => {
-                prop_assert!(!models.is_empty(), "implied where nothing is admitted: {}", what());
+                prop_assert!(!models.is_empty(), "implied where nothing is allowed: {}", what());
                 let failing = models.iter().find(|(_, goal)| !goal);
                 prop_assert!(failing.is_none(), "{} fails at {failing:?}", what());
             }

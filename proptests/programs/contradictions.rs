@@ -1,4 +1,4 @@
-//! The law of what admits nothing: a contract or a spec that no input satisfies is called invalid, never `ok`, and no
+//! The law of what allows nothing: a contract or a spec that no input satisfies is called invalid, never `ok`, and no
 //! other one is.
 use crate::campaign::{Tally, hold};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ impl Guard {
         }
     }
 
-    fn admits(&self, sizes: [i64; 2]) -> bool {
+    fn allows(&self, sizes: [i64; 2]) -> bool {
         match *self {
             Guard::Limit(dim, op, limit) => holds(sizes[dim], op, limit),
             Guard::Remainder(dim, divisor, rest) => sizes[dim] % divisor == rest,
@@ -146,29 +146,29 @@ impl Contract {
         Some(Spec::parse(spec.as_bytes()).expect("a spec"))
     }
 
-    /// Whether some input is admitted.
-    fn admits_something(&self) -> bool {
+    /// Whether some input is allowed.
+    fn allows_something(&self) -> bool {
         let within = |(low, high): (i64, i64), size: i64| (low..=high).contains(&size);
         let mut all = (0..=LARGEST).flat_map(|a| (0..=LARGEST).map(move |b| [a, b]));
         all.any(|sizes| match self.under {
             Under::Contract | Under::Auto => {
                 within(self.ranges[0], sizes[0])
                     && within(self.ranges[1], sizes[1])
-                    && self.guards.iter().all(|guard| guard.admits(sizes))
+                    && self.guards.iter().all(|guard| guard.allows(sizes))
             }
             // The other guards are to be proved.
             Under::Named(low, high) => {
                 within(self.ranges[0], sizes[0])
                     && within((low, high), sizes[1])
-                    && self.guards.iter().all(|guard| !guard.is_about(0) || guard.admits(sizes))
+                    && self.guards.iter().all(|guard| !guard.is_about(0) || guard.allows(sizes))
             }
         })
     }
 }
 
 #[test]
-fn what_admits_no_input_is_invalid_and_nothing_else_is() {
-    let (operators, tally) = (Operators::new(), Tally::new("what admits nothing is invalid"));
+fn what_allows_no_input_is_invalid_and_nothing_else_is() {
+    let (operators, tally) = (Operators::new(), Tally::new("what allows nothing is invalid"));
     hold(250, &contracts(), |contract| {
         let json = write_json(&contract.program(&operators)).expect("JSON");
         let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
@@ -178,7 +178,7 @@ fn what_admits_no_input_is_invalid_and_nothing_else_is() {
         let invalid = report.verdict == Outcome::Invalid;
         prop_assert_eq!(
             invalid,
-            !contract.admits_something(),
+            !contract.allows_something(),
             "{:?}, {:?}: {:?}",
             report.verdict,
             contract,

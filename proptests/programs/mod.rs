@@ -71,7 +71,7 @@ type Values = [(String, i64)];
 
 /// Values for the symbols within their reported ranges, and the inputs' shapes there; none where an input is no
 /// tensor or a size is negative.
-fn admitted(report: &Report, names: &[String], numbers: &[u8]) -> Option<(Vec<(String, i64)>, Shapes)> {
+fn allowed(report: &Report, names: &[String], numbers: &[u8]) -> Option<(Vec<(String, i64)>, Shapes)> {
     let mut values = Vec::new();
     for (i, (name, symbol)) in report.symbols.iter().enumerate() {
         let bound = |b: &Option<Json>| b.as_ref().and_then(Json::as_i64);
@@ -110,7 +110,7 @@ fn agree(pool: &Pool, a: &[Expr], b: &[Option<Int>]) -> bool {
         })
 }
 
-/// A report that is `ok` speaks for every input that it admits: it is evaluated to the outputs that the report gives.
+/// A report that is `ok` speaks for every input that it allows: it is evaluated to the outputs that the report gives.
 fn speaks_true(
     name: &str,
     report: &Report,
@@ -122,7 +122,7 @@ fn speaks_true(
     if report.verdict != Outcome::Ok {
         return Ok(0);
     }
-    let Some((values, shapes)) = admitted(report, names, numbers) else { return Ok(0) };
+    let Some((values, shapes)) = allowed(report, names, numbers) else { return Ok(0) };
     if !assumed(&values) {
         return Ok(0);
     }
@@ -243,8 +243,8 @@ fn evaluation_is_the_substitution_of_symbolic_outputs_under_the_programs_own_con
 }
 
 #[test]
-fn an_ok_spec_admits_no_input_that_is_refused_and_the_inputs_of_a_violation_are() {
-    on_each("ok admits no refused input, violations are refused", 1, |name, checker, operators, numbers| {
+fn an_ok_spec_allows_no_input_that_is_refused_and_the_inputs_of_a_violation_are() {
+    on_each("ok allows no refused input, violations are refused", 1, |name, checker, operators, numbers| {
         let own = checker.check(None, operators, &Budget::small()).expect("a report");
         let json = random_spec(&own, numbers);
         let Ok(spec) = Spec::parse(json.to_string().as_bytes()) else { return Ok(0) };

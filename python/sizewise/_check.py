@@ -18,7 +18,7 @@ Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], M
 
 
 def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: float = 1.0) -> Report:
-    """Proves that a program runs on all shapes that a spec admits, or shows shapes on which it does not.
+    """Proves that a program runs on all shapes that a spec allows, or shows shapes on which it does not.
 
     Parameters
     ----------

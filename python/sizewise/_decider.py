@@ -179,7 +179,7 @@ class decider:
         return atom
 
     def _value(self, shape_env: Any, facts: Facts, expr: Any, asker: FrameType) -> Any:
-        """The value of an integer on which torch is about to specialize, where the facts admit only one."""
+        """The value of an integer on which torch is about to specialize, where the facts allow only one."""
         if asker.f_code is not _PATCH.evaluating:
             return None
         value = expr.xreplace(shape_env.backed_var_to_val)

@@ -16,7 +16,7 @@ class SizewiseError(Exception):
 
 
 class ShapeError(SizewiseError, ValueError):
-    """Input shapes break a condition of the program, or a spec admits such shapes.
+    """Input shapes break a condition of the program, or a spec allows such shapes.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ _MAX_CHANGED = 6
 class Example:
     """The values of symbols in the example, their ranges, and the conditions that are known.
 
-    Where a condition has either value at sizes that all of these admit, no sound reasoning settles it.
+    Where a condition has either value at sizes that all of these allow, no sound reasoning settles it.
     """
 
     __slots__ = ("about", "holds", "native", "ranges", "values")
@@ -32,7 +32,7 @@ class Example:
         self.ranges[name] = (low, high)
         if value is not None:
             self.values[name] = value
-            self.holds = self.holds and self._admits(name, value)
+            self.holds = self.holds and self._allows(name, value)
 
     def assume(self, condition: int) -> None:
         """Adds a condition."""
@@ -66,7 +66,7 @@ class Example:
             values[name] = value
         return self.native.evaluate(condition, values)
 
-    def _admits(self, name: str, value: int) -> bool:
+    def _allows(self, name: str, value: int) -> bool:
         low, high = self.ranges[name]
         return (low is None or low <= value) and (high is None or value <= high)
 
@@ -75,4 +75,4 @@ class Example:
         others = [value + 1, value - 1, value + 2, 2 * value]
         others += [] if low is None else [low, low + 1]
         others += [] if high is None else [high]
-        return (other for other in dict.fromkeys(others) if other != value and self._admits(name, other))
+        return (other for other in dict.fromkeys(others) if other != value and self._allows(name, other))

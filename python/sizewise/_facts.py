@@ -39,7 +39,7 @@ class Facts:
 
     An exported program accepts sizes 0 and 1 where the `ShapeEnv` assumed 2 and more, because lower bounds up to 2
     are not checked when it runs. With `enforced`, only bounds that are checked count as facts. A question is contingent
-    if sizes that torch's own facts admit, with all bounds, give either answer: then torch finds none.
+    if sizes that torch's own facts allow, with all bounds, give either answer: then torch finds none.
     """
 
     __slots__ = (

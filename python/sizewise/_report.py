@@ -42,7 +42,7 @@ class Condition:
     message: str
     #: The clause of the operator that demands it.
     clause: str | None
-    #: Shapes of the inputs that the spec admits and that break it.
+    #: Shapes of the inputs that the spec allows and that break it.
     inputs: dict[str, Any] | None
     #: Values of the symbols there.
     witness: dict[str, int] | None
@@ -149,7 +149,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the program runs on every admitted input."""
+        """Whether the program runs on every allowed input."""
         return self.verdict == "ok"
 
     @cached_property
@@ -159,7 +159,7 @@ class Report:
 
     @property
     def violations(self) -> list[Condition]:
-        """The conditions that some admitted input breaks; those that follow from others come last."""
+        """The conditions that some allowed input breaks; those that follow from others come last."""
         found = zip(self._data["guards"], self.conditions)
         broken = [(bool(guard["follows"]), condition) for guard, condition in found if condition.verdict == "violated"]
         return [condition for follows in (False, True) for f, condition in broken if f == follows]
@@ -285,7 +285,7 @@ class Report:
         Raises
         ------
         ShapeError
-            If some admitted input breaks a condition.
+            If some allowed input breaks a condition.
         SpecError
             If the spec does not fit the program.
         """

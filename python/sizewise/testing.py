@@ -19,7 +19,7 @@ _SPREAD = 16
 
 
 def assert_shapes_ok(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, allow_unknown: bool = False) -> None:
-    """Fails unless a program runs on all shapes that a spec admits.
+    """Fails unless a program runs on all shapes that a spec allows.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def assert_shapes_ok(program: Any, dynamic_shapes: Any = None, *, ops: Ops = Non
 
 
 def corners(program: Any, *, limit: int = 64, ops: Ops = None) -> Iterator[dict[str, list[int]]]:
-    """Admitted shapes at the corners of a program's ranges: each symbol at its least, next and greatest value.
+    """Allowed shapes at the corners of a program's ranges: each symbol at its least, next and greatest value.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ def corners(program: Any, *, limit: int = 64, ops: Ops = None) -> Iterator[dict[
     for values in itertools.product(*(symbol.corners() for symbol in space.symbols)):
         if given == limit:
             return
-        found = space.admitted(list(values))
+        found = space.allowed(list(values))
         if found is not None:
             given += 1
             yield found
 
 
 def shapes(program: Any, *, ops: Ops = None) -> SearchStrategy[dict[str, list[int]]]:
-    """A hypothesis strategy of admitted shapes by placeholder name, corners first.
+    """A hypothesis strategy of allowed shapes by placeholder name, corners first.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def shapes(program: Any, *, ops: Ops = None) -> SearchStrategy[dict[str, list[in
     space = _Space(program, ops)
     corner = list(itertools.islice(corners(program, ops=ops), 64))
     if not corner:
-        raise ValueError("no shape was found that the program admits")
-    drawn = st.tuples(*(symbol.strategy(st) for symbol in space.symbols)).map(lambda v: space.admitted(list(v)))
-    admitted: SearchStrategy[Any] = drawn.filter(lambda found: found is not None)
+        raise ValueError("no shape was found that the program allows")
+    drawn = st.tuples(*(symbol.strategy(st) for symbol in space.symbols)).map(lambda v: space.allowed(list(v)))
+    allowed: SearchStrategy[Any] = drawn.filter(lambda found: found is not None)
     if not space.symbols or space.is_narrow():
         return st.sampled_from(corner)
-    return st.one_of(st.sampled_from(corner), admitted)
+    return st.one_of(st.sampled_from(corner), allowed)
 
 
 def inputs(program: Any, *, ops: Ops = None) -> SearchStrategy[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -136,7 +136,7 @@ class _Symbol:
 
 
 class _Space:
-    """The admitted shapes of a program."""
+    """The allowed shapes of a program."""
 
     def __init__(self, program: Any, ops: Ops) -> None:
         from sizewise import _native
@@ -154,7 +154,7 @@ class _Space:
         exec(compile(native.guards("python", declared), "<sizewise>", "exec"), space)
         self.check = space["check"]
 
-    def admitted(self, values: list[int]) -> dict[str, Any] | None:
+    def allowed(self, values: list[int]) -> dict[str, Any] | None:
         """The shapes where the symbols have these values, if the program serves them."""
         at = {symbol.name: value for symbol, value in zip(self.symbols, values)}
         found: dict[str, Any] = {name: [0] * rank for name, rank in self.ranks.items()}
@@ -172,12 +172,12 @@ class _Space:
         return None if self.check({**self.constants, **found}) is not None else found
 
     def is_narrow(self) -> bool:
-        """Whether so few of the values are admitted that drawing them at random would not find any."""
+        """Whether so few of the values are allowed that drawing them at random would not find any."""
         import random
 
         source = random.Random(0)
         tries = ([source.randint(s.low, s.top()) for s in self.symbols] for _ in range(50))
-        return sum(self.admitted(values) is not None for values in tries) < 10
+        return sum(self.allowed(values) is not None for values in tries) < 10
 
 
 def _range(symbol: dict[str, Any]) -> tuple[int, int | None, int | None]:

@@ -135,13 +135,13 @@ def test_assert_shapes_ok(area: Path, area_spec: Path) -> None:
         testing.assert_shapes_ok(area, area_spec)
 
 
-def test_corners_are_admitted(area: Path) -> None:
+def test_corners_are_allowed(area: Path) -> None:
     found = list(testing.corners(area))
     assert {"x": [2], "y": [100]} in found and len(found) > 5
     assert all(sizewise.evaluate(area, shapes) for shapes in found)
 
 
-def test_drawn_shapes_are_admitted(area: Path) -> None:
+def test_drawn_shapes_are_allowed(area: Path) -> None:
     hypothesis = pytest.importorskip("hypothesis")
     seen = []
 

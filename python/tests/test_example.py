@@ -22,7 +22,7 @@ from sizewise._example import Example
         # No division by zero makes a difference.
         (0, [], "Eq(b // a, 1)", True),
         (2, ["Eq(a, 6)", "Eq(b, 8)"], "Eq(b // a, 1)", False),
-        # The example is not admitted, or a symbol has no value there.
+        # The example is not allowed, or a symbol has no value there.
         (7, [], "a < b", False),
         (2, ["b < a"], "Eq(a, 12)", False),
         (2, [], "a < u", False),

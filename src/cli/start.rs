@@ -5,7 +5,7 @@ use std::process::ExitCode;
 const START: &str = "\
 You have an exported program and want to know which sizes it serves:
 
-    sizewise check model.pt2 --spec spec.json     does every input that the spec admits work?
+    sizewise check model.pt2 --spec spec.json     does every input that the spec allows work?
     sizewise spec init model.pt2                  the spec that the program has, to edit
     sizewise spec widen model.pt2                 the widest spec that is proved to work
 

@@ -27,7 +27,7 @@ impl ShapeEnv {
         settled
     }
 
-    /// Whether a condition holds for all sizes that the facts admit, or for none of them; nothing if neither is
+    /// Whether a condition holds for all sizes that the facts allow, or for none of them; nothing if neither is
     /// proved. Records nothing.
     pub fn statically_known(&mut self, condition: Expr) -> Option<bool> {
         let condition = self.replace(condition);
@@ -50,7 +50,7 @@ impl ShapeEnv {
         None
     }
 
-    /// Whether a condition is proved to hold for all sizes that the facts admit. Records nothing.
+    /// Whether a condition is proved to hold for all sizes that the facts allow. Records nothing.
     pub fn statically_known_true(&mut self, condition: Expr) -> bool {
         self.statically_known(condition) == Some(true)
     }

@@ -25,7 +25,7 @@ impl ShapeEnv {
     }
 
     /// Assumptions that nothing is derived from, as there are too many. An assignment that falsifies one is not
-    /// admitted.
+    /// allowed.
     pub fn left_out(&self) -> &[Expr] {
         &self.records.left_out
     }

@@ -34,7 +34,7 @@ impl Hosts {
     ///
     /// # Errors
     /// [`Code::UnknownHost`] and [`Code::CrossSite`].
-    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    pub fn allow(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let text = |value: &HeaderValue| value.to_str().unwrap_or("?").to_string();
         let named = headers.get_all(header::HOST).iter().map(text);
         let named = named.chain(uri.authority().map(|authority| authority.as_str().to_string()));

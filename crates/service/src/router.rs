@@ -93,10 +93,10 @@ fn request_id(request: &Request) -> HeaderValue {
 }
 
 /// Checks host, token and origin, and records the holder of the token.
-fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+fn allow(app: &App, request: &mut Request) -> Result<(), Problem> {
     let mut holder = None;
     if let Some(hosts) = &app.hosts {
-        hosts.admit(request.uri(), request.headers())?;
+        hosts.allow(request.uri(), request.headers())?;
     }
     if !docs::is_open(request.uri().path()) {
         holder = app.holder(request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes))?;
@@ -124,7 +124,7 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let _accepted = (!docs::is_open(request.uri().path())).then(|| app.accept());
-    let mut response = match admit(&app, &mut request) {
+    let mut response = match allow(&app, &mut request) {
         Err(problem) => axum::response::IntoResponse::into_response(problem),
         Ok(()) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
             Ok(response) => response,

@@ -2,7 +2,7 @@
 //!
 //! The linear rung splits, too, but keeps its expressions. Here `Min(a, b)` becomes `a` in one case and `b`
 //! in the other, `Abs(a)` becomes `a` or `-a`, and products of them are multiplied out.
-use super::linear::{self, Effort, Outcome};
+use super::linear::{self, Effort, Relaxed};
 use super::number::{self, Lemma};
 use super::proof_log::Log;
 use super::reduce::Reduced;
@@ -53,19 +53,19 @@ impl Allowance {
 
 /// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number
 /// theory and by cases. A solution gives the values of the problem's symbols.
-pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Outcome {
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Relaxed {
     split(pool, problem, left, log, 0)
 }
 
-fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Outcome {
+fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Relaxed {
     if pool.is_spent() {
-        return Outcome::Open;
+        return Relaxed::Open;
     }
     let mut cases: Vec<Expr> = Vec::new();
     match number::examine(pool, problem, &mut left.steps) {
         Some(Lemma::Closed(why)) => {
             log.note("number-theory", || why);
-            return Outcome::Closed;
+            return Relaxed::Closed;
         }
         Some(Lemma::Values(e, values)) => {
             for v in values {
@@ -77,7 +77,7 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
     }
     if cases.is_empty() {
         if depth >= MAX_DEPTH {
-            return Outcome::Open;
+            return Relaxed::Open;
         }
         cases = choose(pool, problem);
     }
@@ -85,13 +85,13 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
         cases = linear::narrow_cases(pool, problem, &mut left.work);
     }
     if cases.is_empty() {
-        return Outcome::Open;
+        return Relaxed::Open;
     }
-    let mut all = Outcome::Closed;
+    let mut all = Relaxed::Closed;
     for case in cases {
         match left.cases.checked_sub(1) {
             Some(rest) => left.cases = rest,
-            None => return Outcome::Open,
+            None => return Relaxed::Open,
         }
         log.note("case", || print::expression(pool, case));
         let mut inner = problem.with(pool, case);
@@ -105,17 +105,17 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
         let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
         left.within.branches += u64::from(BRANCHES - effort.branches);
         left.within.entries += u64::from(WORK - effort.work);
-        if outcome == Outcome::Open {
+        if outcome == Relaxed::Open {
             log.truncate(start);
             outcome = split(pool, &mut inner, left, log, depth + 1);
         }
         match outcome {
-            Outcome::Closed => {}
-            Outcome::Candidate(values) => match completed(pool, problem, &mut inner, values) {
-                Some(values) => return Outcome::Candidate(values),
-                None => all = Outcome::Open,
+            Relaxed::Closed => {}
+            Relaxed::Candidate(values) => match completed(pool, problem, &mut inner, values) {
+                Some(values) => return Relaxed::Candidate(values),
+                None => all = Relaxed::Open,
             },
-            Outcome::Open => return Outcome::Open,
+            Relaxed::Open => return Relaxed::Open,
         }
     }
     all

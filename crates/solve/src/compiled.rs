@@ -1,5 +1,5 @@
 //! A condition that is tried at many assignments.
-use crate::program::{Outcome, Program, to_i128};
+use crate::program::{Checked, Program, to_i128};
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value};
 
 /// A condition compiled to code over 128-bit integers; what the code cannot compute, the exact evaluator does.
@@ -32,10 +32,10 @@ impl Compiled {
         let slots = self.program.symbols().iter().map(|&s| value(s).and_then(to_i128));
         if let Some(slots) = slots.collect::<Option<Vec<i128>>>() {
             match self.program.run(0, &slots, room) {
-                Outcome::Passed => return Some(true),
-                Outcome::Failed(_) => return Some(false),
+                Checked::Passed => return Some(true),
+                Checked::Failed(_) => return Some(false),
                 // An operand that is not needed may have no value.
-                Outcome::Excluded | Outcome::Beyond => {}
+                Checked::Excluded | Checked::Beyond => {}
             }
         }
         let exact = pool.eval(self.condition, |s| value(s).cloned().map(Value::Int));

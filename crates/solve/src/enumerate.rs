@@ -1,6 +1,6 @@
 //! Small expressions in order of size, told apart by their values at known assignments.
 use super::facts::Facts;
-use super::program::{Outcome, Program, floor_div, modulo};
+use super::program::{Checked, Program, floor_div, modulo};
 use super::search::Constants;
 use super::verdict::Witness;
 use crate::egraph::Reading;
@@ -86,7 +86,7 @@ impl Points {
         let mut regs = Vec::new();
         let mut value_at = |point: &Vec<i128>| {
             let passed =
-                point.len() == program.symbols().len() && program.run(0, point, &mut regs) == Outcome::Passed;
+                point.len() == program.symbols().len() && program.run(0, point, &mut regs) == Checked::Passed;
             passed.then(|| regs[register])
         };
         points.iter().map_while(&mut value_at).collect()
@@ -154,7 +154,7 @@ impl TermBank {
         let mut regs = Vec::new();
         target.points.retain(|point| {
             let passed =
-                point.len() == target.symbols.len() && program.run(0, point, &mut regs) == Outcome::Passed;
+                point.len() == target.symbols.len() && program.run(0, point, &mut regs) == Checked::Passed;
             if passed {
                 wanted.push(regs[part]);
                 for (column, &r) in columns.iter_mut().zip(&registers) {

@@ -247,7 +247,7 @@ impl Facts {
         self.example.truth(pool, condition)
     }
 
-    /// Whether the hints are an assignment that the facts admit.
+    /// Whether the hints are an assignment that the facts allow.
     pub(super) fn hold_at_hints(&mut self, pool: &Pool) -> bool {
         self.example.satisfies(pool, &self.given, &self.required)
     }

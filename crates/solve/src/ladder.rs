@@ -267,7 +267,7 @@ impl Ladder<'_> {
         self.trace.push(Attempt { rung, outcome: outcome.into() });
     }
 
-    /// Whether no assignment makes the goal false. The facts admit one at which it is true.
+    /// Whether no assignment makes the goal false. The facts allow one at which it is true.
     fn rules_out(&mut self) -> bool {
         if let Some(value) = self.pool.as_bool(self.goal) {
             return value;
@@ -441,12 +441,12 @@ impl Ladder<'_> {
             Some(false) if only_divides(self.pool, self.asked) => {
                 (Verdict::Inconsistent { because: self.all_premises() }, rung)
             }
-            Some(false) => unknown("the goal has no value at any assignment that the facts admit"),
+            Some(false) => unknown("the goal has no value at any assignment that the facts allow"),
             None => unknown("no assignment was found at which the goal has a value"),
         }
     }
 
-    /// Whether the facts admit an assignment at which the goal, which is false at none of them, has a value.
+    /// Whether the facts allow an assignment at which the goal, which is false at none of them, has a value.
     fn is_defined_somewhere(&mut self) -> Option<bool> {
         if !self.pool.reachable(&[self.asked]).into_iter().any(|e| may_be_undefined(self.pool, e)) {
             return Some(true);

@@ -1,5 +1,5 @@
 //! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
-use super::program::{Mark, Outcome, Program};
+use super::program::{Checked, Mark, Program};
 use super::search::{Constants, Found, Problem, Rng, conjuncts, machine_range};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
@@ -108,7 +108,7 @@ impl Models {
         self.constants = None;
         self.variation.values.clear();
         let program = &self.program;
-        self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Outcome::Passed);
+        self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Checked::Passed);
     }
 
     /// Whether no assignment is known.
@@ -149,7 +149,7 @@ impl Models {
         for model in &self.models[tried..] {
             regs.clone_from(&model.regs);
             pool.note_work(1);
-            if self.program.run(from.code(), &model.point, &mut regs) == Outcome::Passed && regs[goal] == 0 {
+            if self.program.run(from.code(), &model.point, &mut regs) == Checked::Passed && regs[goal] == 0 {
                 found = Some(self.assignment(&model.point));
                 break;
             }
@@ -233,7 +233,7 @@ impl Models {
 
     /// Keeps an assignment if it is new and passes.
     fn keep(&mut self, point: &[i128], regs: &mut Vec<i128>) -> bool {
-        if self.models.iter().any(|m| m.point == point) || self.program.run(0, point, regs) != Outcome::Passed
+        if self.models.iter().any(|m| m.point == point) || self.program.run(0, point, regs) != Checked::Passed
         {
             return false;
         }

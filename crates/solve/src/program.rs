@@ -39,7 +39,7 @@ enum Op {
 
 /// The result of running a program to its end, or up to its first failing check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Checked {
     /// Every check passed.
     Passed,
     /// The check with this number, in the order in which they were added, failed.
@@ -217,12 +217,12 @@ impl Program {
 
     /// Runs the code from instruction `from` on, at an assignment of the slots, up to the first check that
     /// fails. `regs` has the results of the instructions before `from`.
-    pub fn run(&self, from: usize, slots: &[i128], regs: &mut Vec<i128>) -> Outcome {
+    pub fn run(&self, from: usize, slots: &[i128], regs: &mut Vec<i128>) -> Checked {
         regs.resize(self.code.len(), 0);
         for pc in from..self.code.len() {
             regs[pc] = match self.code[pc] {
-                Op::Nonzero(reg) if regs[reg as usize] == 0 => return Outcome::Excluded,
-                Op::Check(reg, number) if regs[reg as usize] == 0 => return Outcome::Failed(number),
+                Op::Nonzero(reg) if regs[reg as usize] == 0 => return Checked::Excluded,
+                Op::Check(reg, number) if regs[reg as usize] == 0 => return Checked::Failed(number),
                 Op::Nonzero(_) | Op::Check(..) => 0,
                 ref op => match self.step(op, slots, regs) {
                     Some(value) => value,
@@ -230,16 +230,16 @@ impl Program {
                 },
             };
         }
-        Outcome::Passed
+        Checked::Passed
     }
 
-    /// As [`Program::run`], past failing checks; [`Outcome::Failed`] gives how many failed.
-    pub fn run_all(&self, slots: &[i128], regs: &mut Vec<i128>) -> Outcome {
+    /// As [`Program::run`], past failing checks; [`Checked::Failed`] gives how many failed.
+    pub fn run_all(&self, slots: &[i128], regs: &mut Vec<i128>) -> Checked {
         regs.resize(self.code.len(), 0);
         let mut failed = 0;
         for pc in 0..self.code.len() {
             regs[pc] = match self.code[pc] {
-                Op::Nonzero(reg) if regs[reg as usize] == 0 => return Outcome::Excluded,
+                Op::Nonzero(reg) if regs[reg as usize] == 0 => return Checked::Excluded,
                 Op::Check(reg, _) => {
                     failed += u32::from(regs[reg as usize] == 0);
                     0
@@ -251,13 +251,13 @@ impl Program {
                 },
             };
         }
-        if failed == 0 { Outcome::Passed } else { Outcome::Failed(failed) }
+        if failed == 0 { Checked::Passed } else { Checked::Failed(failed) }
     }
 
-    fn stopped(&self, op: &Op, regs: &[i128]) -> Outcome {
+    fn stopped(&self, op: &Op, regs: &[i128]) -> Checked {
         match *op {
-            Op::FloorDiv(_, d) | Op::Mod(_, d) if regs[d as usize] == 0 => Outcome::Excluded,
-            _ => Outcome::Beyond,
+            Op::FloorDiv(_, d) | Op::Mod(_, d) if regs[d as usize] == 0 => Checked::Excluded,
+            _ => Checked::Beyond,
         }
     }
 

@@ -1,5 +1,5 @@
 //! Compiled code computes what the exact evaluator does.
-use super::program::{Outcome, Program, floor_div, modulo, to_i128};
+use super::program::{Checked, Program, floor_div, modulo, to_i128};
 use sizewise_expr::{Expr, Int, Pool, Value, read};
 
 fn of(pool: &mut Pool, text: &str) -> Expr {
@@ -65,10 +65,10 @@ fn every_operation_has_the_value_that_the_evaluator_gives() {
                 Err(_) => None,
             };
             let mut regs = Vec::new();
-            let found = (program.run(0, &point, &mut regs) == Outcome::Passed).then(|| regs[register]);
+            let found = (program.run(0, &point, &mut regs) == Checked::Passed).then(|| regs[register]);
             assert_eq!(found, wanted, "{text} at {point:?}");
             let mut regs = Vec::new();
-            let found = (program.run_all(&point, &mut regs) == Outcome::Passed).then(|| regs[register]);
+            let found = (program.run_all(&point, &mut regs) == Checked::Passed).then(|| regs[register]);
             assert_eq!(found, wanted, "{text} at {point:?}, all of it");
         }
     }
@@ -85,13 +85,13 @@ fn checks_stop_at_the_first_that_fails_or_are_counted() {
     let divisor = of(&mut pool, "a - b");
     program.exclude_zero(&pool, divisor);
     let table = [
-        ([1, 2, 3], Outcome::Passed, Outcome::Passed),
-        ([0, 2, 3], Outcome::Failed(0), Outcome::Failed(1)),
-        ([1, 0, 0], Outcome::Failed(1), Outcome::Failed(2)),
-        ([1, 2, 0], Outcome::Failed(2), Outcome::Failed(1)),
-        ([0, -1, -2], Outcome::Failed(0), Outcome::Failed(3)),
-        ([2, 2, 2], Outcome::Excluded, Outcome::Excluded),
-        ([0, 0, 2], Outcome::Failed(0), Outcome::Excluded),
+        ([1, 2, 3], Checked::Passed, Checked::Passed),
+        ([0, 2, 3], Checked::Failed(0), Checked::Failed(1)),
+        ([1, 0, 0], Checked::Failed(1), Checked::Failed(2)),
+        ([1, 2, 0], Checked::Failed(2), Checked::Failed(1)),
+        ([0, -1, -2], Checked::Failed(0), Checked::Failed(3)),
+        ([2, 2, 2], Checked::Excluded, Checked::Excluded),
+        ([0, 0, 2], Checked::Failed(0), Checked::Excluded),
     ];
     for (point, first, all) in table {
         assert_eq!(program.run(0, &point, &mut Vec::new()), first, "{point:?}");
@@ -103,19 +103,19 @@ fn checks_stop_at_the_first_that_fails_or_are_counted() {
 fn what_cannot_be_computed_is_beyond_and_a_zero_divisor_is_excluded() {
     let huge = i128::MAX / 2;
     let table = [
-        ("a*b", [huge, 3, 0], Outcome::Beyond),
-        ("a + b", [i128::MAX, 1, 0], Outcome::Beyond),
-        ("2**a", [200, 0, 0], Outcome::Beyond),
-        ("2**a", [-1, 0, 0], Outcome::Beyond),
-        ("Abs(a)", [i128::MIN, 0, 0], Outcome::Beyond),
-        ("a // b", [1, 0, 0], Outcome::Excluded),
-        ("Mod(a, b)", [1, 0, 0], Outcome::Excluded),
-        ("a // b", [i128::MIN, -1, 0], Outcome::Beyond),
-        ("ToFloat(a) + 0.5", [1, 0, 0], Outcome::Beyond),
-        ("a & b", [1, 0, 0], Outcome::Beyond),
-        ("a**70*b", [1, 1, 0], Outcome::Passed),
-        ("a + 1000000000000000000000000000000000000000000", [1, 0, 0], Outcome::Beyond),
-        ("a*1000000000000000000000000000000000000000000", [0, 0, 0], Outcome::Beyond),
+        ("a*b", [huge, 3, 0], Checked::Beyond),
+        ("a + b", [i128::MAX, 1, 0], Checked::Beyond),
+        ("2**a", [200, 0, 0], Checked::Beyond),
+        ("2**a", [-1, 0, 0], Checked::Beyond),
+        ("Abs(a)", [i128::MIN, 0, 0], Checked::Beyond),
+        ("a // b", [1, 0, 0], Checked::Excluded),
+        ("Mod(a, b)", [1, 0, 0], Checked::Excluded),
+        ("a // b", [i128::MIN, -1, 0], Checked::Beyond),
+        ("ToFloat(a) + 0.5", [1, 0, 0], Checked::Beyond),
+        ("a & b", [1, 0, 0], Checked::Beyond),
+        ("a**70*b", [1, 1, 0], Checked::Passed),
+        ("a + 1000000000000000000000000000000000000000000", [1, 0, 0], Checked::Beyond),
+        ("a*1000000000000000000000000000000000000000000", [0, 0, 0], Checked::Beyond),
     ];
     for (text, point, expected) in table {
         let mut pool = Pool::new();
@@ -137,14 +137,14 @@ fn returning_to_a_mark_forgets_what_was_compiled_since() {
     assert_eq!(mark.code(), length);
     program.check(&pool, b);
     let mut regs = Vec::new();
-    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Outcome::Failed(1));
+    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Checked::Failed(1));
     // The code after the mark needs no more than the registers before it.
-    assert_eq!(program.run(mark.code(), &[1, 4, 1], &mut regs), Outcome::Passed);
+    assert_eq!(program.run(mark.code(), &[1, 4, 1], &mut regs), Checked::Passed);
     program.reset(mark);
     assert_eq!((program.len(), program.register(b)), (length, None));
-    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Outcome::Passed);
+    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Checked::Passed);
     program.check(&pool, b);
-    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Outcome::Failed(1));
+    assert_eq!(program.run(0, &[1, 1, 1], &mut regs), Checked::Failed(1));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! recorded steps are the checked ones.
 use super::cases::{self, Allowance};
 use super::facts::{Facts, symbolic_divisors};
-use super::linear::{self, Effort, Outcome};
+use super::linear::{self, Effort, Relaxed};
 use super::proof_log::{Log, ProofStep};
 use super::reduce::Reduced;
 use super::rewriting;
@@ -122,13 +122,13 @@ pub(super) fn closes(
     let mut effort = Effort { branches, work };
     let start = log.len();
     let closed = match linear::refute(pool, &mut reduced, &mut effort, log) {
-        Outcome::Closed => true,
-        Outcome::Candidate(_) => false,
-        Outcome::Open if method == Method::Linear => false,
-        Outcome::Open => {
+        Relaxed::Closed => true,
+        Relaxed::Candidate(_) => false,
+        Relaxed::Open if method == Method::Linear => false,
+        Relaxed::Open => {
             log.truncate(start);
             let mut left = Allowance::new(40, 60_000, 8_000);
-            cases::refute(pool, &mut reduced, &mut left, log) == Outcome::Closed
+            cases::refute(pool, &mut reduced, &mut left, log) == Relaxed::Closed
         }
     };
     if !closed {

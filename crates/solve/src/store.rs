@@ -179,7 +179,7 @@ impl Store {
         all.then_some(!decisive)
     }
 
-    /// Remembers the answer to a question: every assignment that the facts admit, and at which the condition has a
+    /// Remembers the answer to a question: every assignment that the facts allow, and at which the condition has a
     /// value, gives it this truth value.
     pub fn remember(&mut self, pool: &mut Pool, condition: Expr, value: bool) {
         if self.answers.len() >= MAX_ANSWERS {

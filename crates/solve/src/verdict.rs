@@ -25,12 +25,12 @@ pub type Witness = Vec<(Symbol, Int)>;
 /// The answer to "do the facts imply the goal?".
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Every assignment that the facts admit satisfies the goal, and there is one.
+    /// Every assignment that the facts allow satisfies the goal, and there is one.
     Implied {
         /// Premises that suffice.
         because: Vec<Premise>,
     },
-    /// Some assignment that the facts admit falsifies the goal.
+    /// Some assignment that the facts allow falsifies the goal.
     Refuted {
         /// Such an assignment.
         witness: Witness,

@@ -1,7 +1,7 @@
 //! What a program records of its values, against what its operators give: the rule [`Rule::RecordedValue`].
 //!
 //! Only what is wrong wherever the program runs is reported: another dtype, rank or size. Whether sizes agree for every
-//! input that a spec admits is what `check` decides. Values that nothing uses are left out: torch records some of them
+//! input that a spec allows is what `check` decides. Values that nothing uses are left out: torch records some of them
 //! wrongly.
 use crate::verify::{Rule, Violation};
 use sizewise_check::propagate::{Interpreter, Mode, recorded};

@@ -1,7 +1,7 @@
 //! Where violated conditions come from: the operators that force what was recorded at export, and the user's lines.
 //!
 //! An archive records guards and static sizes without a source line. The program is propagated once more, with the
-//! sizes that the spec admits; guards are recorded but not assumed, so that every step that needs a condition is found.
+//! sizes that the spec allows; guards are recorded but not assumed, so that every step that needs a condition is found.
 //! A condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
 //! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
 use super::examine::Examination;
@@ -23,7 +23,7 @@ const MAX_TRACED: usize = 12;
 /// The most conditions of operators among which those that imply a violated one are sought.
 const MAX_CANDIDATES: usize = 24;
 
-/// What the steps need of the sizes that the spec admits.
+/// What the steps need of the sizes that the spec allows.
 struct Needs<'p> {
     guards: Vec<Guard>,
     steps: Arc<Vec<Step<'p>>>,
@@ -77,7 +77,7 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Propagates once more with the admitted sizes, every step saying what it needs.
+    /// Propagates once more with the allowed sizes, every step saying what it needs.
     fn needs(&self) -> Option<Needs<'p>> {
         let mut env = self.assumptions.env.clone();
         env.keep_asking();
@@ -87,7 +87,7 @@ impl<'p> Examination<'_, 'p> {
         let Ok(inputs) = inputs else {
             return None;
         };
-        let inputs = admitted(self.assumptions, &mut env, inputs);
+        let inputs = allowed(self.assumptions, &mut env, inputs);
         let given: FxHashMap<ValueId, Value> = program
             .graph
             .inputs()
@@ -225,11 +225,11 @@ fn same(needs: &Needs, condition: Expr) -> Vec<Guard> {
     needs.guards.iter().filter(|guard| guard.condition == condition).cloned().collect()
 }
 
-/// The inputs with the sizes that the spec admits.
-fn admitted(assumptions: &Assumptions, env: &mut ShapeEnv, mut inputs: Vec<Value>) -> Vec<Value> {
+/// The inputs with the sizes that the spec allows.
+fn allowed(assumptions: &Assumptions, env: &mut ShapeEnv, mut inputs: Vec<Value>) -> Vec<Value> {
     for input in &assumptions.inputs {
         let Some(value) = inputs.get_mut(input.index) else { continue };
-        match (&input.admitted, input.scalar, &*value) {
+        match (&input.allowed, input.scalar, &*value) {
             (Some(sizes), _, Value::Tensor(tensor)) if tensor.sizes.as_slice() != sizes.as_slice() => {
                 let strides = Cx::new(env).contiguous_strides(sizes);
                 *value = Tensor { sizes: sizes.as_slice().into(), strides, ..(**tensor).clone() }.into();

@@ -129,7 +129,7 @@ impl<'p> Examination<'_, 'p> {
         let because = proof.because.join(", ");
         let (code, message) = match self.has_spec {
             true => ("contradictory", format!("no input satisfies all assumptions: {because}")),
-            false => ("contradictory-contract", format!("the program admits no input at all: {because}")),
+            false => ("contradictory-contract", format!("the program allows no input at all: {because}")),
         };
         if !self.report.diagnostics.iter().any(|d| d.code == code) {
             self.report.diagnostics.push(Diagnostic::new(code, Level::Error, message));
@@ -330,7 +330,7 @@ impl<'p> Examination<'_, 'p> {
                 self.lower(Outcome::Unknown);
                 continue;
             }
-            // The traced example is an admitted input; at its shapes the step fails.
+            // The traced example is an allowed input; at its shapes the step fails.
             let prover = self.prover();
             let shapes = prover.shapes_at(&Vec::new());
             let replayed = shapes.as_ref().map(|s| prover.replay(s));

@@ -51,7 +51,7 @@ impl Cost {
 struct Repair {
     fix: Fix,
     cost: Cost,
-    /// The condition under which the inputs of the given spec are still admitted; `None` if it cannot be written so.
+    /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     kept: Option<Expr>,
 }
 
@@ -229,7 +229,7 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// The cost of a fix: inputs that the given spec admits, that the program handles and that the fix excludes.
+    /// The cost of a fix: inputs that the given spec allows, that the program handles and that the fix excludes.
     fn cost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Cost {
         let violated = first.violated.clone();
         match self.lost(kept, first, &violated, budget) {
@@ -248,7 +248,7 @@ impl Session<'_> {
         }
     }
 
-    /// Inputs that the given spec admits, that satisfy these conditions and that a fix excludes, if they run.
+    /// Inputs that the given spec allows, that satisfy these conditions and that a fix excludes, if they run.
     fn lost(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
         let (pool, facts) = first.assumptions.env.facts();
         let mut working = facts.clone();
@@ -346,7 +346,7 @@ fn automatic(first: &Examined) -> Vec<Changes> {
     choices
 }
 
-/// Whether every input that one fix admits is admitted by another one.
+/// Whether every input that one fix allows is allowed by another one.
 fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
     let (Some(kept), Some(other)) = (kept, other) else { return false };
     let (pool, facts) = first.assumptions.env.facts();

@@ -152,7 +152,7 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
 }
 
 /// The layout choices on which later views may depend: with other strides than in the example it is not known
-/// whether a view is possible. Sizes of 0 and 1 for which the views are proved separately are admitted.
+/// whether a view is possible. Sizes of 0 and 1 for which the views are proved separately are allowed.
 fn layout_choices<'c>(
     session: &Session<'c>,
     assumptions: &Assumptions<'c>,

@@ -88,7 +88,7 @@ impl Search<'_> {
     }
 
     /// Whether the assumptions hold.
-    fn is_admitted(&self, changed: &[(Symbol, Int)]) -> bool {
+    fn is_allowed(&self, changed: &[(Symbol, Int)]) -> bool {
         let inside = changed.iter().all(|(s, v)| self.facts.range(*s).is_none_or(|range| range.contains(v)));
         inside && self.assumed.iter().all(|tried| self.holds(changed, tried) != Some(false))
     }
@@ -102,7 +102,7 @@ impl Search<'_> {
         let is_worse = |score: &Score| worst.is_some_and(|worst| score >= worst);
         if is_worse(&score)
             || self.holds(changed, &self.condition) != Some(false)
-            || !self.is_admitted(changed)
+            || !self.is_allowed(changed)
         {
             return None;
         }
@@ -196,7 +196,7 @@ impl Search<'_> {
     /// The sizes nearest to a counterexample at which everything holds that is violated somewhere.
     fn works(&self, changed: &[(Symbol, Int)]) -> Option<Witness> {
         let good = |at: &[(Symbol, Int)]| {
-            self.is_admitted(at) && self.all.iter().all(|tried| self.holds(at, tried) == Some(true))
+            self.is_allowed(at) && self.all.iter().all(|tried| self.holds(at, tried) == Some(true))
         };
         let mut best: Option<(Int, Witness)> = None;
         for (i, (symbol, from)) in changed.iter().enumerate() {
@@ -303,7 +303,7 @@ impl<'p> Examination<'_, 'p> {
         }
         let prover = self.silent_prover();
         for ((_, broken, ..), witness) in found {
-            if !search.assumptions.admits(&witness) {
+            if !search.assumptions.allows(&witness) {
                 continue;
             }
             let Some(shapes) = prover.shapes_at(&witness) else { continue };

@@ -1,4 +1,4 @@
-//! Element counts that do not fit in 64 bits: a violation if the declared ranges admit them, a note if only an
+//! Element counts that do not fit in 64 bits: a violation if the declared ranges allow them, a note if only an
 //! unbounded dimension reaches them.
 //!
 //! The element count of an input always fits; only results of the program may not.
@@ -108,7 +108,7 @@ pub(super) fn assume_inputs(assumptions: &Assumptions, pool: &mut Pool, facts: &
 }
 
 fn input_counts(assumptions: &Assumptions, pool: &mut Pool) -> Vec<Expr> {
-    let sizes = assumptions.inputs.iter().filter_map(|input| input.admitted.as_ref());
+    let sizes = assumptions.inputs.iter().filter_map(|input| input.allowed.as_ref());
     sizes.map(|sizes| sizes.iter().fold(Expr::ONE, |count, &size| pool.mul(count, size))).collect()
 }
 

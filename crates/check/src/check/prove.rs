@@ -149,7 +149,7 @@ impl Prover<'_, '_> {
     /// A refutation counts only if the program fails on the inputs of the witness, or if an output has another shape
     /// than recorded.
     pub fn refuted(&self, obligation: &Obligation, witness: Witness, by: &'static str) -> Proof {
-        if !self.assumptions.admits(&witness) {
+        if !self.assumptions.allows(&witness) {
             return Proof::unknown(by, "the program has more guards than are taken into account");
         }
         let Some(shapes) = self.shapes_at(&witness) else {

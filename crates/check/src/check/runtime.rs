@@ -1,4 +1,4 @@
-//! Data-dependent sizes: is there, for every admitted input shape, some data that satisfies all conditions?
+//! Data-dependent sizes: is there, for every allowed input shape, some data that satisfies all conditions?
 use super::examine::Examination;
 use super::obligation::{Obligation, Source};
 use super::prove::Proof;
@@ -60,7 +60,7 @@ impl Group {
 }
 
 impl Examination<'_, '_> {
-    /// Decides whether, for every admitted input shape, some data satisfies the conditions on data-dependent sizes.
+    /// Decides whether, for every allowed input shape, some data satisfies the conditions on data-dependent sizes.
     pub fn run_time(&mut self, run: &mut Run, base: &mut ShapeEnv) {
         for mut group in groups(run, base) {
             group.add_ranges(run, base);

@@ -69,7 +69,7 @@ pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<Tensor
                 _ => "constant".to_string(),
             };
             let shape = input
-                .admitted
+                .allowed
                 .as_ref()
                 .map(|sizes| sizes.iter().map(|&e| size_json(assumptions, &assumptions.env, e)).collect());
             let value = constant.map(Constant::json);
@@ -138,7 +138,7 @@ pub(super) fn symbols(assumptions: &mut Assumptions) -> IndexMap<String, SymbolR
     let mut reports = IndexMap::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for input in &assumptions.inputs {
-        let sizes: Vec<Expr> = input.admitted.iter().flatten().copied().chain(input.scalar).collect();
+        let sizes: Vec<Expr> = input.allowed.iter().flatten().copied().chain(input.scalar).collect();
         for size in sizes {
             for symbol in env.pool.free_symbols(&[size]) {
                 if !seen.insert(symbol) {

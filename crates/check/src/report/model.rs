@@ -11,11 +11,11 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The program runs on every admitted input.
+    /// The program runs on every allowed input.
     Ok,
     /// Something is neither proved nor refuted.
     Unknown,
-    /// An admitted input breaks a condition.
+    /// An allowed input breaks a condition.
     Violated,
     /// The spec does not fit the program.
     Invalid,
@@ -25,9 +25,9 @@ pub enum Outcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GuardVerdict {
-    /// It holds for every admitted input.
+    /// It holds for every allowed input.
     Implied,
-    /// Some admitted input breaks it.
+    /// Some allowed input breaks it.
     Violated,
     /// Neither was shown.
     Unknown,

@@ -70,7 +70,7 @@ fn verdict(report: &Report, style: Style) -> String {
                 "every input that the model declares works; assumed: sizes of at least 1, equal names equal";
             format!("{}, {own}", style.good("ok"))
         }
-        Outcome::Ok => format!("{}, every input that the spec admits works", style.good("ok")),
+        Outcome::Ok => format!("{}, every input that the spec allows works", style.good("ok")),
         Outcome::Violated => {
             let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
             let broken = errors.count() + report.mismatches.len();

@@ -27,7 +27,7 @@ pub struct Demand {
     pub text: String,
 }
 
-/// The sizes of one input that the spec admits.
+/// The sizes of one input that the spec allows.
 #[derive(Clone, Debug)]
 pub struct InputSizes {
     /// The placeholder's name.
@@ -37,7 +37,7 @@ pub struct InputSizes {
     /// The input as the user writes it: `xs[0]`.
     pub path: String,
     /// The sizes of a tensor.
-    pub admitted: Option<Vec<Expr>>,
+    pub allowed: Option<Vec<Expr>>,
     /// The value of a scalar.
     pub scalar: Option<Expr>,
 }
@@ -72,7 +72,7 @@ impl<'p> Assumptions<'p> {
         for size in case
             .inputs
             .iter_mut()
-            .flat_map(|input| input.admitted.iter_mut().flatten().chain(&mut input.scalar))
+            .flat_map(|input| input.allowed.iter_mut().flatten().chain(&mut input.scalar))
         {
             *size = case.env.pool.substitute_symbols(*size, |s| (s == symbol).then_some(constant));
         }
@@ -84,7 +84,7 @@ impl<'p> Assumptions<'p> {
     /// Names the symbols after the inputs that they are sizes of.
     pub(super) fn name_sources(&mut self) {
         for input in &self.inputs {
-            for (i, &size) in input.admitted.iter().flatten().enumerate() {
+            for (i, &size) in input.allowed.iter().flatten().enumerate() {
                 if let Some(symbol) = self.env.pool.as_symbol(size) {
                     self.names.entry(symbol).or_insert_with(|| format!("{}.shape[{i}]", input.path));
                 }
@@ -95,7 +95,7 @@ impl<'p> Assumptions<'p> {
         }
         // A symbol that is the whole size of no dimension is named by what it is computed from.
         for input in &self.inputs {
-            for (i, &size) in input.admitted.iter().flatten().enumerate() {
+            for (i, &size) in input.allowed.iter().flatten().enumerate() {
                 let source = format!("{}.shape[{i}]", input.path);
                 if let Some((symbol, text)) = solved_text(&self.env.pool, size, &source) {
                     self.names.entry(symbol).or_insert(text);
@@ -117,7 +117,7 @@ impl<'p> Assumptions<'p> {
         let mut evaluator = Evaluator::new(&self.env.pool, value);
         let mut shapes = Vec::new();
         for input in &self.inputs {
-            if let Some(sizes) = &input.admitted {
+            if let Some(sizes) = &input.allowed {
                 let sizes = sizes.iter().map(|&e| evaluator.int(e)).collect::<Result<Vec<Int>, _>>().ok()?;
                 shapes.push((input.placeholder.clone(), Shape::Tensor(sizes)));
             } else if let Some(e) = input.scalar {
@@ -129,7 +129,7 @@ impl<'p> Assumptions<'p> {
 
     /// Whether the assumptions that are not reasoned with ([`ShapeEnv::left_out`]) hold at an assignment that
     /// satisfies the others.
-    pub fn admits(&self, witness: &[(Symbol, Int)]) -> bool {
+    pub fn allows(&self, witness: &[(Symbol, Int)]) -> bool {
         let assigned: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
         let mut evaluator =
             Evaluator::new(&self.env.pool, |s| assigned.get(&s).map(|v| Number::Int((*v).clone())));

@@ -39,15 +39,15 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
     };
     binder.collect_dims(&places)?;
     binder.claim_symbols(&places);
-    let mut admitted = Vec::with_capacity(places.len());
+    let mut allowed = Vec::with_capacity(places.len());
     for place in &places {
-        admitted.push(binder.admitted(place)?);
+        allowed.push(binder.allowed(place)?);
     }
-    binder.bind_symbols(&places, &admitted);
+    binder.bind_symbols(&places, &allowed);
     binder.declare_free();
-    binder.demand_sizes(&places, &admitted);
+    binder.demand_sizes(&places, &allowed);
     binder.demand_contract();
-    Ok(binder.finish(&places, &admitted))
+    Ok(binder.finish(&places, &allowed))
 }
 
 /// A named dimension of the spec.
@@ -246,8 +246,8 @@ impl<'p> Binder<'_, 'p> {
         self.dim_names.insert(symbol, name.to_string());
     }
 
-    /// The size that the spec admits for a place.
-    fn admitted(&mut self, place: &Place) -> Result<Expr, SpecError> {
+    /// The size that the spec allows for a place.
+    fn allowed(&mut self, place: &Place) -> Result<Expr, SpecError> {
         let recorded_is_static = self.env.pool.is_constant(place.recorded);
         Ok(match &place.entry {
             Entry::Static | Entry::Size(_) => match &place.example {
@@ -260,7 +260,7 @@ impl<'p> Binder<'_, 'p> {
                 let variable = self.dims.get(&root.name).and_then(|d| d.variable).unwrap_or(e);
                 self.env.pool.substitute_symbols(e, |_| Some(variable))
             }
-            // The program made it static although the spec forbids that: any size is admitted.
+            // The program made it static although the spec forbids that: any size is allowed.
             Entry::Inferred { hint: Hint::Dynamic, min, max }
                 if recorded_is_static || self.leaves_one_size(place.recorded, min.as_ref(), max.as_ref()) =>
             {
@@ -298,10 +298,10 @@ impl<'p> Binder<'_, 'p> {
     }
 
     /// Binds program symbols to what the spec makes of the sizes that determine them.
-    fn bind_symbols(&mut self, places: &[Place], admitted: &[Expr]) {
+    fn bind_symbols(&mut self, places: &[Place], allowed: &[Expr]) {
         // Plain symbols first, then those to be solved for.
         for plain in [true, false] {
-            for (place, &size) in places.iter().zip(admitted) {
+            for (place, &size) in places.iter().zip(allowed) {
                 if size == place.recorded {
                     continue;
                 }
@@ -345,9 +345,9 @@ impl<'p> Binder<'_, 'p> {
         }
     }
 
-    /// Demands that each recorded size is the admitted one.
-    fn demand_sizes(&mut self, places: &[Place], admitted: &[Expr]) {
-        for (place, &size) in places.iter().zip(admitted) {
+    /// Demands that each recorded size is the allowed one.
+    fn demand_sizes(&mut self, places: &[Place], allowed: &[Expr]) {
+        for (place, &size) in places.iter().zip(allowed) {
             let recorded = self.records.translate(&mut self.env, place.recorded);
             let condition = self.env.pool.eq(recorded, size);
             let text = sizewise_expr::text::print::expression(&self.contract.env.pool, place.recorded);
@@ -401,8 +401,8 @@ impl<'p> Binder<'_, 'p> {
         }
     }
 
-    fn finish(self, places: &[Place], admitted: &[Expr]) -> Assumptions<'p> {
-        let mut sizes = places.iter().zip(admitted).peekable();
+    fn finish(self, places: &[Place], allowed: &[Expr]) -> Assumptions<'p> {
+        let mut sizes = places.iter().zip(allowed).peekable();
         let mut inputs = Vec::with_capacity(self.contract.inputs.len());
         for (at, input) in self.contract.inputs.iter().enumerate() {
             let mut mine = Vec::new();
@@ -419,7 +419,7 @@ impl<'p> Binder<'_, 'p> {
                 placeholder: input.input.placeholder.clone(),
                 index: input.input.index,
                 path: input.path(),
-                admitted: matches!(input.kind, InputKind::Tensor { .. }).then_some(mine),
+                allowed: matches!(input.kind, InputKind::Tensor { .. }).then_some(mine),
                 scalar,
             });
         }

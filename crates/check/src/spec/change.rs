@@ -171,7 +171,7 @@ impl Spec {
         let mut names: Vec<(Symbol, String)> = Vec::new();
         let mut placed = Vec::new();
         for (input, sizes) in contract.inputs.iter().zip(&assumptions.inputs) {
-            for (i, &size) in sizes.admitted.iter().flatten().enumerate() {
+            for (i, &size) in sizes.allowed.iter().flatten().enumerate() {
                 let Some(symbol) = env.pool.as_symbol(size).filter(|s| symbols.contains(s)) else { continue };
                 let Some(entry) = entry_of_dim(&mut named, contract, input, i) else { continue };
                 if !matches!(self.entry(entry, ""), Ok(Entry::Inferred { .. })) {

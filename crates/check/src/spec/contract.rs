@@ -243,7 +243,7 @@ impl<'p> Contract<'p> {
                 placeholder: input.input.placeholder.clone(),
                 index: input.input.index,
                 path: input.path(),
-                admitted: match &input.kind {
+                allowed: match &input.kind {
                     InputKind::Tensor { sizes, .. } => Some(sizes.clone()),
                     _ => None,
                 },

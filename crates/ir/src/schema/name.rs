@@ -30,7 +30,7 @@ impl fmt::Display for OperatorName<'_> {
     }
 }
 
-/// Whether `text` is an ASCII identifier. Python would admit more; the dispatcher does not.
+/// Whether `text` is an ASCII identifier. Python would allow more; the dispatcher does not.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|b| b == b'_' || b.is_ascii_alphabetic())

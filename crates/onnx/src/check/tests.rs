@@ -5,7 +5,7 @@ use crate::read::Model;
 const HEAD: &str = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
 
 #[test]
-fn a_check_finds_what_a_declaration_admits_and_the_model_does_not() {
+fn a_check_finds_what_a_declaration_allows_and_the_model_does_not() {
     for (body, verdict) in [
         ("g (float[N] x) => (float[N] y) { y = Relu(x) }", Verdict::Ok),
         ("g (float[N] x, float[N] w) => (float[N] y) { y = Add(x, w) }", Verdict::Ok),

@@ -37,4 +37,4 @@ pub use reading::Reading;
 pub use rule::Rule;
 pub use rule_file::RuleError;
 pub use rule_set::RuleSet;
-pub use saturate::{Limits, Outcome, Stop};
+pub use saturate::{Limits, Saturation, Stop};

@@ -62,7 +62,7 @@ impl std::fmt::Display for Stop {
 
 /// The result of a saturation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct Saturation {
     /// Why it stopped.
     pub stop: Stop,
     /// The rounds begun.
@@ -83,7 +83,7 @@ impl Graph {
         rules: &RuleSet,
         limits: &Limits,
         until: Option<Expr>,
-    ) -> Outcome {
+    ) -> Saturation {
         let all: Vec<usize> = (0..rules.rules().len()).collect();
         self.saturate_with(pool, rules, Allowed { rules: &all, uses: None }, limits, until)
     }
@@ -96,7 +96,7 @@ impl Graph {
         allowed: Allowed,
         limits: &Limits,
         until: Option<Expr>,
-    ) -> Outcome {
+    ) -> Saturation {
         if let Some(goal) = until {
             self.add(pool, goal);
         }
@@ -137,7 +137,7 @@ impl Graph {
                 break stop;
             }
         };
-        Outcome { stop, iterations, nodes: self.nodes(), attempts, uses: progress.matches }
+        Saturation { stop, iterations, nodes: self.nodes(), attempts, uses: progress.matches }
     }
 
     /// Applies the matches. Returns the limit that was reached, if any.

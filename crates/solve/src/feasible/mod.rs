@@ -1,7 +1,7 @@
-//! For every assignment that facts admit, is there a choice of some other symbols that satisfies conditions?
+//! For every assignment that facts allow, is there a choice of some other symbols that satisfies conditions?
 //!
 //! This decides conditions on unbacked sizes: a condition on them may be left to run time if, for every
-//! admitted input shape, some data can pass. For each such symbol, a term is sought (the greatest of its
+//! allowed input shape, some data can pass. For each such symbol, a term is sought (the greatest of its
 //! lower bounds, the least of its upper ones, the solution of an equation) with which the conditions follow
 //! from the facts. An assignment at which none of the terms works either shows that there is no choice at
 //! all, or gives a value that helps.
@@ -32,7 +32,7 @@ pub enum Feasibility {
     /// symbols alone that is false there, with the position of the condition it was derived from. It is what
     /// the conditions need, if that was found.
     Never {
-        /// An assignment that the facts admit.
+        /// An assignment that the facts allow.
         witness: Witness,
         /// A condition that is false there.
         condition: Expr,
@@ -43,7 +43,7 @@ pub enum Feasibility {
     Open(String),
 }
 
-/// Whether, for every assignment that `facts` admit, some values of `chosen` satisfy all `conditions`.
+/// Whether, for every assignment that `facts` allow, some values of `chosen` satisfy all `conditions`.
 pub fn feasible(
     pool: &mut Pool,
     facts: &mut Facts,
@@ -90,7 +90,7 @@ pub fn feasible(
             return search.never(pool, witness, &claims);
         }
     }
-    Feasibility::Open("no choice was found that is proved to pass for every admitted input".to_string())
+    Feasibility::Open("no choice was found that is proved to pass for every allowed input".to_string())
 }
 
 /// Where conditions fail.

@@ -1,4 +1,4 @@
-//! Statements of the form "for every admitted size there is some data".
+//! Statements of the form "for every allowed size there is some data".
 use super::{Feasibility, feasible};
 use crate::{Budget, Facts};
 use sizewise_expr::range::ValueRange;

@@ -20,7 +20,7 @@ pub fn quickly(pool: &mut Pool, facts: &mut Facts, goal: Expr) -> Option<bool> {
     quickly_knowing(pool, facts, goal, |_| None)
 }
 
-/// Like [`quickly`], for a caller that may know an assignment, admitted by the facts, at which the goal is
+/// Like [`quickly`], for a caller that may know an assignment, allowed by the facts, at which the goal is
 /// true or false (`possible`). Then the opposite answer is not sought.
 pub fn quickly_knowing(
     pool: &mut Pool,

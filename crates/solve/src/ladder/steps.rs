@@ -163,14 +163,14 @@ impl Ladder<'_> {
         let spent = self.pool.is_spent();
         self.pool.restore_work(limit);
         match outcome {
-            linear::Outcome::Closed => Finding::Closed,
-            linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => Finding::Open(match (effort.branches, effort.work) {
+            linear::Relaxed::Closed => Finding::Closed,
+            linear::Relaxed::Open if spent => self.terms_spent(share),
+            linear::Relaxed::Open => Finding::Open(match (effort.branches, effort.work) {
                 (0, _) => format!("linear reasoning does not close (budget: {branches} branches)"),
                 (_, 0) => format!("linear reasoning does not close (budget: {work} entries of tableaus)"),
                 _ => "linear reasoning finds nothing more to split".to_string(),
             }),
-            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+            linear::Relaxed::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a linear solution has no value for a replaced symbol".to_string()),
             },
@@ -201,9 +201,9 @@ impl Ladder<'_> {
             }
         }
         match outcome {
-            linear::Outcome::Closed => Finding::Closed,
-            linear::Outcome::Open if spent => self.terms_spent(share),
-            linear::Outcome::Open => Finding::Open(match (left.cases, left.steps, left.work) {
+            linear::Relaxed::Closed => Finding::Closed,
+            linear::Relaxed::Open if spent => self.terms_spent(share),
+            linear::Relaxed::Open => Finding::Open(match (left.cases, left.steps, left.work) {
                 (0, ..) => format!("no proof by cases (budget: {cases} cases)"),
                 (_, 0, _) => format!("no proof by number theory (budget: {steps} assignments)"),
                 (.., 0) => {
@@ -211,7 +211,7 @@ impl Ladder<'_> {
                 }
                 _ => "no more cases to look at".to_string(),
             }),
-            linear::Outcome::Candidate(values) => match self.witness(problem.as_ref(), values) {
+            linear::Relaxed::Candidate(values) => match self.witness(problem.as_ref(), values) {
                 Some(witness) => Finding::Candidate(witness),
                 None => Finding::Open("a solution has no value for a replaced symbol".to_string()),
             },

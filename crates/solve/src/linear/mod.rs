@@ -40,7 +40,7 @@ const MAX_CELLS: usize = 20_000;
 
 /// The result for a conjunction.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub(super) enum Relaxed {
     /// It has no solution.
     Closed,
     /// A candidate: values of the reduced problem's symbols that satisfy its conditions.
@@ -59,10 +59,10 @@ pub(super) struct Effort {
 }
 
 /// Looks for a contradiction or a solution of a reduced problem.
-pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort, log: &mut Log) -> Outcome {
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort, log: &mut Log) -> Relaxed {
     if problem.contradiction {
         log.note("contradiction", || "what is left has no solution".to_string());
-        return Outcome::Closed;
+        return Relaxed::Closed;
     }
     let conditions = problem.conditions.clone();
     let mut done = FxHashSet::default();
@@ -73,7 +73,7 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
         literals.extend(more);
     }
     if pool.is_spent() {
-        return Outcome::Open;
+        return Relaxed::Open;
     }
     let more = products::multiplied(pool, &mut problem.table, &literals);
     literals.extend(more);
@@ -138,23 +138,23 @@ enum Split {
 }
 
 impl Solver<'_> {
-    fn branch(&mut self, node: Branch, literals: Vec<Expr>, depth: u32) -> Outcome {
+    fn branch(&mut self, node: Branch, literals: Vec<Expr>, depth: u32) -> Relaxed {
         let mark = self.table.mark();
         let outcome = self.examine(node, literals, depth);
         self.table.undo(mark);
         outcome
     }
 
-    fn examine(&mut self, mut node: Branch, literals: Vec<Expr>, depth: u32) -> Outcome {
+    fn examine(&mut self, mut node: Branch, literals: Vec<Expr>, depth: u32) -> Relaxed {
         if self.add(&mut node, literals).is_err() || self.settle_clauses(&mut node).is_err() {
-            return Outcome::Closed;
+            return Relaxed::Closed;
         }
         self.pool.charge(node.forms.take_written());
         if self.pool.is_spent() {
-            return Outcome::Open;
+            return Relaxed::Open;
         }
         let vertex = match self.relax(&mut node) {
-            Err(Conflict) => return Outcome::Closed,
+            Err(Conflict) => return Relaxed::Closed,
             Ok(vertex) => vertex,
         };
         if let Some((vertex, rows)) = &vertex {
@@ -163,15 +163,15 @@ impl Solver<'_> {
                 found = self.inner_point(rows).and_then(|inner| self.candidate(&node, &inner));
             }
             if let Some(values) = found {
-                return Outcome::Candidate(values);
+                return Relaxed::Candidate(values);
             }
         }
         let vertex = vertex.map(|(vertex, _)| vertex);
         if depth >= MAX_DEPTH {
-            return Outcome::Open;
+            return Relaxed::Open;
         }
         let cases: Vec<Vec<Expr>> = match self.choose(&mut node, vertex.as_ref()) {
-            None => return Outcome::Open,
+            None => return Relaxed::Open,
             Some(Split::Cases(cases)) => cases.into_iter().map(|c| vec![c]).collect(),
             Some(Split::From(p)) => {
                 let p = self.pool.from_poly(&p);
@@ -185,18 +185,18 @@ impl Solver<'_> {
         for case in cases {
             match self.effort.branches.checked_sub(1) {
                 Some(left) => self.effort.branches = left,
-                None => return Outcome::Open,
+                None => return Relaxed::Open,
             }
             let pool = &*self.pool;
             self.log.note("case", || {
                 case.iter().map(|&c| print::expression(pool, c)).collect::<Vec<_>>().join(" & ")
             });
             match self.branch(node.clone(), case, depth + 1) {
-                Outcome::Closed => {}
+                Relaxed::Closed => {}
                 other => return other,
             }
         }
-        Outcome::Closed
+        Relaxed::Closed
     }
 
     fn add(&mut self, node: &mut Branch, literals: Vec<Expr>) -> Result<(), Conflict> {

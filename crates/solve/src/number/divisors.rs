@@ -32,13 +32,13 @@ pub fn values(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Option
     best.filter(|(_, values)| values.len() <= MAX_VALUES).map(|(e, values)| Lemma::Values(e, values))
 }
 
-/// The divisors of `n`, of both signs, that are admitted.
-fn admitted(n: &Int, steps: &mut u32, admits: impl Fn(&Int) -> bool) -> Option<Vec<Int>> {
+/// The divisors of `n`, of both signs, that are allowed.
+fn allowed(n: &Int, steps: &mut u32, allows: impl Fn(&Int) -> bool) -> Option<Vec<Int>> {
     let n = u64::try_from(n.abs().to_big()).ok().filter(|n| *n > 0)?;
     let mut found = Vec::new();
     for d in divisors(n, steps)? {
         let d = Int::from(i128::from(d));
-        found.extend([-&d, d].into_iter().filter(|v| admits(v)));
+        found.extend([-&d, d].into_iter().filter(|v| allows(v)));
     }
     Some(found)
 }
@@ -62,7 +62,7 @@ fn common_factor(
     let mut best: Option<(Expr, Vec<Int>)> = None;
     for (atom, _) in common {
         let domain = problem.table.domain(pool, atom);
-        let values = admitted(&target, steps, |v| domain.contains(v))?;
+        let values = allowed(&target, steps, |v| domain.contains(v))?;
         if best.as_ref().is_none_or(|(_, b)| values.len() < b.len()) {
             best = Some((atom, values));
         }
@@ -86,10 +86,10 @@ fn bilinear(pool: &Pool, problem: &mut Reduced, poly: &Poly, steps: &mut u32) ->
     // (a*x + c) * (a*y + b) == b*c - a*d.
     let target = &(&b * &c) - &(a * &poly.constant);
     let domain = problem.table.domain(pool, x);
-    let admits = |v: &Int| {
+    let allows = |v: &Int| {
         let shifted = v - &c;
         shifted.is_multiple_of(a) && shifted.floor_div(a).is_some_and(|x| domain.contains(&x))
     };
-    let values = admitted(&target, steps, admits)?;
+    let values = allowed(&target, steps, allows)?;
     Some((x, values.into_iter().filter_map(|v| (&v - &c).floor_div(a)).collect()))
 }

@@ -1,5 +1,5 @@
 //! Symbols with few values: exhaustive enumeration, and the pigeonhole principle.
-use super::super::program::{Outcome, Program, to_i128};
+use super::super::program::{Checked, Program, to_i128};
 use super::super::reduce::Reduced;
 use super::Lemma;
 use rustc_hash::FxHashSet;
@@ -125,13 +125,13 @@ impl Backtracking<'_> {
             *self.steps = self.steps.checked_sub(1)?;
             self.point[level] = self.few[level].1[i];
             match self.levels[level].run(0, &self.point, &mut self.regs) {
-                Outcome::Passed => {
+                Checked::Passed => {
                     if self.extend(level + 1)? {
                         return Some(true);
                     }
                 }
-                Outcome::Beyond => return None,
-                Outcome::Failed(_) | Outcome::Excluded => {}
+                Checked::Beyond => return None,
+                Checked::Failed(_) | Checked::Excluded => {}
             }
         }
         Some(false)

@@ -7,7 +7,7 @@ mod candidates;
 mod repair;
 mod violation;
 
-use super::program::{Outcome, Program, to_i128};
+use super::program::{Checked, Program, to_i128};
 pub use candidates::Constants;
 use sizewise_expr::{Expr, Int, Pool, is_cancelled};
 
@@ -109,7 +109,7 @@ impl Run<'_> {
     /// Whether the assignment passes every check; `None` when the budget is spent.
     fn passes(&mut self, point: &[i128]) -> Option<bool> {
         self.count()?;
-        Some(self.problem.program.run(0, point, &mut self.regs) == Outcome::Passed)
+        Some(self.problem.program.run(0, point, &mut self.regs) == Checked::Passed)
     }
 
     fn in_range(&self, slot: usize, v: i128) -> bool {
@@ -131,8 +131,8 @@ impl Problem<'_> {
         if slots == 0 {
             let found = self.program.run(0, &[], &mut run.regs);
             return Some(match found {
-                Outcome::Passed => Found::Point(Vec::new()),
-                Outcome::Beyond => Found::Nothing,
+                Checked::Passed => Found::Point(Vec::new()),
+                Checked::Beyond => Found::Nothing,
                 _ => Found::Exhausted,
             });
         }
@@ -228,9 +228,9 @@ impl Problem<'_> {
         loop {
             self.pool.note_work(1);
             match self.program.run(0, &point, &mut run.regs) {
-                Outcome::Passed => return Some(Some(Found::Point(point))),
-                Outcome::Beyond => certain = false,
-                Outcome::Failed(_) | Outcome::Excluded => {}
+                Checked::Passed => return Some(Some(Found::Point(point))),
+                Checked::Beyond => certain = false,
+                Checked::Failed(_) | Checked::Excluded => {}
             }
             let mut slot = 0;
             loop {

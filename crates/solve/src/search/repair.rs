@@ -1,5 +1,5 @@
 //! Local search: an assignment that fails is moved, one symbol at a time, towards satisfying what it violates.
-use super::super::program::Outcome;
+use super::super::program::Checked;
 use super::violation::Constraint;
 use super::{Rng, Run};
 
@@ -57,7 +57,7 @@ fn evaluate(run: &mut Run, constraints: &[Constraint], point: Vec<i128>) -> Opti
     run.count()?;
     let mut regs = std::mem::take(&mut run.regs);
     let outcome = run.problem.program.run_all(&point, &mut regs);
-    if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
+    if matches!(outcome, Checked::Excluded | Checked::Beyond) {
         run.regs = regs;
         return Some(None);
     }
@@ -139,7 +139,7 @@ fn secant_moves(
                 let outcome = run.problem.program.run_all(&point, &mut regs);
                 let there = regs[register];
                 run.regs = regs;
-                if matches!(outcome, Outcome::Excluded | Outcome::Beyond) {
+                if matches!(outcome, Checked::Excluded | Checked::Beyond) {
                     continue;
                 }
                 let Some(slope) = there.checked_sub(here).filter(|&d| d != 0) else { continue };

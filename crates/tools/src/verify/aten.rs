@@ -5,7 +5,7 @@ use sizewise_ir::schema::{OperatorName, SchemaTable, Tags};
 use sizewise_ir::{InputSpec, Meta, OutputSpec, Sym, TensorMeta, ValueId};
 use std::sync::Arc;
 
-/// Operators that ExecuTorch admits although they are not of the core set, beside those that stay unwrapped.
+/// Operators that ExecuTorch allows although they are not of the core set, beside those that stay unwrapped.
 const CORE_EXCEPTIONS: &[(&str, &str)] = &[
     ("mkldnn_rnn_layer", "default"),
     ("_upsample_bilinear2d_aa", "default"),

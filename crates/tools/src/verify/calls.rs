@@ -86,7 +86,7 @@ fn python_function(
         return;
     }
     if checks.profile < Profile::Edge {
-        let message = format!("`{}` is no operator and no function that the IR admits", node.target);
+        let message = format!("`{}` is no operator and no function that the IR allows", node.target);
         checks.report(Rule::CallTarget, graph, node, message);
     } else if function != "alloc" {
         let message = format!("`{}` is called; of Python's functions only `alloc` may be", node.target);
@@ -107,7 +107,7 @@ fn operator(
     wrapper: Option<Wrapper>,
 ) {
     if wrapper.is_some() && checks.profile < Profile::Edge {
-        let message = format!("`{name}` is wrapped by ExecuTorch, which only the Edge dialect admits");
+        let message = format!("`{name}` is wrapped by ExecuTorch, which only the Edge dialect allows");
         checks.report(Rule::CallTarget, graph, node, message);
     }
     let Some(schema) = checks.schema(name) else {

@@ -187,7 +187,7 @@ impl Combinations {
         allowed
     }
 
-    /// The dtypes that a combination admits for a tensor.
+    /// The dtypes that a combination allows for a tensor.
     fn set(&self, row: &[usize], tensor: usize) -> &[Dtype] {
         row.get(tensor).and_then(|set| self.sets.get(*set)).map_or(&[], Vec::as_slice)
     }

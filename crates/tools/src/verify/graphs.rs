@@ -105,7 +105,7 @@ impl<'p> Checks<'p> {
         self.found.push(Violation::new(rule, message).at(scope, name));
     }
 
-    /// Whether the options admit an operator that is not of the core ATen set.
+    /// Whether the options allow an operator that is not of the core ATen set.
     pub fn is_core_exception(&self, name: OperatorName<'_>) -> bool {
         !self.options.core_exceptions.is_empty()
             && self.options.core_exceptions.iter().any(|exception| *exception == name.to_string())

@@ -39,10 +39,10 @@ pub struct Options {
     /// Whether dimension orders are given by the operators of `dim_order_ops`, as is ExecuTorch's default, or by memory
     /// formats.
     pub dim_order: bool,
-    /// Operators that are admitted although they are not of the core ATen set, wrapped or not (ExecuTorch's
+    /// Operators that are allowed although they are not of the core ATen set, wrapped or not (ExecuTorch's
     /// `_core_aten_ops_exception_list`): `aten.selu.default`.
     pub core_exceptions: Vec<String>,
-    /// ATen operators that are admitted although they are not of the core ATen set, unless they are views
+    /// ATen operators that are allowed although they are not of the core ATen set, unless they are views
     /// (`preserve_ops`).
     pub preserved: Vec<String>,
     /// The dtypes that Edge operators take and give.

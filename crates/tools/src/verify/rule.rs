@@ -257,7 +257,7 @@ rules! {
     Training {
         CallTarget "call-target" Error
             "A call's target is an operator overload, a higher-order operator or a function on numbers that the IR \
-             admits"
+             allows"
             "torch Verifier: check_valid_op";
         HigherOrderKnown "higher-order-known" Error
             "Higher-order operators are registered ones" "torch Verifier: check_valid_op";

@@ -9,7 +9,7 @@ use sizewise_solve::{Budget, Facts, Verdict, decide};
 
 /// The greatest stride that is tried.
 const MAX_STRIDE: i64 = 64;
-/// How far from the example sizes are tried one by one, to find the stride that admits most of them.
+/// How far from the example sizes are tried one by one, to find the stride that allows most of them.
 const REACH: i64 = 360;
 /// How many multiples of a large stride are tried.
 const FEW: i64 = 3;
@@ -84,7 +84,7 @@ impl Growing<'_> {
         // least stride that reaches two sizes.
         let alone = conditions.iter().all(|&c| self.pool.free_symbols(&[c]) == [dim.symbol]);
         let enough = if alone { usize::MAX } else { 2 };
-        // Of strides that admit as many sizes, the least.
+        // Of strides that allow as many sizes, the least.
         let mut best = (0, 1);
         for stride in 1..=MAX_STRIDE {
             // A greater stride reaches no more than this.

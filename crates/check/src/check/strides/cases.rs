@@ -22,7 +22,7 @@ const LARGEST_CASE: i64 = 1;
 
 /// The result of all cases.
 pub(in crate::check) enum Settled {
-    /// The program runs on every admitted input, or fails for reasons other than strides.
+    /// The program runs on every allowed input, or fails for reasons other than strides.
     Proved,
     /// In one case a condition is violated.
     Broken(Box<Proof>),

@@ -134,7 +134,7 @@ const sizewise = (() => {
       const of = (verdict) => report.guards.filter((guard) => guard.verdict === verdict);
       const broken = of("violated").filter((guard) => !guard.follows).length + report.mismatches.length;
       const says = {
-        ok: report.assumed === "spec" ? "every input that the spec admits works" : "every input that satisfies the ranges and guards recorded at export works; no spec was given",
+        ok: report.assumed === "spec" ? "every input that the spec allows works" : "every input that satisfies the ranges and guards recorded at export works; no spec was given",
         violated: plural(broken, "error", "errors"),
         unknown: "not everything could be decided",
         invalid: "the spec does not fit the program",
