@@ -27,6 +27,9 @@ struct Answer {
     time_ns: u64,
 }
 
+/// A line of questions with its number.
+type Numbered = (usize, Map<String, Value>);
+
 /// The answers of one way of reasoning, by question.
 type Answers = BTreeMap<String, Answer>;
 
@@ -63,7 +66,7 @@ fn alone(path: &Path, answers: &mut Answers) {
 
 /// Questions of equal facts one after the other, in one environment.
 fn together(path: &Path, answers: &mut Answers) {
-    let mut sessions: BTreeMap<String, Vec<(usize, Map<String, Value>)>> = BTreeMap::new();
+    let mut sessions: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
     for (i, line) in lines(path).into_iter().enumerate() {
         let facts = format!("{:?} {:?}", line.get("symbols"), line.get("given"));
         sessions.entry(facts).or_default().push((i, line));

@@ -337,7 +337,7 @@ fn what_is_looked_for_is_found() {
         let error = text::is_clean(text, false).expect_err(text);
         assert!(error.contains(found), "{error}");
     }
-    assert!(text::is_clean("::error file=a.py,line=3,title=sizewise x::m", true).is_ok());
+    assert!(text::is_clean("::error file=a.py,line=3,endLine=3,title=sizewise x::m", true).is_ok());
     assert!(text::is_clean("::set-env name=a::m", true).is_err());
     assert!(words::python("x = system").is_err() && words::python("x = 'system' # system").is_ok());
     assert!(words::c("// system \\\nint x;").is_err() && words::c("return \"system\";").is_ok());

@@ -5,6 +5,7 @@ use crate::walk::{Given, Input, Walk, inputs, value};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::escape::is_python_keyword;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
@@ -42,7 +43,7 @@ pub(super) struct Symbolic {
     least: i64,
 }
 
-/// Names that mean something in expressions.
+/// Names that mean something in expressions, besides keywords of Python.
 const RESERVED: &[&str] = &[
     "Min",
     "Max",
@@ -72,41 +73,6 @@ const RESERVED: &[&str] = &[
     "CeilToInt",
     "RoundToInt",
     "Pow",
-    "True",
-    "False",
-    "None",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
     "floor",
     "ceiling",
     "sqrt",
@@ -135,6 +101,7 @@ fn usable(name: &str) -> bool {
         && !numbered("zuf")
         && !numbered("zf")
         && !RESERVED.contains(&name)
+        && !is_python_keyword(name)
         && name.len() <= 100
 }
 

@@ -1,50 +1,11 @@
 //! Writing a spec in the form of Python.
 use crate::spec::tuples::Tuples;
 use serde_json::{Map, Value as Json};
-use sizewise_expr::escape::python_string;
+use sizewise_expr::escape::{is_python_keyword, python_string};
 use std::fmt::Write;
 
-/// Words that Python does not take as names, and names that the text needs itself.
-const TAKEN: [&str; 38] = [
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "Dim",
-    "dynamic_shapes",
-    "torch",
-];
+/// Names that the text needs itself.
+const TAKEN: [&str; 3] = ["Dim", "dynamic_shapes", "torch"];
 /// Lines of entries are at most this long where they are written on one line.
 const WIDTH: usize = 100;
 
@@ -67,7 +28,7 @@ pub(in crate::spec) fn write(tree: &Json, tuples: &Tuples) -> String {
 
 /// The name of a variable for a dimension.
 fn variable(name: &str) -> String {
-    if TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
+    if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// `, min=2, max=64`; a missing end is left out, and a least size of 0, which every dimension has.
