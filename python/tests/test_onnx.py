@@ -32,9 +32,12 @@ def test_a_model_that_declares_too_much() -> None:
     assert first.inputs is not None and set(first.inputs) == {"x", "y"}
     assert not sizewise.evaluate(TEXT, first.inputs)
     assert report.guards == ["Eq(batch, other) | Eq(other, 1)"] and first.expr == "batch == other or other == 1"
-    assert report.fixes == [] and str(report).startswith("program: ") and "ONNX IR" in str(report)
+    (fix,) = report.fixes
+    assert fix.proved and fix.text == "declare y.shape[0] as batch"
+    assert str(report).startswith("program: ") and "ONNX, opset" in str(report)
+    assert "the model declares shapes that break" in str(report)
     assert "Add" in report.to_html() and report.to_dict()["mismatches"] is not None
-    with pytest.raises(sizewise.ShapeError, match="your spec allows shapes that break"):
+    with pytest.raises(sizewise.ShapeError, match="the model declares shapes that break"):
         report.raise_if_violated()
 
 
