@@ -74,7 +74,22 @@ fn texts_name_the_node_an_example_and_a_fix() {
         (
             "g (float[batch] x) => (float[4] y) { y = Relu(x) }",
             1,
-            &["error[shape-mismatch]: `y.shape[0]` is declared as 4 but computed as batch"][..],
+            &[
+                "error[shape-mismatch]: `y.shape[0]` is declared as 4 but computed as batch",
+                "help          declare the outputs as they are computed, or leave their sizes open",
+            ][..],
+        ),
+        // One of the sizes has no name.
+        (
+            "g (float[batch, ?] x, float[m, 4] w) => (float[batch, 4] y) { y = MatMul(x, w) }",
+            1,
+            &["fix 1         declare x.shape[1] as m", "              proved"][..],
+        ),
+        // A condition that no sizes satisfy is called by its number.
+        (
+            "g (float[N, M] x) => (float[N, M] y) { y = Transpose<perm = [0, 0]>(x) }",
+            1,
+            &["error[guard-not-implied]: the model declares shapes that break `Transpose.C1`"][..],
         ),
         (
             "g (float[batch, n] x) => (float[batch, n] y) { y = Relu(x) }",
@@ -131,6 +146,8 @@ fn options_about_exported_programs_are_refused() {
     for (options, said) in [
         (&["--format", "torch"][..], "torch has no words for an ONNX model"),
         (&["--spec", "spec.json"][..], "--spec is not supported for an ONNX model yet"),
+        (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
+        (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
         (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),
     ] {
         let (code, _, error) = check(SUM, options);

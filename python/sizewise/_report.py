@@ -221,7 +221,7 @@ class Report:
             expr=guard["shown"],
             verdict=guard["verdict"],
             kind=guard["kind"],
-            message=_message(guard),
+            message=_message(guard, self._data["assumed"]),
             clause=guard["clause"],
             inputs=guard["inputs"],
             witness=guard["witness"],
@@ -322,13 +322,14 @@ def _frame(frame: dict[str, Any]) -> Frame:
     return Frame(frame["file"], frame["line"], frame["function"], frame["code"], frame["library"])
 
 
-def _message(guard: dict[str, Any]) -> str:
+def _message(guard: dict[str, Any], assumed: str) -> str:
     needed = f"`{guard['shown']}`"
     at = f" ({guard['location']})" if guard["location"] else ""
     of = f" of {guard['op']}" if guard["op"] else ""
     if guard["verdict"] == "violated":
         then = f": {guard['consequence']}" if guard["consequence"] else ""
-        return f"the spec allows shapes that break {needed}{of}{at}{then}"
+        allows = "the model declares" if assumed == "declaration" else "the spec allows"
+        return f"{allows} shapes that break {needed}{of}{at}{then}"
     if guard["verdict"] == "unknown":
         why = f": {guard['reason']}" if guard["reason"] else ""
         return f"{needed}{of}{at} is undecided{why}"

@@ -2,6 +2,8 @@
 use crate::errors::Kind;
 use crate::program::Refusal;
 use serde_json::{Map, Value as Json, json};
+use sizewise::Budget;
+use sizewise::escape::is_identifier;
 use sizewise::onnx::check::{self as onnx, Condition, Evaluated, Filled, ShownSize, check, evaluate};
 use sizewise::onnx::read::Model as Message;
 use sizewise::onnx::report;
@@ -25,8 +27,8 @@ impl Model {
     }
 
     /// Checks whether it accepts every input that it declares.
-    pub fn check(&self) -> Report {
-        report::report(&self.message, &self.name, &self.bytes)
+    pub fn check(&self, budget: &Budget) -> Report {
+        report::report(&self.message, &self.name, &self.bytes, budget)
     }
 
     /// The graph with its shapes, for pages.
@@ -55,7 +57,8 @@ impl Model {
         }
         match evaluate(&self.message, &sizes, &filled) {
             Ok(Evaluated { outputs }) => {
-                let sizes = |sizes: &Vec<ShownSize>| sizes.iter().map(evaluated).collect::<Json>();
+                let sizes =
+                    |sizes: &Vec<ShownSize>| sizes.iter().map(ShownSize::known_json).collect::<Json>();
                 let outputs: Json = outputs.iter().map(|output| output.as_ref().map(sizes)).collect();
                 Ok(json!({"ok": true, "outputs": outputs}))
             }
@@ -123,28 +126,6 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn is_identifier(name: &str) -> bool {
-    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-    name.starts_with(begins) && name.chars().all(|c| begins(c) || c.is_ascii_digit())
-}
-
 fn condition(condition: &Condition) -> Json {
     json!({"expr": condition.expr, "node": condition.node, "op": condition.op, "because": condition.because})
-}
-
-/// A size as JSON; `None` for one that data decide.
-fn size(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Number(number) => json!(number),
-        ShownSize::Text(text) => json!(text),
-        ShownSize::Open(_) => Json::Null,
-    }
-}
-
-/// A size of an output; one that data decide is a name.
-fn evaluated(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Open(name) => json!(name),
-        known => self::size(known),
-    }
 }

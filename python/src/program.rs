@@ -185,7 +185,7 @@ impl Program {
                 (Subject::Exported(checker), spec) => {
                     checker.check(spec.as_ref(), &known, &self::budget(budget))?
                 }
-                (Subject::Model(model), None) => model.check(),
+                (Subject::Model(model), None) => model.check(&self::budget(budget)),
                 (Subject::Model(_), Some(_)) => {
                     let message =
                         "a spec for an ONNX model is not supported yet; what it declares is checked";

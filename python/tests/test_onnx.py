@@ -29,6 +29,7 @@ def test_a_model_that_declares_too_much() -> None:
     assert report.verdict == "violated" and not report.ok
     (first,) = report.violations
     assert first.op == "Add" and first.kind == "precondition" and first.clause
+    assert first.message.startswith("the model declares shapes that break")
     assert first.inputs is not None and set(first.inputs) == {"x", "y"}
     assert not sizewise.evaluate(TEXT, first.inputs)
     assert report.guards == ["Eq(batch, other) | Eq(other, 1)"] and first.expr == "batch == other or other == 1"

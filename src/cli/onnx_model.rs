@@ -62,7 +62,9 @@ pub(super) fn answer(model: &Model, request: &Fields) -> std::result::Result<Fie
                 evaluated
                     .outputs
                     .iter()
-                    .map(|sizes| sizes.as_ref().map(|s| s.iter().map(evaluated_size).collect::<Json>()))
+                    .map(|sizes| {
+                        sizes.as_ref().map(|s| s.iter().map(ShownSize::known_json).collect::<Json>())
+                    })
                     .collect(),
             );
         }
@@ -94,9 +96,9 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
     for (name, shown) in shapes.values {
         let mut value = json!({"dtype": shown.dtype.map(|dtype| dtype.name()), "shape": null});
         if let Some(sizes) = shown.shape {
-            value["shape"] = sizes.iter().map(size).collect();
+            value["shape"] = sizes.iter().map(ShownSize::json).collect();
             if sizes.iter().any(|size| matches!(size, ShownSize::Open(Some(_)))) {
-                value["upper_bound"] = sizes.iter().map(bound).collect();
+                value["upper_bound"] = sizes.iter().map(ShownSize::known_json).collect();
             }
         }
         values.insert(name, value);
@@ -106,33 +108,10 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn size(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Number(number) => (*number).into(),
-        ShownSize::Text(text) => text.as_str().into(),
-        ShownSize::Open(_) => Json::Null,
-    }
-}
-
-/// A size of an output; one that data decide is a name.
-fn evaluated_size(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Open(name) => name.as_deref().into(),
-        known => self::size(known),
-    }
-}
-
-fn bound(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Open(bound) => bound.as_deref().into(),
-        known => self::size(known),
-    }
-}
-
 /// `check`: whether the model accepts every input that it declares.
 pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<ExitCode> {
     refuse(options)?;
-    let report = onnx::report::report(model, loaded.name(), loaded.bytes());
+    let report = onnx::report::report(model, loaded.name(), loaded.bytes(), &options.effort.budget());
     let colour = options.color.on_stdout(options.output.as_deref());
     let text = match options.format {
         ReportFormat::Text => to_text(&report, Style { colour }),
@@ -154,6 +133,7 @@ fn refuse(options: &CheckOptions) -> Result<()> {
         (options.spec.is_some(), "--spec"),
         (options.emit_smt2.is_some(), "--emit-smt2"),
         (!options.operators.files.ops.is_empty(), "--ops"),
+        (options.timings, "--timings"),
     ];
     match refused.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::usage(format!("{option} is not supported for an ONNX model yet"))),

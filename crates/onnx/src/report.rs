@@ -2,7 +2,7 @@
 use crate::check as model;
 use crate::check::{
     Condition, Findings, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
-    WrongOutput, check,
+    WrongOutput, check_within,
 };
 use crate::read::Model;
 use crate::walk::inputs;
@@ -15,10 +15,15 @@ use sizewise_check::report::{
     UnsupportedReport, ValueView,
 };
 use sizewise_ir::Dtype;
+use sizewise_solve::Budget;
 
-/// Checks a model that was read from these bytes, under what it declares. `name` is that of the file.
-pub fn report(model: &Model, name: &str, bytes: &[u8]) -> Report {
-    let found = check(model);
+/// The most conditions that a sentence names.
+const MAX_NAMED: usize = 3;
+
+/// Checks a model that was read from these bytes, under what it declares. `name` is that of the file; each condition
+/// has the budget.
+pub fn report(model: &Model, name: &str, bytes: &[u8], budget: &Budget) -> Report {
+    let found = check_within(model, budget);
     let program = ProgramInfo {
         path: name.to_owned(),
         sha256: hash(bytes),
@@ -103,19 +108,21 @@ fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
     shapes.symbols.iter().filter_map(value).collect()
 }
 
-/// What else can be done about violated conditions.
+/// What else can be done, where no declaration was found under which the model is right.
 fn help(found: &Findings) -> Vec<String> {
-    let own: Vec<String> = found
-        .violations
-        .iter()
-        .filter(|violation| !violation.follows)
-        .map(|violation| violation.condition.shown.clone())
-        .collect();
-    if own.is_empty() || found.fix.is_some() {
-        return Vec::new();
+    let own = found.violations.iter().filter(|violation| !violation.follows);
+    let own: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    let mut help = Vec::new();
+    if !own.is_empty() && found.fix.is_none() {
+        let more = if own.len() > MAX_NAMED { " and more" } else { "" };
+        let named = own[..own.len().min(MAX_NAMED)].join(" and ");
+        let what = "an ONNX file declares names and numbers of sizes and no other conditions";
+        help.push(format!("no fix: {what}; serve the model only where {named}{more}"));
     }
-    let what = "an ONNX file declares names and numbers of sizes and no other conditions";
-    vec![format!("no fix: {what}; serve the model only where {}", own.join(" and "))]
+    if !found.wrong_outputs.is_empty() {
+        help.push("declare the outputs as they are computed, or leave their sizes open".to_owned());
+    }
+    help
 }
 
 /// A declaration as a fix.
@@ -195,25 +202,13 @@ fn shown(inputs: &Sizes) -> IndexMap<String, Json> {
     inputs.iter().map(|(name, sizes)| (name.clone(), json!(sizes))).collect()
 }
 
-/// A size as JSON; null for one that data decide.
-fn size(size: &ShownSize) -> Json {
-    match size {
-        ShownSize::Number(number) => json!(number),
-        ShownSize::Text(text) => json!(text),
-        ShownSize::Open(_) => Json::Null,
-    }
-}
-
 fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
     let shape = value.and_then(|value| value.shape.as_ref());
     let is_open = |size: &ShownSize| matches!(size, ShownSize::Open(Some(_)));
-    let bound = |size: &ShownSize| match size {
-        ShownSize::Open(bound) => bound.as_ref().map(|bound| json!(bound)),
-        known => Some(self::size(known)),
-    };
+    let bound = |size: &ShownSize| Some(size.known_json()).filter(|bound| !bound.is_null());
     TensorInfo {
         name: name.to_owned(),
-        shape: shape.map(|sizes| sizes.iter().map(size).collect()),
+        shape: shape.map(|sizes| sizes.iter().map(ShownSize::json).collect()),
         dtype: dtype(value),
         value: None,
         upper_bound: shape

@@ -93,7 +93,10 @@ fn settled_by(report: &Report, guard: &GuardReport) -> Option<String> {
     let reason = guard.reason.as_deref().filter(|_| guard.verdict == GuardVerdict::Unknown)?;
     let ran_out = reason.contains("(budget: ") || reason.contains("the budget leaves");
     if let Some(first) = report.unsupported.first().filter(|_| !ran_out) {
-        return Some(format!("a declaration of {} (--ops, see docs/operators.md)", first.op));
+        return Some(format!(
+            "a declaration of {} (--ops, see docs/operators.md), if it depends on its result",
+            first.op
+        ));
     }
     if ran_out {
         return Some(format!("a larger budget (--budget 10), or {}", narrower(report, guard, true)));

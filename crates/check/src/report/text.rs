@@ -144,6 +144,9 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
             let _ =
                 writeln!(out, "  {} = {}: {}", visible(&item.node), visible(&item.op), visible(&item.reason));
         }
+        if report.unsupported.len() > MAX_LISTED {
+            let _ = writeln!(out, "  ... and {} more", report.unsupported.len() - MAX_LISTED);
+        }
         return;
     }
     let _ = writeln!(

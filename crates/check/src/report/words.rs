@@ -6,7 +6,7 @@ use sizewise_expr::escape::visible;
 use std::borrow::Cow;
 
 /// Who allows the shapes that break a condition: `your spec allows`, or `the model declares`.
-pub fn allows(report: &Report) -> &'static str {
+pub(super) fn allows(report: &Report) -> &'static str {
     match report.assumed {
         Assumed::Declaration => "the model declares",
         Assumed::Spec | Assumed::Contract => "your spec allows",

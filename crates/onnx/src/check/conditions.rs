@@ -19,6 +19,10 @@ use sizewise_solve::{Budget, Verdict as Decided, decide};
 
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
 const MAX_VIOLATIONS: usize = 100;
+/// The most nodes that are visited to look for counterexamples, and the least and the most inputs that are tried.
+const MAX_VISITED: usize = 1_000_000;
+const MIN_TRIES: usize = 8;
+const MAX_TRIES: usize = 1_000;
 /// Of more conditions, it is not asked which follow from others, and for sizes that break one alone.
 const MAX_FOLDED: usize = 50;
 
@@ -29,11 +33,20 @@ struct Check<'m> {
     report: Findings,
     /// Violated conditions, with their places in `report.violations`.
     broken: Vec<(usize, Expr)>,
+    /// The work that a condition may take.
+    budget: Budget,
+    /// How many more inputs are tried.
+    tries: usize,
 }
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
 pub fn check(model: &Model) -> Findings {
-    let mut check = checked(model);
+    check_within(model, &Budget::default())
+}
+
+/// As [`check`], with a budget for each condition.
+pub fn check_within(model: &Model, budget: &Budget) -> Findings {
+    let mut check = checked(model, budget);
     if check.report.verdict == Verdict::Violated {
         check.report.fix = check.fix();
     }
@@ -43,9 +56,11 @@ pub fn check(model: &Model) -> Findings {
 }
 
 /// A check without what is said beside its verdict.
-fn checked(model: &Model) -> Check<'_> {
+fn checked<'m>(model: &'m Model, budget: &Budget) -> Check<'m> {
     let Walked { symbolic, walk, results } = walked(model, 1);
-    let mut check = Check { model, symbolic, walk, report: Findings::default(), broken: Vec::new() };
+    let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
+    let (report, broken) = (Findings::default(), Vec::new());
+    let mut check = Check { model, symbolic, walk, report, broken, budget: budget.clone(), tries };
     check.failures();
     check.guards();
     if let Some(results) = results {
@@ -103,7 +118,11 @@ impl Check<'_> {
             let because = clause.name().to_owned();
             let condition = match *condition {
                 Some(e) => self.condition_on(failure.step, e, because),
-                None => self.condition(failure.step, "False".to_owned(), because),
+                // There is no condition on sizes to show, but the one of the operator.
+                None => Condition {
+                    shown: because.clone(),
+                    ..self.condition(failure.step, "False".to_owned(), because)
+                },
             };
             self.report.conditions.push(condition.clone());
             let example = self.symbolic.at(|symbol| self.symbolic.hint(symbol));
@@ -136,7 +155,7 @@ impl Check<'_> {
             let because = guard.clause.name().to_owned();
             let condition = self.condition_on(guard.origin.0 as usize, guard.condition, because);
             let (pool, facts) = self.symbolic.env.facts();
-            match decide(pool, facts, guard.condition, &Budget::default()).verdict {
+            match decide(pool, facts, guard.condition, &self.budget).verdict {
                 Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
                 Decided::Refuted { witness } => {
                     self.report.conditions.push(condition.clone());
@@ -161,6 +180,12 @@ impl Check<'_> {
             return;
         }
         for sizes in tried {
+            if self.tries == 0 {
+                let reason = "too many inputs were tried before it".to_owned();
+                self.report.undecided.push((condition, reason));
+                return self.lower(Verdict::Unknown);
+            }
+            self.tries -= 1;
             let Some(message) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
             let inputs = self.ordered(sizes);
@@ -184,7 +209,7 @@ impl Check<'_> {
             let mut env = self.symbolic.env.clone();
             kept.iter().filter(|(other, _)| *other != violation).for_each(|(_, other)| env.assume(*other));
             let (pool, facts) = env.facts();
-            if matches!(decide(pool, facts, condition, &Budget::default()).verdict, Decided::Implied { .. }) {
+            if matches!(decide(pool, facts, condition, &self.budget).verdict, Decided::Implied { .. }) {
                 self.report.violations[violation].follows = true;
                 kept.remove(at);
             }
@@ -314,7 +339,7 @@ impl Check<'_> {
         // The output is compared where the model runs.
         conditions.into_iter().for_each(|condition| env.assume(condition));
         let (pool, facts) = env.facts();
-        let witness = match decide(pool, facts, same, &Budget::default()).verdict {
+        let witness = match decide(pool, facts, same, &self.budget).verdict {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
             Decided::Unknown { .. } => return self.lower(Verdict::Unknown),
             Decided::Refuted { witness } => witness,

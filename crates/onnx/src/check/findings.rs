@@ -68,7 +68,7 @@ pub struct Findings {
     pub proved: Vec<Condition>,
     /// The conditions under which the model runs, in the order of its nodes.
     pub conditions: Vec<Condition>,
-    /// Sizes near the counterexamples that the model accepts.
+    /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
     /// A declaration under which the model is right, where one was found.
     pub fix: Option<Fix>,

@@ -8,7 +8,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use conditions::check;
+pub use conditions::{check, check_within};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
 pub use size::ShownSize;

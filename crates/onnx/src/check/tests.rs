@@ -159,3 +159,34 @@ fn a_mask_is_as_large_as_what_it_chooses_from() {
         assert_eq!(check(&model).verdict, verdict, "{sizes}");
     }
 }
+
+#[test]
+fn sizes_near_the_greatest_integer_are_no_danger() {
+    for (body, verdict) in [
+        (
+            "g (float[N] x) => (float[M] y) <int64[1] t = {4611686018427387904}> { y = Reshape(x, t) }",
+            Verdict::Violated,
+        ),
+        (
+            "g (float[N] x) => (float[M] y) <int64[1] t = {9223372036854775807}> { y = Reshape(x, t) }",
+            Verdict::Violated,
+        ),
+    ] {
+        let model = Model::read(format!("{HEAD}{body}").into_bytes()).expect(body);
+        assert_eq!(check(&model).verdict, verdict, "{body}");
+    }
+}
+
+#[test]
+fn many_conditions_of_a_large_model_take_bounded_work() {
+    // Each pair of inputs is added: a condition for each, all of them broken.
+    let pairs = 300;
+    let inputs: Vec<String> = (0..pairs).map(|i| format!("float[a{i}] x{i}, float[b{i}] w{i}")).collect();
+    let nodes: String = (0..pairs).map(|i| format!("y{i} = Add(x{i}, w{i}) ")).collect();
+    let body = format!("g ({}) => (float[a0] y0) {{ {nodes} }}", inputs.join(", "));
+    let model = Model::read(format!("{HEAD}{body}").into_bytes()).expect("a model");
+    let report = check(&model);
+    assert_eq!(report.verdict, Verdict::Violated);
+    assert_eq!(report.conditions.len(), pairs);
+    assert!(report.violations.len() <= 100, "{}", report.violations.len());
+}

@@ -3,7 +3,6 @@ use super::{Check, Decided, decide};
 use crate::check::findings::Stated;
 use crate::check::names;
 use sizewise_expr::{Expr, Sort};
-use sizewise_solve::Budget;
 
 /// The most conditions of a file that are read.
 const MAX_STATED: usize = 1_000;
@@ -24,7 +23,7 @@ impl Check<'_> {
                 Some(condition) => {
                     stating.assume(condition);
                     let (pool, facts) = needing.facts();
-                    match decide(pool, facts, condition, &Budget::default()).verdict {
+                    match decide(pool, facts, condition, &self.budget).verdict {
                         Decided::Implied { .. } | Decided::Inconsistent { .. } => Stated::Needed,
                         Decided::Refuted { .. } => Stated::NotNeeded,
                         Decided::Unknown { .. } => Stated::Unknown,
@@ -35,7 +34,7 @@ impl Check<'_> {
         }
         let mut follows = |condition: Expr| {
             let (pool, facts) = stating.facts();
-            matches!(decide(pool, facts, condition, &Budget::default()).verdict, Decided::Implied { .. })
+            matches!(decide(pool, facts, condition, &self.budget).verdict, Decided::Implied { .. })
         };
         let failed = !self.walk.failures.is_empty() || !self.report.unknown.is_empty();
         self.report.suffices = Some(!failed && own.iter().all(|&condition| follows(condition)));

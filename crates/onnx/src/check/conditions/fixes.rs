@@ -1,6 +1,7 @@
 //! Declarations under which a model is right: equal sizes get one name, or a number.
 use super::{Check, checked};
 use crate::check::findings::{Fix, Verdict};
+use crate::check::symbols::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Symbol};
@@ -50,7 +51,7 @@ impl Check<'_> {
         for value in &mut model.graph.output {
             self.declare(value, &changed, &mut Vec::new());
         }
-        (checked(&model).report.verdict == Verdict::Ok).then_some(Fix { changes, rejects })
+        (checked(&model, &self.budget).report.verdict == Verdict::Ok).then_some(Fix { changes, rejects })
     }
 
     /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has
@@ -65,7 +66,12 @@ impl Check<'_> {
         // A clone is a handle of the same pool.
         let mut pool = self.walk.env.pool.clone();
         let (kept, value, replaced) = match *symbols.as_slice() {
-            [first, second] => (Declared::Name(self.declared_name(first)?), pool.symbol_expr(first), second),
+            [first, second] => {
+                // One of them has a name; a new one might mean something elsewhere in the model.
+                let named = |kept, replaced| Some((self.declared_name(kept)?, kept, replaced));
+                let (name, kept, replaced) = named(first, second).or_else(|| named(second, first))?;
+                (Declared::Name(name), pool.symbol_expr(kept), replaced)
+            }
             [only] => {
                 let number = self.symbolic.hint(only)?;
                 (Declared::Number(number), pool.int(number), only)
@@ -76,7 +82,7 @@ impl Check<'_> {
         Some(Remedy { kept, replaced, is_all: pool.eq(size, value) == condition })
     }
 
-    /// The name that the model declares for a size. Sizes without one get none here: it would have to be new.
+    /// The name that the model declares for a size.
     fn declared_name(&self, symbol: Symbol) -> Option<String> {
         let (_, named) = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol)?;
         named.declared.clone()
@@ -109,7 +115,7 @@ impl Check<'_> {
 
     /// The symbol of a dimension that is declared by a name, or by nothing.
     fn symbol_of(&self, value: &str, at: usize, dim: &DimensionProto) -> Option<Symbol> {
-        let is_it = |named: &crate::check::Named| match &dim.value {
+        let is_it = |named: &Named| match &dim.value {
             Some(Dimension::Name(name)) if named.declared.is_some() => named.declared.as_ref() == Some(name),
             Some(Dimension::Size(size)) if *size >= 0 => false,
             _ => {

@@ -2,13 +2,12 @@
 use super::{Check, Decided, MAX_FOLDED, decide};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
-use sizewise_solve::Budget;
 
 /// Sizes of inputs.
 type Assigned = FxHashMap<String, Vec<i64>>;
 
 /// The most neighbours of the example of either kind that are tried for a condition.
-const MAX_NEIGHBOURS: usize = 4;
+const MAX_NEIGHBOURS: usize = 2;
 
 impl Check<'_> {
     /// Sizes that may show that a condition is violated, the best first. `witness` is an assignment at which it is.
@@ -33,7 +32,9 @@ impl Check<'_> {
         let (mut alone, mut others) = (Vec::new(), Vec::new());
         for symbol in pool.free_symbols(&[condition]) {
             let Some(hint) = self.symbolic.hint(symbol) else { continue };
-            for value in [hint + 1, hint - 1, 2 * hint, 1, 2, 3] {
+            let near =
+                [hint.checked_add(1), hint.checked_sub(1), hint.checked_mul(2), Some(1), Some(2), Some(3)];
+            for value in near.into_iter().flatten() {
                 if value < 1 || value == hint {
                     continue;
                 }
@@ -55,7 +56,7 @@ impl Check<'_> {
     }
 
     /// Assignments at which the model's other conditions hold, so that they show this violation and no other.
-    fn breaking_alone(&self, condition: Expr) -> Option<Vec<FxHashMap<String, Vec<i64>>>> {
+    fn breaking_alone(&self, condition: Expr) -> Option<Vec<Assigned>> {
         let guards = self.walk.env.guards();
         if guards.len() > MAX_FOLDED {
             return None;
@@ -66,7 +67,7 @@ impl Check<'_> {
             .filter(|guard| guard.condition != condition)
             .for_each(|guard| env.assume(guard.condition));
         let (pool, facts) = env.facts();
-        let Decided::Refuted { witness } = decide(pool, facts, condition, &Budget::default()).verdict else {
+        let Decided::Refuted { witness } = decide(pool, facts, condition, &self.budget).verdict else {
             return None;
         };
         let value = |symbol: Symbol| witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
@@ -74,11 +75,7 @@ impl Check<'_> {
     }
 
     /// Assignments that may show a violation: the example with the sizes of the condition changed, and the witness.
-    fn near(
-        &self,
-        condition: Expr,
-        witness: &dyn Fn(Symbol) -> Option<i64>,
-    ) -> Vec<FxHashMap<String, Vec<i64>>> {
+    fn near(&self, condition: Expr, witness: &dyn Fn(Symbol) -> Option<i64>) -> Vec<Assigned> {
         let concerned: Vec<Symbol> = self.symbolic.env.pool.free_symbols(&[condition]);
         let changed = |symbol: Symbol| match concerned.contains(&symbol) {
             true => witness(symbol),
