@@ -1,6 +1,7 @@
 //! Satisfying assignments of the facts, kept so that a goal can be tried on them in a moment.
 use super::program::{Checked, Mark, Program};
 use super::search::{Constants, Found, Problem, Rng, conjuncts, machine_range};
+use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 
@@ -12,6 +13,8 @@ const VARIATIONS: usize = 300;
 const VARIATIONS_PER_GOAL: usize = 64;
 /// Variations tried before the goal is evaluated again.
 const VARIATIONS_AT_ONCE: usize = 16;
+/// Values of more symbols than this are looked up in a table.
+const MAX_IN_LINE: usize = 16;
 /// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 40;
 
@@ -160,9 +163,15 @@ impl Models {
 
     /// Keeps an assignment.
     pub fn remember(&mut self, assignment: &[(Symbol, Int)]) {
+        // Few symbols are found sooner one after the other.
+        let by_symbol: FxHashMap<Symbol, &Int> = match assignment.len() {
+            0..=MAX_IN_LINE => FxHashMap::default(),
+            _ => assignment.iter().rev().map(|(s, v)| (*s, v)).collect(),
+        };
         let value = |s: &Symbol| {
-            let v = assignment.iter().find(|(t, _)| t == s)?;
-            super::program::to_i128(&v.1)
+            let found = || assignment.iter().find(|(t, _)| t == s).map(|(_, v)| v);
+            let known = if by_symbol.is_empty() { found() } else { by_symbol.get(s).copied() };
+            super::program::to_i128(known?)
         };
         let Some(point) = self.program.symbols().iter().map(value).collect::<Option<Vec<i128>>>() else {
             return;
