@@ -9,6 +9,7 @@ mod guard_code;
 #[cfg(feature = "cli")]
 mod hostile;
 mod magnitudes;
+mod onnx_specs;
 #[cfg(feature = "cli")]
 mod operators;
 mod programs;

@@ -4,15 +4,21 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// `sizewise check` of the text of a model: the exit status, standard output and standard error.
-fn check(body: &str, options: &[&str]) -> (i32, String, String) {
+pub fn check(body: &str, options: &[&str]) -> (i32, String, String) {
+    run(body, "", options)
+}
+
+/// As [`check`], with a spec in `spec.json`.
+pub fn run(body: &str, spec: &str, options: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path: PathBuf = folder.path().join("model.onnx");
     let head = "<ir_version: 8, producer_name: \"pytorch\", opset_import: [\"\" : 17]>";
     std::fs::write(&path, format!("{head}\n{body}\n")).expect("a file");
+    std::fs::write(folder.path().join("spec.json"), spec).expect("a file");
     let output = Command::cargo_bin("sizewise")
         .expect("the program is built")
         .current_dir(folder.path())
-        .args(["check", "model.onnx"])
+        .args(if options.first() == Some(&"spec") { &[][..] } else { &["check", "model.onnx"] })
         .args(options)
         .output()
         .expect("it runs");
@@ -51,7 +57,9 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "  for example   x: f32[7, 3, 5, 9]   batch = 7, height = 5",
                 "1 more condition is broken only where these are: height >= 5",
                 "  works         x: f32[7, 3, 11, 9]",
-                "fix 1         declare x.shape[2] as 11",
+                "fix 1         height = Dim('height', min=6)",
+                "              a spec, for --spec: an ONNX file cannot declare it",
+                "fix 2         declare x.shape[2] as 11",
             ][..],
         ),
         // Sizes that are to be equal and no broadcast.
@@ -145,7 +153,6 @@ fn every_form_has_the_same_errors() {
 fn options_about_exported_programs_are_refused() {
     for (options, said) in [
         (&["--format", "torch"][..], "torch has no words for an ONNX model"),
-        (&["--spec", "spec.json"][..], "--spec is not supported for an ONNX model yet"),
         (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
         (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
         (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),

@@ -1,14 +1,16 @@
 //! ONNX models: the same questions as to exported programs, and the same reports.
 use crate::errors::Kind;
 use crate::program::Refusal;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use sizewise::Budget;
-use sizewise::escape::is_identifier;
-use sizewise::onnx::check::{self as onnx, Condition, Evaluated, Filled, ShownSize, check, evaluate};
+use sizewise::onnx::check::{
+    self as onnx, Condition, Evaluated, Filled, ShownSize, check, declared_spec, evaluate,
+};
 use sizewise::onnx::read::Model as Message;
 use sizewise::onnx::report;
 use sizewise::onnx::walk::{Given, inputs};
 use sizewise::report::{GraphView, Report};
+use sizewise::spec::Spec;
 use std::collections::HashSet;
 
 /// A model that was read.
@@ -26,9 +28,9 @@ impl Model {
         Ok(Model { name: name.to_string(), bytes: bytes.to_vec(), message })
     }
 
-    /// Checks whether it accepts every input that it declares.
-    pub fn check(&self, budget: &Budget) -> Report {
-        report::report(&self.message, &self.name, &self.bytes, budget)
+    /// Checks whether it accepts every input that a spec allows, or that it declares where there is none.
+    pub fn check(&self, spec: Option<&Spec>, budget: &Budget) -> Report {
+        report::report(&self.message, &self.name, &self.bytes, spec, budget)
     }
 
     /// The graph with its shapes, for pages.
@@ -71,18 +73,7 @@ impl Model {
 
     /// The sizes that it declares of its inputs, as a spec.
     pub fn spec(&self) -> Json {
-        let entry = |size: &Given| match size {
-            Given::Size(_) => Json::Null,
-            Given::Name(name) if is_identifier(name) => json!({"dim": name, "min": 1, "max": null}),
-            Given::Name(_) | Given::Open => json!("AUTO"),
-        };
-        let of = |shape: &Vec<Given>| shape.iter().map(entry).collect::<Json>();
-        let declared = inputs(&self.message);
-        declared
-            .into_iter()
-            .map(|input| (input.name, json!(input.shape.as_ref().map(of))))
-            .collect::<Map<_, _>>()
-            .into()
+        declared_spec(&self.message)
     }
 
     /// What the model needs of a dimension, `x.shape[0]` or `x.0`: data and text.

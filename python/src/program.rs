@@ -185,12 +185,7 @@ impl Program {
                 (Subject::Exported(checker), spec) => {
                     checker.check(spec.as_ref(), &known, &self::budget(budget))?
                 }
-                (Subject::Model(model), None) => model.check(&self::budget(budget)),
-                (Subject::Model(_), Some(_)) => {
-                    let message =
-                        "a spec for an ONNX model is not supported yet; what it declares is checked";
-                    return Err(Refusal(Kind::Unsupported, message.to_string()));
-                }
+                (Subject::Model(model), spec) => model.check(spec.as_ref(), &self::budget(budget)),
             };
             Ok(Report::new(report, subject))
         })

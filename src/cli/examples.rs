@@ -27,7 +27,9 @@ examples! {
         "The widest spec that is proved to work."
         "sizewise spec widen examples/thirds.pt2"
         "The same as Python."
-        "sizewise spec widen examples/thirds.pt2 --as python";
+        "sizewise spec widen examples/thirds.pt2 --as python"
+        "The widest spec of an ONNX model."
+        "sizewise spec widen examples/patches.onnx";
     SPEC_SHOW:
         "The spec that a program was exported with, as Python."
         "sizewise spec show examples/bert.pt2"

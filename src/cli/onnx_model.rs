@@ -3,13 +3,15 @@
 use super::check::{self, CheckOptions, ReportFormat};
 use super::failure::{Failure, Result};
 use super::programs::Loaded;
+use super::spec::{self, Form};
 use super::{files, jsonl};
 use crate::escape::json_text;
 use crate::onnx;
-use crate::onnx::check::{Filled, ShownSize, evaluate, shapes};
+use crate::onnx::check::{Filled, ShownSize, declared_spec, evaluate, shapes};
 use crate::onnx::read::{Model, is_model};
 use crate::query::{Fields, Refusal};
-use crate::report::{Style, to_github, to_html, to_json, to_sarif, to_text};
+use crate::report::{Outcome, Style, to_github, to_html, to_json, to_sarif, to_text};
+use crate::spec::{Spec, Tuples};
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -111,7 +113,28 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
 /// `check`: whether the model accepts every input that it declares.
 pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<ExitCode> {
     refuse(options)?;
-    let report = onnx::report::report(model, loaded.name(), loaded.bytes(), &options.effort.budget());
+    let spec = options.spec.as_deref().map(spec::read).transpose()?;
+    let budget = options.effort.budget();
+    let under =
+        |spec: Option<&Spec>| onnx::report::report(model, loaded.name(), loaded.bytes(), spec, &budget);
+    let mut report = under(spec.as_ref());
+    if let Some(path) = &options.fix {
+        let fixed = match report.fixes.iter().find_map(|fix| fix.spec.clone()) {
+            None if report.verdict == Outcome::Ok => {
+                Some(spec.map_or_else(|| declared_spec(model), |spec| spec.to_json()))
+            }
+            found => found,
+        };
+        match fixed {
+            Some(fixed) => {
+                let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
+                let form = Form::of(Some(path), Form::Json);
+                files::write(Some(path), &form.text(&fixed, &Tuples::default())?)?;
+                report = under(Some(&fixed));
+            }
+            None => files::complain(&format!("no fix was found, {} is not written", files::shown(path))),
+        }
+    }
     let colour = options.color.on_stdout(options.output.as_deref());
     let text = match options.format {
         ReportFormat::Text => to_text(&report, Style { colour }),
@@ -130,7 +153,6 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
 /// Refuses options that are about exported programs.
 fn refuse(options: &CheckOptions) -> Result<()> {
     let refused = [
-        (options.spec.is_some(), "--spec"),
         (options.emit_smt2.is_some(), "--emit-smt2"),
         (!options.operators.files.ops.is_empty(), "--ops"),
         (options.timings, "--timings"),

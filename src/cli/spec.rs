@@ -1,10 +1,10 @@
 //! `sizewise spec`: the spec of a program, and specs in other forms.
 use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{examples, files, operators, programs};
+use super::{examples, files, onnx_model, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::escape;
-use crate::onnx::read::is_model;
+use crate::onnx::check::{declared_spec, widen as widen_model};
 use crate::report::Outcome;
 use crate::spec::{Contract, Spec, Tuples, Width, is_program};
 use clap::{Args, Subcommand, ValueEnum};
@@ -120,11 +120,38 @@ struct Written {
     note: Option<String>,
 }
 
+/// The spec of an ONNX model; `None` if the file is none.
+fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
+    let (SpecCommand::Init { options, .. } | SpecCommand::Widen(options)) = command else { return Ok(None) };
+    let bytes = files::read(&options.program).map_err(Failure::program)?;
+    let Some(model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
+    let written = |spec| Ok(Some(Written { spec, tuples: Tuples::default(), note: None }));
+    match command {
+        SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(
+            "--example is for exported programs: an ONNX model was traced with no example",
+        )),
+        SpecCommand::Widen(_) => match widen_model(&model, &options.effort.budget()) {
+            Some(spec) => written(spec),
+            None => Err(no_spec(&files::shown(&options.program))),
+        },
+        _ => written(declared_spec(&model)),
+    }
+}
+
+/// The failure to find a spec under which everything is proved.
+fn no_spec(name: &str) -> Failure {
+    let why = "no spec was found that implies everything the program needs";
+    Failure::undecided(format!("{name}: {why}; `sizewise check {name}` says more"))
+}
+
 /// Runs the command.
 pub fn run(command: &SpecCommand) -> Result<ExitCode> {
+    let of_model = of_model(command)?;
     let (options, written) = match command {
-        SpecCommand::Init { options, examples } => (options, init(options, examples)?),
-        SpecCommand::Widen(options) => (options, widen(options)?),
+        SpecCommand::Init { options, examples } => {
+            (options, of_model.map_or_else(|| init(options, examples), Ok)?)
+        }
+        SpecCommand::Widen(options) => (options, of_model.map_or_else(|| widen(options), Ok)?),
         SpecCommand::Show { path, choice, form, output } => {
             let (spec, tuples) = shown(path, choice)?;
             let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
@@ -141,7 +168,11 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
 /// The spec that a program was exported with, or that of a file, and the tuples of the program.
 fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
     let bytes = files::read(path).map_err(Failure::usage)?;
-    if is_program(&bytes) || is_model(&bytes) {
+    if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
+        let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
+        return Ok((spec, Tuples::default()));
+    }
+    if is_program(&bytes) {
         let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
         let unreadable = |error| programs::unreadable(&files::name(path), error);
         let contract = Contract::load(checker.program()).map_err(unreadable)?;
@@ -208,6 +239,5 @@ fn widen(options: &SpecOptions) -> Result<Written> {
             _ => {}
         }
     }
-    let why = "no spec was found that implies everything the program needs";
-    Err(Failure::undecided(format!("{name}: {why}; `sizewise check {name}` says more")))
+    Err(no_spec(&name))
 }

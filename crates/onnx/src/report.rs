@@ -1,7 +1,7 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
 use crate::check as model;
 use crate::check::{
-    Condition, Findings, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
+    Condition, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
     WrongOutput, check_within,
 };
 use crate::read::Model;
@@ -10,20 +10,20 @@ use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
 use sizewise_check::report::{
-    Assumed, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict, Level, MismatchReport,
-    Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport, TensorInfo,
-    UnsupportedReport, ValueView,
+    Assumed, Cause, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict, Level,
+    MismatchReport, Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport,
+    TensorInfo, UnsupportedReport, ValueView,
 };
+use sizewise_check::spec::Spec;
 use sizewise_ir::Dtype;
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
 
-/// Checks a model that was read from these bytes, under what it declares. `name` is that of the file; each condition
-/// has the budget.
-pub fn report(model: &Model, name: &str, bytes: &[u8], budget: &Budget) -> Report {
-    let found = check_within(model, budget);
+/// Checks a model that was read from these bytes, under a spec, or under what it declares where there is none. `name`
+/// is that of the file; each condition has the budget.
+pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budget: &Budget) -> Report {
     let program = ProgramInfo {
         path: name.to_owned(),
         sha256: hash(bytes),
@@ -32,6 +32,16 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], budget: &Budget) -> Repor
         torch_version: String::new(),
         onnx: Some(versions(model)),
     };
+    let assumed = if spec.is_some() { Assumed::Spec } else { Assumed::Declaration };
+    let limits = match spec.map(|spec| Limits::new(model, spec)).transpose() {
+        Ok(limits) => limits,
+        Err(error) => {
+            let wrong = Diagnostic::new("spec-does-not-fit", Level::Error, error.to_string());
+            let (verdict, diagnostics) = (Outcome::Invalid, vec![wrong]);
+            return Report { verdict, diagnostics, ..Report::new(tool(), program, assumed) };
+        }
+    };
+    let found = check_within(model, limits.as_ref(), budget);
     let value = |name: &str| info(name, found.shapes.values.get(name));
     Report {
         verdict: match found.verdict {
@@ -46,11 +56,11 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], budget: &Budget) -> Repor
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
         mismatches: found.wrong_outputs.iter().map(mismatch).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
-        fixes: found.fix.iter().map(fix).collect(),
-        help: help(&found),
+        fixes: found.fixes.iter().map(|each| fix(each, found.spec.as_ref(), limits.is_some())).collect(),
+        help: help(&found, limits.is_some()),
         diagnostics: stated(&found),
         needs: Some(needs(&found)),
-        ..Report::new(tool(), program, Assumed::Declaration)
+        ..Report::new(tool(), program, assumed)
     }
 }
 
@@ -92,9 +102,10 @@ fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
     GuardReport {
         shown: condition.shown.clone(),
         node: Some(condition.node.clone()).filter(|node| !node.is_empty()),
-        op: Some(condition.op.clone()),
+        op: Some(condition.op.clone()).filter(|op| !op.is_empty()),
         because: vec![condition.because.clone()],
         clause: Some(condition.because.clone()),
+        cause: if condition.node.is_empty() { Cause::Declared } else { Cause::Operator },
         ..GuardReport::new(condition.expr.clone(), ConditionKind::Precondition, verdict)
     }
 }
@@ -109,15 +120,20 @@ fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
 }
 
 /// What else can be done, where no declaration was found under which the model is right.
-fn help(found: &Findings) -> Vec<String> {
+fn help(found: &Findings, has_spec: bool) -> Vec<String> {
     let own = found.violations.iter().filter(|violation| !violation.follows);
     let own: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
     let mut help = Vec::new();
-    if !own.is_empty() && found.fix.is_none() {
+    if !own.is_empty() && found.fixes.is_empty() {
         let more = if own.len() > MAX_NAMED { " and more" } else { "" };
         let named = own[..own.len().min(MAX_NAMED)].join(" and ");
-        let what = "an ONNX file declares names and numbers of sizes and no other conditions";
-        help.push(format!("no fix: {what}; serve the model only where {named}{more}"));
+        help.push(match has_spec {
+            true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
+            false => {
+                let what = "an ONNX file declares names and numbers of sizes and no other conditions";
+                format!("no fix: {what}; serve the model only where {named}{more}")
+            }
+        });
     }
     if !found.wrong_outputs.is_empty() {
         help.push("declare the outputs as they are computed, or leave their sizes open".to_owned());
@@ -125,13 +141,29 @@ fn help(found: &Findings) -> Vec<String> {
     help
 }
 
-/// A declaration as a fix.
-fn fix(fix: &model::Fix) -> Fix {
+/// A declaration or a spec as a fix. `before` is what was allowed, as a spec.
+fn fix(fix: &model::Fix, before: Option<&Json>, has_spec: bool) -> Fix {
     let line =
         |(input, dim, text): &(String, usize, String)| format!("declare {input}.shape[{dim}] as {text}");
-    let text = fix.changes.iter().map(line).collect::<Vec<_>>().join("\n");
+    let text = match &fix.spec {
+        Some(spec) => changed_lines(spec, before),
+        None => fix.changes.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
     let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
-    Fix { text, spec: None, proved: true, cost, note: None }
+    // An ONNX file has names and numbers for sizes, and no ranges.
+    let note = "a spec, for --spec: an ONNX file cannot declare it".to_owned();
+    let note = Some(note).filter(|_| fix.spec.is_some() && !has_spec);
+    Fix { text, spec: fix.spec.clone(), proved: true, cost, note }
+}
+
+/// The lines of a spec, as Python, that are not those of the one before.
+fn changed_lines(spec: &Json, before: Option<&Json>) -> String {
+    let python = |spec: &Json| Spec::parse(spec.to_string().as_bytes()).map(|spec| spec.to_python());
+    let Ok(text) = python(spec) else { return String::new() };
+    let known = before.and_then(|before| python(before).ok()).unwrap_or_default();
+    let known: Vec<&str> = known.lines().collect();
+    let changed = text.lines().filter(|line| !known.contains(line));
+    changed.map(|line| line.trim().trim_end_matches(',')).collect::<Vec<_>>().join("\n")
 }
 
 fn needs(found: &Findings) -> Needs {
@@ -189,8 +221,8 @@ fn stated(found: &Findings) -> Vec<Diagnostic> {
 
 fn symbol(named: &Named) -> (String, SymbolReport) {
     let report = SymbolReport {
-        min: Some(json!(if named.source.is_some() { 1 } else { 0 })),
-        max: None,
+        min: Some(json!(named.min)),
+        max: named.max.map(Json::from),
         hint: named.hint.map(Json::from),
         source: named.source.as_ref().map(|(input, dim)| format!("{input}.shape[{dim}]")),
         dim: named.declared.clone(),

@@ -288,6 +288,8 @@ pub enum Cause {
     Overflow,
     /// Otherwise no data passes the assertions.
     Data,
+    /// An ONNX model declares the size as a number.
+    Declared,
 }
 
 impl Cause {
@@ -302,6 +304,7 @@ impl Cause {
             Cause::Divisor => "a guard divides by it",
             Cause::Overflow => "sizes have 64 bits",
             Cause::Data => "no data passes the assertions otherwise",
+            Cause::Declared => "the model declares the size as a number",
         }
     }
 }

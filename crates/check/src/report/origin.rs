@@ -21,6 +21,7 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
             ("recorded", format!("at export; {node} = {op}{clause} needs it{more}"))
         }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
+        (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
             let line =
                 if traced == Traced::First { "; this line is where the size first appears" } else { "" };

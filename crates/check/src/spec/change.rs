@@ -214,7 +214,7 @@ impl Spec {
 }
 
 /// A name for a dimension: `x_0` for `x.shape[0]`, `xs_1_0` for `xs[1].shape[0]`.
-pub(super) fn dimension_name(path: &str, dim: usize) -> String {
+pub fn dimension_name(path: &str, dim: usize) -> String {
     let mut name = String::new();
     for c in path.chars() {
         match c {

@@ -21,7 +21,8 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    pub(super) fn new(path: &str, message: impl Into<String>) -> SpecError {
+    /// What is wrong at a place of a spec; without a place it is wrong as a whole.
+    pub fn new(path: &str, message: impl Into<String>) -> SpecError {
         let path = if path.is_empty() { "the spec" } else { path };
         SpecError { path: path.to_string(), message: message.into(), excerpt: String::new() }
     }
@@ -195,6 +196,38 @@ impl Spec {
                     "expected null, an integer, \"AUTO\", \"DYNAMIC\", \"STATIC\" or an object, not {other}"
                 ),
             )),
+        }
+    }
+
+    /// As [`Spec::entry`], where a size whose minimum is not written is at least `least`.
+    pub(super) fn entry_at_least(&self, json: &Json, path: &str, least: &Int) -> Result<Entry, SpecError> {
+        let mut entry = self.entry(json, path)?;
+        let is_written = |root: &str| {
+            let fields = match json {
+                Json::Object(fields) => fields.get("root").or(Some(json)),
+                _ => self.dims.get(root),
+            };
+            fields.and_then(|fields| fields.get("min")).is_some_and(|min| !min.is_null())
+        };
+        let range = match &mut entry {
+            Entry::Inferred { min, max, .. } => {
+                min.get_or_insert_with(|| least.clone());
+                min.as_ref().zip(max.as_ref())
+            }
+            Entry::Dim(dim) | Entry::Derived { root: dim, .. } => {
+                if !is_written(&dim.name) && dim.min < *least {
+                    dim.min = least.clone();
+                }
+                Some(&dim.min).zip(dim.max.as_ref())
+            }
+            Entry::Static | Entry::Size(_) => None,
+        };
+        match range {
+            Some((min, max)) if max < min => {
+                let message = format!("the range is empty: a size is at least {min} here, and at most {max}");
+                Err(SpecError::new(path, message))
+            }
+            _ => Ok(entry),
         }
     }
 

@@ -1,14 +1,20 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod contract;
 mod fixes;
+mod narrow;
 mod nearby;
 mod samples;
 
+pub use narrow::{declared_spec, widen};
+
 use super::Sizes;
 use super::evaluate::evaluate;
+use super::examples::{Walked, walked};
 use super::findings::{Condition, Findings, Verdict, Violation, WrongOutput};
+use super::limits::Limits;
 use super::names;
-use super::symbols::{Symbolic, Walked, shapes_of, walked};
+use super::shapes::shapes_of;
+use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::{Given, Walk, declared};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -41,14 +47,14 @@ struct Check<'m> {
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
 pub fn check(model: &Model) -> Findings {
-    check_within(model, &Budget::default())
+    check_within(model, None, &Budget::default())
 }
 
-/// As [`check`], with a budget for each condition.
-pub fn check_within(model: &Model, budget: &Budget) -> Findings {
-    let mut check = checked(model, budget);
+/// Checks a model under a spec, or under what it declares where there is none, with a budget for each condition.
+pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> Findings {
+    let mut check = checked(model, limits, budget);
     if check.report.verdict == Verdict::Violated {
-        check.report.fix = check.fix();
+        check.fixes(limits.is_some());
     }
     check.contract();
     check.report.shapes = shapes_of(model, &check.symbolic, &mut check.walk);
@@ -56,11 +62,12 @@ pub fn check_within(model: &Model, budget: &Budget) -> Findings {
 }
 
 /// A check without what is said beside its verdict.
-fn checked<'m>(model: &'m Model, budget: &Budget) -> Check<'m> {
-    let Walked { symbolic, walk, results } = walked(model, 1);
+fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Check<'m> {
+    let Walked { symbolic, walk, results } = walked(model, limits);
     let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
     let (report, broken) = (Findings::default(), Vec::new());
     let mut check = Check { model, symbolic, walk, report, broken, budget: budget.clone(), tries };
+    check.demands();
     check.failures();
     check.guards();
     if let Some(results) = results {
@@ -93,8 +100,10 @@ impl Check<'_> {
 
     /// Looks for sizes that the model accepts: those of the example.
     fn works(&mut self) {
-        let example = self.example();
-        if !self.report.violations.is_empty() && self.refusal(&example).is_none() {
+        if let Some(example) = self.example()
+            && !self.report.violations.is_empty()
+            && self.refusal(&example).is_none()
+        {
             self.report.works = Some(self.ordered(example));
         }
     }
@@ -145,7 +154,19 @@ impl Check<'_> {
         }
     }
 
-    /// Decides each condition under what the model declares.
+    /// Decides whether sizes that vary are the numbers which the model declares: onnxruntime takes no others.
+    fn demands(&mut self) {
+        for Demand { condition: e, place: (input, dim) } in self.symbolic.demands.clone() {
+            let pool = &self.symbolic.env.pool;
+            let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
+            let because = format!("the model declares {input}.shape[{dim}] as a number");
+            let condition =
+                Condition { shown, expr: print::expression(pool, e), because, ..Condition::default() };
+            self.decide(condition, e);
+        }
+    }
+
+    /// Decides each condition under what is allowed.
     fn guards(&mut self) {
         let mut seen = FxHashSet::default();
         for guard in self.walk.env.guards().to_vec() {
@@ -154,23 +175,28 @@ impl Check<'_> {
             }
             let because = guard.clause.name().to_owned();
             let condition = self.condition_on(guard.origin.0 as usize, guard.condition, because);
-            let (pool, facts) = self.symbolic.env.facts();
-            match decide(pool, facts, guard.condition, &self.budget).verdict {
-                Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
-                Decided::Refuted { witness } => {
-                    self.report.conditions.push(condition.clone());
-                    let value = |symbol: Symbol| {
-                        let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
-                        found.or_else(|| self.symbolic.hint(symbol))
-                    };
-                    let near = self.candidates(guard.condition, &value);
-                    self.violated(condition, guard.condition, near);
-                }
-                Decided::Unknown { reason } => {
-                    self.report.conditions.push(condition.clone());
-                    self.report.undecided.push((condition, reason));
-                    self.lower(Verdict::Unknown);
-                }
+            self.decide(condition, guard.condition);
+        }
+    }
+
+    /// Decides a condition of which the expression is `e`.
+    fn decide(&mut self, condition: Condition, e: Expr) {
+        let (pool, facts) = self.symbolic.env.facts();
+        match decide(pool, facts, e, &self.budget).verdict {
+            Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
+            Decided::Refuted { witness } => {
+                self.report.conditions.push(condition.clone());
+                let value = |symbol: Symbol| {
+                    let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+                    found.or_else(|| self.symbolic.hint(symbol))
+                };
+                let near = self.candidates(e, &value);
+                self.violated(condition, e, near);
+            }
+            Decided::Unknown { reason } => {
+                self.report.conditions.push(condition.clone());
+                self.report.undecided.push((condition, reason));
+                self.lower(Verdict::Unknown);
             }
         }
     }
@@ -219,11 +245,7 @@ impl Check<'_> {
     /// Compares the outputs with what is declared of them.
     fn outputs(&mut self, results: &[crate::shape::Value]) {
         let model = self.model;
-        let mut named: FxHashMap<String, Expr> = FxHashMap::default();
-        for (_, known) in &self.symbolic.symbols {
-            let e = self.symbolic.env.pool.symbol(&known.name);
-            named.extend(known.declared.clone().map(|name| (name, e)));
-        }
+        let mut named = self.symbolic.names.clone();
         for (at, (message, value)) in model.graph.output.iter().zip(results).enumerate() {
             let output = declared(&message.name, message.r#type.as_ref());
             if let (Some(stated), Some(tensor)) = (output.dtype, value.tensor())
@@ -231,8 +253,7 @@ impl Check<'_> {
                 && stated != tensor.dtype
             {
                 let types = (stated.name().to_owned(), tensor.dtype.name().to_owned());
-                let example = self.example();
-                self.wrong(&output.name, 0, types, example);
+                self.wrong_anywhere(&output.name, types);
                 continue;
             }
             let Some(sizes) = &output.shape else { continue };
@@ -243,9 +264,8 @@ impl Check<'_> {
                 continue;
             };
             if sizes.len() != derived.len() {
-                let inputs = self.example();
-                let (declared, derived) = (sizes.len(), derived.len());
-                self.wrong(&output.name, 0, (format!("rank {declared}"), format!("rank {derived}")), inputs);
+                let ranks = (format!("rank {}", sizes.len()), format!("rank {}", derived.len()));
+                self.wrong_anywhere(&output.name, ranks);
                 continue;
             }
             for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
@@ -282,8 +302,8 @@ impl Check<'_> {
     }
 
     /// The sizes of the example.
-    fn example(&self) -> FxHashMap<String, Vec<i64>> {
-        self.symbolic.at(|symbol| self.symbolic.hint(symbol)).unwrap_or_default()
+    fn example(&self) -> Option<FxHashMap<String, Vec<i64>>> {
+        self.symbolic.at(|symbol| self.symbolic.hint(symbol))
     }
 
     /// Whether data decide a size.
@@ -294,7 +314,7 @@ impl Check<'_> {
 
     /// Compares an output whose sizes only data decide with what is declared, at the example.
     fn compare_example(&mut self, at: usize, name: &str, sizes: &[Given], named: &FxHashMap<String, Expr>) {
-        let example = self.example();
+        let Some(example) = self.example() else { return self.lower(Verdict::Unknown) };
         let stated: Vec<Option<Expr>> = sizes
             .iter()
             .map(|given| match given {
@@ -361,6 +381,14 @@ impl Check<'_> {
         };
         let derived = print::expression(&env.pool, size);
         self.wrong(name, dim, (stated, derived), sizes);
+    }
+
+    /// An output that is wrong at all sizes.
+    fn wrong_anywhere(&mut self, output: &str, texts: (String, String)) {
+        match self.example() {
+            Some(example) => self.wrong(output, 0, texts, example),
+            None => self.lower(Verdict::Unknown),
+        }
     }
 
     fn wrong(

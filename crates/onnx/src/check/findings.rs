@@ -1,6 +1,7 @@
 //! What a check of a model finds.
 use super::Sizes;
-use super::symbols::Shapes;
+use super::shapes::Shapes;
+use serde_json::Value as Json;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +16,7 @@ pub enum Verdict {
 }
 
 /// A condition under which the model runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Condition {
     /// The condition on the sizes of inputs.
     pub expr: String,
@@ -70,8 +71,10 @@ pub struct Findings {
     pub conditions: Vec<Condition>,
     /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
-    /// A declaration under which the model is right, where one was found.
-    pub fix: Option<Fix>,
+    /// Declarations and specs under which the model is right, where such were found, the best first.
+    pub fixes: Vec<Fix>,
+    /// What was allowed as a spec, if a fix is another spec.
+    pub spec: Option<Json>,
     /// Conditions that do not follow from what the model declares.
     pub violations: Vec<Violation>,
     /// Outputs that are not as declared.
@@ -97,11 +100,13 @@ pub enum Stated {
     Unknown,
 }
 
-/// Other sizes to declare for inputs, under which a check of the model comes out ok.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Other sizes to declare for inputs, or another spec, under which a check of the model comes out ok.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
     /// What each changed dimension is to be declared as: `("x", 0, "batch")`.
     pub changes: Vec<(String, usize, String)>,
+    /// The spec, if that is what changes.
+    pub spec: Option<Json>,
     /// Whether it rejects sizes at which the model runs.
     pub rejects: bool,
 }

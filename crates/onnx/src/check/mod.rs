@@ -1,18 +1,24 @@
 //! What models do with inputs: for given sizes, and for all.
 mod conditions;
 mod evaluate;
+mod examples;
 mod findings;
+mod limits;
 mod names;
+mod shapes;
 mod size;
-mod symbols;
+mod symbolic;
 #[cfg(test)]
 mod tests;
+mod written;
 
-pub use conditions::{check, check_within};
+pub use conditions::{check, check_within, declared_spec, widen};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
+pub use limits::Limits;
+pub use shapes::{Shapes, ShownValue, shapes};
 pub use size::ShownSize;
-pub use symbols::{Named, Shapes, ShownValue, shapes};
+pub use symbolic::Named;
 
 /// The sizes of inputs, in the model's order.
 pub type Sizes = indexmap::IndexMap<String, Vec<i64>>;

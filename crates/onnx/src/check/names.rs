@@ -3,9 +3,72 @@
 //! A text without an operator is a name, and so is one that does not read as an expression of integers. Exporters make
 //! names such as `batch-1`, too: what could be a name is an expression only where each word in it is a name that stands
 //! alone somewhere.
+use sizewise_expr::escape::is_python_keyword;
 use sizewise_expr::text::read;
 use sizewise_expr::{Evaluator, Expr, Pool, Sort, Value};
 use std::ops::Range;
+
+/// Names that mean something in expressions, besides keywords of Python.
+const RESERVED: &[&str] = &[
+    "Min",
+    "Max",
+    "Abs",
+    "Eq",
+    "Ne",
+    "Lt",
+    "Le",
+    "Gt",
+    "Ge",
+    "And",
+    "Or",
+    "Not",
+    "Mod",
+    "Where",
+    "Piecewise",
+    "FloorDiv",
+    "CeilDiv",
+    "CleanDiv",
+    "PythonMod",
+    "ModularIndexing",
+    "ToFloat",
+    "IntTrueDiv",
+    "FloatTrueDiv",
+    "TruncToInt",
+    "FloorToInt",
+    "CeilToInt",
+    "RoundToInt",
+    "Pow",
+    "floor",
+    "ceiling",
+    "sqrt",
+    "int",
+    "float",
+    "abs",
+    "min",
+    "max",
+    "oo",
+    "nan",
+    "pi",
+    "inf",
+];
+
+/// Whether a declared name can be that of a symbol. Names of letters and digits alone may be those of other symbols.
+pub(super) fn usable(name: &str) -> bool {
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    plain
+        && !numbered("u")
+        && !numbered("s")
+        && !numbered("zuf")
+        && !numbered("zf")
+        && !RESERVED.contains(&name)
+        && !is_python_keyword(name)
+        && name.len() <= 100
+}
 
 /// The longest text that is read as an expression.
 const MAX_TEXT: usize = 1_000;

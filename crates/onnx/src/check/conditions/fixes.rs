@@ -1,7 +1,7 @@
 //! Declarations under which a model is right: equal sizes get one name, or a number.
 use super::{Check, checked};
 use crate::check::findings::{Fix, Verdict};
-use crate::check::symbols::Named;
+use crate::check::symbolic::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Symbol};
@@ -24,9 +24,23 @@ struct Remedy {
 }
 
 impl Check<'_> {
+    /// Looks for other declarations, or for a narrower spec, under which the model is right.
+    pub(super) fn fixes(&mut self, has_spec: bool) {
+        // Under a spec it is the spec that is to change.
+        let declared = if has_spec { None } else { self.fix() };
+        let is_best = declared.as_ref().is_some_and(|fix| !fix.rejects);
+        let narrowed = if is_best { None } else { self.narrowed() };
+        let narrowed = narrowed.map(|n| Fix { changes: Vec::new(), spec: Some(n.spec), rejects: n.rejects });
+        if narrowed.is_some() {
+            self.report.spec = self.written();
+        }
+        self.report.fixes = declared.into_iter().chain(narrowed).collect();
+        self.report.fixes.sort_by_key(|fix| fix.rejects);
+    }
+
     /// Declares sizes that have to be equal as equal, and checks the model that declares them so. `None` where other
     /// conditions are violated as well, or the check does not come out ok.
-    pub(super) fn fix(&self) -> Option<Fix> {
+    fn fix(&self) -> Option<Fix> {
         let own = self.broken.iter().filter(|(at, _)| !self.report.violations[*at].follows);
         let own: Vec<Expr> = own.map(|&(_, condition)| condition).collect();
         if own.is_empty() || !self.report.wrong_outputs.is_empty() {
@@ -51,7 +65,11 @@ impl Check<'_> {
         for value in &mut model.graph.output {
             self.declare(value, &changed, &mut Vec::new());
         }
-        (checked(&model, &self.budget).report.verdict == Verdict::Ok).then_some(Fix { changes, rejects })
+        (checked(&model, None, &self.budget).report.verdict == Verdict::Ok).then_some(Fix {
+            changes,
+            spec: None,
+            rejects,
+        })
     }
 
     /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has

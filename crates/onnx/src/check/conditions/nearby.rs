@@ -35,7 +35,7 @@ impl Check<'_> {
             let near =
                 [hint.checked_add(1), hint.checked_sub(1), hint.checked_mul(2), Some(1), Some(2), Some(3)];
             for value in near.into_iter().flatten() {
-                if value < 1 || value == hint {
+                if value == hint {
                     continue;
                 }
                 let assigned = |s: Symbol| if s == symbol { Some(value) } else { self.symbolic.hint(s) };

@@ -4,7 +4,7 @@ use crate::check::evaluate::{Evaluated, Refused, evaluate};
 use crate::check::names;
 use crate::walk::{Given, Step, declared};
 use rustc_hash::FxHashMap;
-use sizewise_expr::Pool;
+use sizewise_expr::{Expr, Pool};
 
 /// The first size and by how much each further symbol's size is greater.
 const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
@@ -18,11 +18,18 @@ impl Check<'_> {
             }
             let size = |symbol| {
                 let at = self.symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
-                Some(first + step * at as i64)
+                let (min, max) = (self.symbolic.symbols[at].1.min, self.symbolic.symbols[at].1.max);
+                Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
             };
             let Some(sizes) = self.symbolic.at(size) else { continue };
             match evaluate(self.model, &sizes, &FxHashMap::default()) {
-                Ok(evaluated) => self.as_declared(sizes, &evaluated),
+                Ok(evaluated) => {
+                    let names = &self.symbolic.names;
+                    let known =
+                        |(name, &e): (&String, &Expr)| Some((name.clone(), self.symbolic.value(e, &size)?));
+                    let named = names.iter().filter_map(known).collect();
+                    self.as_declared(sizes, named, &evaluated);
+                }
                 Err(refused) => self.refused(sizes, refused),
             }
         }
@@ -46,16 +53,12 @@ impl Check<'_> {
 
     /// Compares the sizes of outputs with those that are declared: numbers, and names of inputs or of outputs
     /// before them.
-    fn as_declared(&mut self, sizes: FxHashMap<String, Vec<i64>>, evaluated: &Evaluated) {
-        let mut named: FxHashMap<String, i64> = FxHashMap::default();
-        for (input, _) in &self.symbolic.sizes {
-            let given = sizes.get(&input.name).into_iter().flatten();
-            for (stated, &size) in input.shape.iter().flatten().zip(given) {
-                if let Given::Name(name) = stated {
-                    named.insert(name.clone(), size);
-                }
-            }
-        }
+    fn as_declared(
+        &mut self,
+        sizes: FxHashMap<String, Vec<i64>>,
+        mut named: FxHashMap<String, i64>,
+        evaluated: &Evaluated,
+    ) {
         let model = self.model;
         for (message, made) in model.graph.output.iter().zip(&evaluated.outputs) {
             let output = declared(&message.name, message.r#type.as_ref());

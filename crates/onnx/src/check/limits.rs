@@ -1,0 +1,186 @@
+//! What a spec allows of the inputs of a model.
+use crate::read::Model;
+use crate::walk::{Given, Input, inputs};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use sizewise_check::spec::{DimSpec, Entry, FlatInput, Hint, Spec, SpecError};
+use sizewise_expr::text::read;
+use sizewise_expr::{Int, Pool};
+
+/// The least size, where no other is written: an empty tensor is seldom meant.
+pub(super) const LEAST: i64 = 1;
+
+/// The least and the greatest size.
+pub(super) type Bounds = (Int, Option<Int>);
+
+/// A spec that fits a model.
+///
+/// A dimension of which it says nothing, or that it calls static, is as the model declares it. Where it gives a name,
+/// that name takes the place of the one that the model has; equal names are equal sizes. Sizes are at least 1 unless
+/// another minimum is written.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The inputs, each with what the spec says of its dimensions.
+    pub(super) inputs: Vec<(Input, Vec<Allowed>)>,
+    /// The ranges of named dimensions.
+    pub(super) dims: IndexMap<String, Bounds>,
+    /// The ranges of sizes that keep the names which the model gives them.
+    pub(super) names: FxHashMap<String, Bounds>,
+}
+
+/// What a spec says of a dimension, beside what the model declares.
+#[derive(Debug, Clone)]
+pub(super) enum Allowed {
+    /// It is as the model declares it.
+    AsDeclared,
+    /// As the model declares it, which is no number, within a range.
+    Within(Bounds),
+    /// It varies within a range, where the model declares a number.
+    Varies(Bounds),
+    /// It has this size.
+    Size(Int),
+    /// It is a named dimension.
+    Dim(String),
+    /// It is `factor * root + offset` for a named dimension.
+    Derived {
+        /// The named dimension.
+        root: String,
+        /// Its factor, at least 1.
+        factor: Int,
+        /// What is added.
+        offset: Int,
+    },
+}
+
+impl Limits {
+    /// Binds a spec to a model.
+    ///
+    /// # Errors
+    /// When the spec does not fit: an input that does not exist, another rank, contradictory ranges of one name, a size
+    /// that is not the number which the model declares.
+    pub fn new(model: &Model, spec: &Spec) -> Result<Limits, SpecError> {
+        let mut declared = inputs(model);
+        let flat: Vec<FlatInput> = declared
+            .iter()
+            .map(|input| FlatInput {
+                name: &input.name,
+                rank: input.shape.as_ref().map(Vec::len),
+                is_tensor: input.is_tensor,
+            })
+            .collect();
+        let entries = spec.of_flat(&flat, LEAST)?;
+        for (input, entries) in declared.iter_mut().zip(&entries) {
+            if let (None, Some(entries)) = (&input.shape, entries) {
+                input.shape = Some(vec![Given::Open; entries.len()]);
+            }
+        }
+        let mut limits = Limits { inputs: Vec::new(), dims: IndexMap::new(), names: FxHashMap::default() };
+        for (input, entries) in declared.into_iter().zip(entries) {
+            let mut allowed = Vec::new();
+            let sizes = input.shape.iter().flatten();
+            for (at, (entry, given)) in entries.into_iter().flatten().zip(sizes).enumerate() {
+                let of_entry = limits.allowed(entry, given);
+                let place = || format!("{}.shape[{at}]", input.name);
+                allowed.push(of_entry.map_err(|message| SpecError::new(&place(), message))?);
+            }
+            limits.inputs.push((input, allowed));
+        }
+        Ok(limits)
+    }
+
+    /// What an entry says of a dimension that the model declares as `given`.
+    fn allowed(&mut self, entry: Entry, given: &Given) -> Result<Allowed, String> {
+        let number = match given {
+            Given::Size(size) => Some(Int::from(*size)),
+            _ => None,
+        };
+        Ok(match entry {
+            Entry::Static => Allowed::AsDeclared,
+            Entry::Size(size) => match number {
+                Some(number) if number != size => {
+                    return Err(format!("the spec says {size}, the model declares {number}"));
+                }
+                Some(_) => Allowed::AsDeclared,
+                None => Allowed::Size(size),
+            },
+            Entry::Inferred { hint, min, max } => {
+                let bounds = (min.unwrap_or(Int::from(LEAST)), max);
+                within(number.as_ref(), &bounds)?;
+                match given {
+                    Given::Size(_) if hint == Hint::Auto => Allowed::AsDeclared,
+                    Given::Size(_) => Allowed::Varies(bounds),
+                    Given::Open => Allowed::Within(bounds),
+                    Given::Name(name) => {
+                        self.narrow(name, &bounds)?;
+                        Allowed::Within(bounds)
+                    }
+                }
+            }
+            Entry::Dim(dim) => {
+                within(number.as_ref(), &(dim.min.clone(), dim.max.clone()))?;
+                self.add(&dim)?;
+                Allowed::Dim(dim.name)
+            }
+            Entry::Derived { expression, root } => {
+                self.add(&root)?;
+                let (factor, offset) = linear(&expression, &root.name)?;
+                Allowed::Derived { root: root.name, factor, offset }
+            }
+        })
+    }
+
+    fn add(&mut self, dim: &DimSpec) -> Result<(), String> {
+        let bounds = (dim.min.clone(), dim.max.clone());
+        let known = self.dims.entry(dim.name.clone()).or_insert_with(|| bounds.clone());
+        if *known == bounds {
+            return Ok(());
+        }
+        Err(format!("{} has the range {} here and {} before", dim.name, shown(&bounds), shown(known)))
+    }
+
+    /// Narrows the range of the sizes that the model gives a name.
+    fn narrow(&mut self, name: &str, (min, max): &Bounds) -> Result<(), String> {
+        let known = self.names.entry(name.to_owned()).or_insert_with(|| (min.clone(), max.clone()));
+        if *min > known.0 {
+            known.0 = min.clone();
+        }
+        if max.is_some() && (known.1.is_none() || *max < known.1) {
+            known.1 = max.clone();
+        }
+        match &known.1 {
+            Some(max) if *max < known.0 => Err(format!("the ranges of {name} have no size in common")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a number that the model declares outside the range that the spec gives.
+fn within(number: Option<&Int>, (min, max): &Bounds) -> Result<(), String> {
+    match number {
+        Some(number) if number < min || max.as_ref().is_some_and(|max| number > max) => {
+            Err(format!("the model declares {number}, which is outside the range"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The factor and the offset of `k*root + c`.
+fn linear(expression: &str, root: &str) -> Result<(Int, Int), String> {
+    let mut pool = Pool::new();
+    let read = read::closed(&mut pool, expression).map_err(|error| format!("in `{expression}`: {error}"))?;
+    let poly = pool.poly(read.expr);
+    if let [(term, factor)] = poly.terms.as_slice()
+        && let Some(symbol) = pool.as_symbol(*term)
+        && factor.is_positive()
+    {
+        return match pool.symbol_name(symbol) {
+            name if name == root => Ok((factor.clone(), poly.constant.clone())),
+            name => Err(format!("`{expression}` may only use its root {root}, not {name}")),
+        };
+    }
+    Err(format!("`{expression}` is not of the form k*{root} + c with integers k and c, k at least 1"))
+}
+
+fn shown((min, max): &Bounds) -> String {
+    format!("{min}..{}", max.as_ref().map_or("unbounded".to_owned(), ToString::to_string))
+}

@@ -1,0 +1,72 @@
+//! The shapes of all values of a model.
+use super::examples::{Walked, walked};
+use super::size::ShownSize;
+use super::symbolic::{Named, Symbolic};
+use crate::read::Model;
+use crate::shape::{Dtype, Value};
+use crate::walk::Walk;
+use indexmap::IndexMap;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::text::print;
+use sizewise_expr::{Expr, Symbol};
+
+/// The shapes of a model's values.
+#[derive(Debug, Clone, Default)]
+pub struct Shapes {
+    /// The symbols, and where their sizes stand.
+    pub symbols: Vec<Named>,
+    /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes
+    /// that data decide.
+    pub values: IndexMap<String, ShownValue>,
+}
+
+/// The shape of a value.
+#[derive(Debug, Clone)]
+pub struct ShownValue {
+    /// Its element type.
+    pub dtype: Option<Dtype>,
+    /// Its sizes.
+    pub shape: Option<Vec<ShownSize>>,
+}
+
+/// The shapes of all values of the main graph.
+pub fn shapes(model: &Model) -> Shapes {
+    let Walked { symbolic, mut walk, .. } = walked(model, None);
+    shapes_of(model, &symbolic, &mut walk)
+}
+
+/// The shapes that a walk found.
+pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> Shapes {
+    let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
+    names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
+    names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
+    let known: Vec<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let mut values = IndexMap::new();
+    for name in names {
+        let Some(value) = walk.values.get(name).cloned() else { continue };
+        let shown = match &value {
+            Value::Tensor(tensor) => ShownValue {
+                dtype: Some(tensor.dtype),
+                shape: tensor
+                    .shape
+                    .as_ref()
+                    .map(|sizes| sizes.iter().map(|&size| shown_size(&mut walk.env, &known, size)).collect()),
+            },
+            Value::Sequence(sequence) => ShownValue { dtype: Some(sequence.dtype), shape: None },
+            _ => ShownValue { dtype: None, shape: None },
+        };
+        values.insert(name.clone(), shown);
+    }
+    let named = |(symbol, named): &(Symbol, Named)| Named { hint: symbolic.hint(*symbol), ..named.clone() };
+    Shapes { symbols: symbolic.symbols.iter().map(named).collect(), values }
+}
+
+fn shown_size(env: &mut ShapeEnv, known: &[Symbol], size: Expr) -> ShownSize {
+    if let Some(number) = size.as_inline() {
+        return ShownSize::Number(number);
+    }
+    if env.pool.free_symbols(&[size]).iter().all(|symbol| known.contains(symbol)) {
+        return ShownSize::Text(print::expression(&env.pool, size));
+    }
+    ShownSize::Open(env.upper_bound(size).map(|bound| bound.to_string()))
+}

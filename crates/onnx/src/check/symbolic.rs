@@ -1,0 +1,413 @@
+//! The sizes of a model's inputs as symbols.
+use super::limits::{Allowed, Bounds, LEAST, Limits};
+use super::names;
+use crate::read::Model;
+use crate::shape::{Dtype, Value};
+use crate::walk::{Given, Input, inputs, value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
+
+/// A symbol that stands for sizes of inputs.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name in expressions.
+    pub name: String,
+    /// An input and a dimension that has the size; none for a name that stands within expressions alone.
+    pub source: Option<(String, usize)>,
+    /// The name that the model or the spec gives it.
+    pub declared: Option<String>,
+    /// Its size in the example.
+    pub hint: Option<i64>,
+    /// The least size.
+    pub min: i64,
+    /// The greatest size, if there is one.
+    pub max: Option<i64>,
+}
+
+/// A size that a spec lets vary and the model declares as a number.
+#[derive(Debug, Clone)]
+pub(super) struct Demand {
+    /// That the size is the number.
+    pub condition: Expr,
+    /// The input and the dimension.
+    pub place: (String, usize),
+}
+
+/// The inputs of a model with symbols for their sizes.
+#[derive(Clone)]
+pub(super) struct Symbolic {
+    pub env: ShapeEnv,
+    pub symbols: Vec<(Symbol, Named)>,
+    /// The sizes of each input, as the walk sees them.
+    pub sizes: Vec<(Input, Vec<Expr>)>,
+    /// What the names that the model gives sizes stand for.
+    pub names: FxHashMap<String, Expr>,
+    /// Numbers of the model that the spec does not imply.
+    pub demands: Vec<Demand>,
+    /// Sizes that may be given, by input and dimension, where the walk sees the number that the model declares.
+    varied: FxHashMap<(usize, usize), Expr>,
+    /// What is assumed of sizes beside their ranges.
+    assumed: Vec<Expr>,
+}
+
+/// Which of the texts that inputs declare are read as expressions.
+fn expressions(inputs: &[Input]) -> impl Fn(&str) -> bool + use<> {
+    let texts =
+        inputs.iter().filter_map(|input| input.shape.as_ref()).flatten().filter_map(|given| match given {
+            Given::Name(name) => Some(name.clone()),
+            _ => None,
+        });
+    let alone: FxHashSet<String> = texts.filter(|text| !names::has_operator(text)).collect();
+    move |text| {
+        let all_known = || names::words(text).into_iter().all(|word| alone.contains(&text[word]));
+        names::has_operator(text) && (names::is_unambiguous(text) || all_known())
+    }
+}
+
+/// The named dimensions of a spec while symbols are made for them.
+struct Dims<'l> {
+    limits: &'l Limits,
+    symbols: FxHashMap<&'l str, Expr>,
+    /// The numbers that the model declares for some of them.
+    numbers: FxHashMap<&'l str, i64>,
+}
+
+/// The range of sizes of which nothing is said.
+fn usual() -> Bounds {
+    (Int::from(LEAST), None)
+}
+
+/// The hint of a symbol by its number.
+type Hints<'h> = &'h dyn Fn(usize) -> i64;
+
+impl Symbolic {
+    /// Symbols for the sizes of a model's inputs, within what a spec allows, with these hints by their order.
+    pub fn new(model: &Model, limits: Option<&Limits>, hint: Hints) -> Symbolic {
+        let mut symbolic = Symbolic {
+            env: ShapeEnv::new(),
+            symbols: Vec::new(),
+            sizes: Vec::new(),
+            names: FxHashMap::default(),
+            demands: Vec::new(),
+            varied: FxHashMap::default(),
+            assumed: Vec::new(),
+        };
+        let inputs = match limits {
+            None => inputs(model),
+            Some(limits) => limits.inputs.iter().map(|(input, _)| input.clone()).collect(),
+        };
+        let is_expression = expressions(&inputs);
+        let mut by_spec = limits.map_or_else(Vec::new, |limits| symbolic.by_spec(limits, hint)).into_iter();
+        let mut later = Vec::new();
+        for input in inputs {
+            let mut sizes = Vec::new();
+            let mut by_spec = by_spec.next().unwrap_or_default().into_iter();
+            for (at, given) in input.shape.iter().flatten().enumerate() {
+                let source = Some((input.name.clone(), at));
+                let (allowed, bounds) = by_spec.next().unwrap_or_default();
+                let size = match (allowed, given) {
+                    (Some(size), _) => size,
+                    (None, Given::Size(size)) => symbolic.env.pool.int(*size),
+                    // Names come first.
+                    (None, Given::Name(name)) if is_expression(name) => {
+                        later.push((symbolic.sizes.len(), at, name.clone()));
+                        Expr::ZERO
+                    }
+                    (None, Given::Name(name)) => {
+                        let size = symbolic.named(name, source, limits, hint);
+                        if let Some((min, max)) = bounds {
+                            symbolic.restrict(size, &min, max.as_ref());
+                        }
+                        size
+                    }
+                    (None, Given::Open) => {
+                        symbolic.declare(source, None, &bounds.unwrap_or_else(usual), hint)
+                    }
+                };
+                sizes.push(size);
+            }
+            symbolic.sizes.push((input, sizes));
+        }
+        for (input, at, text) in later {
+            let source = (symbolic.sizes[input].0.name.clone(), at);
+            symbolic.sizes[input].1[at] = symbolic.derived(&text, source, limits, hint);
+        }
+        symbolic
+    }
+
+    /// The size of a name that stands alone.
+    fn named(
+        &mut self,
+        name: &str,
+        source: Option<(String, usize)>,
+        limits: Option<&Limits>,
+        hint: Hints,
+    ) -> Expr {
+        if let Some(&size) = self.names.get(name) {
+            return size;
+        }
+        let bounds = limits.and_then(|limits| limits.names.get(name).cloned()).unwrap_or_else(usual);
+        let size = self.declare(source, Some(name), &bounds, hint);
+        self.names.insert(name.to_owned(), size);
+        size
+    }
+
+    /// What a spec makes of the sizes: those that it gives, and the ranges of others.
+    fn by_spec(&mut self, limits: &Limits, hint: Hints) -> Vec<Vec<(Option<Expr>, Option<Bounds>)>> {
+        let mut dims = Dims { limits, symbols: FxHashMap::default(), numbers: FxHashMap::default() };
+        for (input, allowed) in &limits.inputs {
+            for (allowed, given) in allowed.iter().zip(input.shape.iter().flatten()) {
+                if let (Allowed::Dim(name), Given::Size(size)) = (allowed, given) {
+                    dims.numbers.insert(name, *size);
+                }
+            }
+        }
+        let mut conflicts: FxHashSet<&String> = FxHashSet::default();
+        let mut found = Vec::new();
+        for (at_input, (input, allowed)) in limits.inputs.iter().enumerate() {
+            let mut sizes = Vec::new();
+            for (at, (allowed, given)) in allowed.iter().zip(input.shape.iter().flatten()).enumerate() {
+                let place = (input.name.clone(), at);
+                let Some(size) = self.allowed(allowed, given, place.clone(), &mut dims, hint) else {
+                    let bounds = match allowed {
+                        Allowed::Within(bounds) => Some(bounds.clone()),
+                        _ => None,
+                    };
+                    sizes.push((None, bounds));
+                    continue;
+                };
+                let seen = match given {
+                    Given::Size(number) => {
+                        // What other sizes lead to does not matter: the model refuses them at once.
+                        let number = self.env.pool.int(*number);
+                        let condition = self.env.pool.eq(size, number);
+                        self.demands.push(Demand { condition, place });
+                        self.varied.insert((at_input, at), size);
+                        number
+                    }
+                    _ => size,
+                };
+                if let Given::Name(name) = given
+                    && *self.names.entry(name.clone()).or_insert(size) != size
+                {
+                    conflicts.insert(name);
+                }
+                sizes.push((Some(seen), None));
+            }
+            found.push(sizes);
+        }
+        // A name of the model for which the spec has several sizes says nothing any more.
+        self.names.retain(|name, _| !conflicts.contains(name));
+        for (name, size) in dims.symbols {
+            self.names.entry(name.to_owned()).or_insert(size);
+        }
+        found
+    }
+
+    /// The size that a spec gives a dimension; `None` where it leaves it to the model.
+    fn allowed<'l>(
+        &mut self,
+        allowed: &'l Allowed,
+        given: &Given,
+        place: (String, usize),
+        dims: &mut Dims<'l>,
+        hint: Hints,
+    ) -> Option<Expr> {
+        Some(match allowed {
+            Allowed::AsDeclared | Allowed::Within(_) => return None,
+            Allowed::Size(size) => self.env.pool.int(size.clone()),
+            Allowed::Varies(bounds) => {
+                let number = match given {
+                    Given::Size(number) => *number,
+                    _ => LEAST,
+                };
+                self.declare(Some(place), None, bounds, &|_| number)
+            }
+            Allowed::Dim(name) => self.dim(name, Some(place), dims, hint),
+            Allowed::Derived { root, factor, offset } => {
+                let root = self.dim(root, None, dims, hint);
+                let (factor, offset) = (self.env.pool.int(factor.clone()), self.env.pool.int(offset.clone()));
+                let product = self.env.pool.mul(factor, root);
+                let size = self.env.pool.add(product, offset);
+                self.restrict(size, &Int::ZERO, None);
+                size
+            }
+        })
+    }
+
+    /// The symbol of a named dimension of the spec.
+    fn dim<'l>(
+        &mut self,
+        name: &'l str,
+        place: Option<(String, usize)>,
+        dims: &mut Dims<'l>,
+        hint: Hints,
+    ) -> Expr {
+        if let Some(&known) = dims.symbols.get(name) {
+            let symbol = self.env.pool.as_symbol(known);
+            let named = self.symbols.iter_mut().find(|(other, _)| Some(*other) == symbol);
+            if let (Some((_, named)), Some(place)) = (named, place) {
+                named.source.get_or_insert(place);
+            }
+            return known;
+        }
+        let bounds = dims.limits.dims.get(name).cloned().unwrap_or_else(usual);
+        let size = match dims.numbers.get(name) {
+            Some(&number) => self.declare(place, Some(name), &bounds, &|_| number),
+            None => self.declare(place, Some(name), &bounds, hint),
+        };
+        dims.symbols.insert(name, size);
+        size
+    }
+
+    /// Assumes that a size is within a range.
+    fn restrict(&mut self, size: Expr, min: &Int, max: Option<&Int>) {
+        let least = self.env.pool.int(min.clone());
+        let mut conditions = vec![self.env.pool.ge(size, least)];
+        if let Some(max) = max {
+            let most = self.env.pool.int(max.clone());
+            conditions.push(self.env.pool.le(size, most));
+        }
+        for condition in conditions {
+            self.env.assume(condition);
+            self.assumed.push(condition);
+        }
+    }
+
+    /// The size of which an expression is declared; that of a name if it does not read as one.
+    fn derived(&mut self, text: &str, source: (String, usize), limits: Option<&Limits>, hint: Hints) -> Expr {
+        if let Some(&size) = self.names.get(text) {
+            return size;
+        }
+        let bounds = limits.and_then(|limits| limits.names.get(text).cloned()).unwrap_or_else(usual);
+        // Sizes that the model has nowhere alone may be 0.
+        let (env, symbols) = (self.env.clone(), self.symbols.len());
+        for word in names::words(text) {
+            let word = &text[word];
+            if !self.names.contains_key(word) {
+                let size = self.declare(None, Some(word), &(Int::ZERO, None), hint);
+                self.names.insert(word.to_owned(), size);
+            }
+        }
+        let names = &self.names;
+        let written = |pool: &Pool, name: &str| {
+            let symbol = pool.as_symbol(*names.get(name)?)?;
+            Some(pool.symbol_name(symbol).to_owned())
+        };
+        let pool = self.env.pool.clone();
+        let found = names::expression(&mut self.env.pool, text, &|name| written(&pool, name));
+        if let Some(size) = found {
+            self.restrict(size, &bounds.0, bounds.1.as_ref());
+            return size;
+        }
+        // What was declared for it is not needed.
+        let unneeded: Vec<String> =
+            self.symbols.drain(symbols..).filter_map(|(_, named)| named.declared).collect();
+        self.names.retain(|name, _| !unneeded.contains(name));
+        self.env = env;
+        let size = self.declare(Some(source), Some(text), &bounds, hint);
+        self.names.insert(text.to_owned(), size);
+        size
+    }
+
+    fn declare(
+        &mut self,
+        source: Option<(String, usize)>,
+        declared: Option<&str>,
+        (min, max): &Bounds,
+        hint: Hints,
+    ) -> Expr {
+        let is_taken = |name: &str| self.symbols.iter().any(|(_, known)| known.name == name);
+        let name = match declared {
+            Some(name) if names::usable(name) && !is_taken(name) => name.to_owned(),
+            _ => format!("s{}", self.symbols.len()),
+        };
+        let least = min.to_i64().unwrap_or(i64::MAX);
+        let most = max.as_ref().and_then(Int::to_i64);
+        let example = hint(self.symbols.len()).min(most.unwrap_or(i64::MAX)).max(least);
+        let place = source.as_ref().map(|(input, at)| format!("{input}[{at}]").into());
+        let info = SymbolInfo { hint: Some(Number::Int(Int::from(example))), source: place };
+        let range = ValueRange::between_options(Some(min.clone()), max.clone());
+        let e = self.env.declare(&name, range.unwrap_or_else(|| ValueRange::at_least(min.clone())), info);
+        if let Some(symbol) = self.env.pool.as_symbol(e) {
+            let declared = declared.map(str::to_owned);
+            self.symbols.push((symbol, Named { name, source, declared, hint: None, min: least, max: most }));
+        }
+        e
+    }
+
+    /// The values of the inputs.
+    pub fn values(&self) -> Vec<(String, Value)> {
+        let of = |(input, sizes): &(Input, Vec<Expr>)| {
+            let value = if input.is_tensor && input.shape.is_none() {
+                let dtype = input.dtype.unwrap_or(Dtype::F32);
+                crate::shape::Tensor::unranked(dtype).into()
+            } else {
+                value(input, sizes.clone())
+            };
+            (input.name.clone(), value)
+        };
+        self.sizes.iter().map(of).collect()
+    }
+
+    /// The sizes of the inputs at an assignment of the symbols; `None` where that is not allowed.
+    pub fn at(&self, assigned: impl Fn(Symbol) -> Option<i64>) -> Option<FxHashMap<String, Vec<i64>>> {
+        for (symbol, named) in &self.symbols {
+            let value = assigned(*symbol)?;
+            if value < named.min || named.max.is_some_and(|max| value > max) {
+                return None;
+            }
+        }
+        let number = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
+        let mut evaluator = Evaluator::new(&self.env.pool, number);
+        if !self.assumed.iter().all(|&condition| evaluator.truth(condition) == Ok(true)) {
+            return None;
+        }
+        let size = |e: Expr| match (e.as_inline(), self.env.pool.as_symbol(e)) {
+            (Some(size), _) => Some(size),
+            (_, Some(symbol)) => assigned(symbol),
+            _ => self.value(e, &assigned),
+        };
+        let of = |(at_input, (input, sizes)): (usize, &(Input, Vec<Expr>))| {
+            let given =
+                |(at, &e): (usize, &Expr)| size(self.varied.get(&(at_input, at)).copied().unwrap_or(e));
+            Some((input.name.clone(), sizes.iter().enumerate().map(given).collect::<Option<Vec<i64>>>()?))
+        };
+        self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
+    }
+
+    /// The size that may be given where the walk sees the number which the model declares.
+    pub fn varied(&self, input: usize, dim: usize) -> Option<Expr> {
+        self.varied.get(&(input, dim)).copied()
+    }
+
+    /// The value of an expression at an assignment of the symbols.
+    pub fn value(&self, e: Expr, assigned: &impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
+        let value = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
+        Evaluator::new(&self.env.pool, value).value(e).ok()?.as_int()?.to_i64()
+    }
+
+    /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
+    pub fn shown_name(&self, pool: &Pool, symbol: Symbol) -> String {
+        let known = self.symbols.iter().find(|(known, _)| *known == symbol).map(|(_, named)| named);
+        match known {
+            Some(Named { name, declared, source: Some((input, dim)), .. })
+                if declared.as_ref() != Some(name) =>
+            {
+                format!("{input}.shape[{dim}]")
+            }
+            Some(named) => named.name.clone(),
+            None => pool.symbol_name(symbol).to_owned(),
+        }
+    }
+
+    /// The hint of a symbol.
+    pub fn hint(&self, symbol: Symbol) -> Option<i64> {
+        match self.env.symbol(symbol)?.hint.as_ref()? {
+            Number::Int(value) => value.to_i64(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The sizes of a model's inputs as a spec.
+use super::symbolic::Symbolic;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Map, Value as Json, json};
+use sizewise_check::spec::dimension_name;
+use sizewise_expr::escape::is_identifier;
+use sizewise_expr::{Expr, Symbol};
+
+/// What a symbol is to become in a spec.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// It is this number.
+    Number(i64),
+    /// It is in this range.
+    Range(i64, Option<i64>),
+    /// It is `factor * root + offset` for a new dimension in this range.
+    Multiple {
+        /// Its factor.
+        factor: i64,
+        /// What is added.
+        offset: i64,
+        /// The least size of the new dimension.
+        min: i64,
+        /// Its greatest size, if there is one.
+        max: Option<i64>,
+    },
+    /// It is `factor * other + offset` for another symbol.
+    Same {
+        /// The other symbol.
+        other: Symbol,
+        /// Its factor.
+        factor: i64,
+        /// What is added.
+        offset: i64,
+    },
+}
+
+/// A dimension of a spec.
+enum Size {
+    Number(i64),
+    Linear { root: String, factor: i64, offset: i64, min: i64, max: Option<i64> },
+}
+
+impl Size {
+    /// `factor * self + offset`; `None` where the numbers are too large.
+    fn scaled(self, by: i64, plus: i64) -> Option<Size> {
+        Some(match self {
+            Size::Number(number) => Size::Number(number.checked_mul(by)?.checked_add(plus)?),
+            Size::Linear { root, factor, offset, min, max } => Size::Linear {
+                factor: factor.checked_mul(by)?,
+                offset: offset.checked_mul(by)?.checked_add(plus)?,
+                root,
+                min,
+                max,
+            },
+        })
+    }
+
+    fn json(self) -> Json {
+        match self {
+            Size::Number(number) => json!(number),
+            Size::Linear { root, factor: 1, offset: 0, min, max } => {
+                json!({"dim": root, "min": min, "max": max})
+            }
+            Size::Linear { root, factor, offset, min, max } => {
+                let mut text = if factor == 1 { root.clone() } else { format!("{factor}*{root}") };
+                match offset {
+                    0 => {}
+                    offset if offset > 0 => text += &format!(" + {offset}"),
+                    offset => text += &format!(" - {}", offset.unsigned_abs()),
+                }
+                json!({"derived": text, "root": {"dim": root, "min": min, "max": max}})
+            }
+        }
+    }
+}
+
+/// The sizes as a spec, with changes of some symbols. `None` where a change cannot be written.
+pub(super) fn written(symbolic: &Symbolic, changes: &FxHashMap<Symbol, Change>) -> Option<Json> {
+    let names = dimension_names(symbolic);
+    let mut tree = Map::new();
+    for (at, (input, sizes)) in symbolic.sizes.iter().enumerate() {
+        let entry = |(dim, &size): (usize, &Expr)| {
+            entry(symbolic, &names, changes, symbolic.varied(at, dim).unwrap_or(size))
+        };
+        let entries = match &input.shape {
+            Some(_) => sizes.iter().enumerate().map(entry).collect::<Option<Json>>()?,
+            None => Json::Null,
+        };
+        tree.insert(input.name.clone(), entries);
+    }
+    Some(tree.into())
+}
+
+/// What a size is in the spec. A size that several symbols make is left as the model declares it.
+fn entry(
+    symbolic: &Symbolic,
+    names: &FxHashMap<Symbol, String>,
+    changes: &FxHashMap<Symbol, Change>,
+    e: Expr,
+) -> Option<Json> {
+    let pool = &symbolic.env.pool;
+    if let Some(number) = e.as_inline() {
+        return Some(json!(number));
+    }
+    let poly = pool.poly(e);
+    let [(term, factor)] = poly.terms.as_slice() else { return Some(Json::Null) };
+    let Some(symbol) = pool.as_symbol(*term) else { return Some(Json::Null) };
+    let (factor, offset) = (factor.to_i64()?, poly.constant.to_i64()?);
+    size(symbolic, names, changes, symbol, 0)?.scaled(factor, offset).map(Size::json)
+}
+
+fn size(
+    symbolic: &Symbolic,
+    names: &FxHashMap<Symbol, String>,
+    changes: &FxHashMap<Symbol, Change>,
+    symbol: Symbol,
+    depth: usize,
+) -> Option<Size> {
+    let (_, named) = symbolic.symbols.iter().find(|(known, _)| *known == symbol)?;
+    let name = names.get(&symbol)?.clone();
+    let plain = |root, min, max| Size::Linear { root, factor: 1, offset: 0, min, max };
+    Some(match changes.get(&symbol) {
+        None => plain(name, named.min, named.max),
+        Some(&Change::Number(number)) => Size::Number(number),
+        Some(&Change::Range(min, max)) => plain(name, min, max),
+        Some(&Change::Multiple { factor, offset, min, max }) => {
+            let root = fresh(&format!("_{name}"), names);
+            Size::Linear { root, factor, offset, min, max }
+        }
+        // One may be the same as another, which may not be the same as the first.
+        Some(_) if depth > 1 => return None,
+        Some(&Change::Same { other, factor, offset }) => {
+            size(symbolic, names, changes, other, depth + 1)?.scaled(factor, offset)?
+        }
+    })
+}
+
+/// A name that no dimension has.
+fn fresh(name: &str, names: &FxHashMap<Symbol, String>) -> String {
+    let mut name = name.to_owned();
+    while names.values().any(|known| *known == name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The names of dimensions: those that the model or the spec gives, where they are names in Python, or ones made of
+/// the places.
+fn dimension_names(symbolic: &Symbolic) -> FxHashMap<Symbol, String> {
+    let mut taken: FxHashSet<String> = FxHashSet::default();
+    let mut names = FxHashMap::default();
+    for (symbol, named) in &symbolic.symbols {
+        let mut name = match (&named.declared, &named.source) {
+            (Some(name), _) if is_identifier(name) => name.clone(),
+            (Some(name), _) => dimension_name(name, 0),
+            (None, Some((input, dim))) => dimension_name(input, *dim),
+            (None, None) => named.name.clone(),
+        };
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        names.insert(*symbol, name);
+    }
+    names
+}

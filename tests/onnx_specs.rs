@@ -1,0 +1,153 @@
+//! Specs of ONNX models: what a check under one says, and what `sizewise spec` writes.
+use crate::onnx_reports::run;
+use serde_json::{Value, json};
+
+const JOIN: &str =
+    "g (float[batch, seq] x, float[b2, 4] y) => (float[n, k] z) { z = Concat<axis = 1>(x, y) }";
+const KERNEL: &str = "g (float[batch, 3, h, w] x) => (float[n, c, i, j] z) {
+    k = Constant<value = float[8, 3, 5, 5] {0.1}>()
+    z = Conv(x, k)
+}";
+const ROWS: &str = "g (float[batch, seq] x) => (float[n, k] z) {
+    c = Constant<value_ints = [-1, 8]>()
+    z = Reshape(x, c)
+}";
+const RANK: &str = "g (float[] x) => (float[n, k] z) { z = MatMul(x, x) }";
+
+#[test]
+fn a_check_is_under_the_spec() {
+    for (model, spec, status, said) in [
+        (JOIN, r#"{"x": [{"dim": "b"}, null], "y": [{"dim": "b"}, null]}"#, 0, "model.onnx: ok"),
+        (JOIN, r#"[[{"dim": "b"}, null], {"0": {"dim": "b"}}]"#, 0, "model.onnx: ok"),
+        (JOIN, "b = Dim('b', max=9)\ndynamic_shapes = {'x': [b, None], 'y': [b, 4]}", 0, "model.onnx: ok"),
+        // What the spec says nothing of is as the model declares it.
+        (JOIN, "{}", 1, "your spec allows shapes that break `b2 == batch`"),
+        (JOIN, r#"{"x": [7, null], "y": [7, null]}"#, 0, "model.onnx: ok"),
+        (JOIN, r#"{"x": [7, null], "y": [8, null]}"#, 1, "error[guard-not-implied]"),
+        // A number that the model declares: onnxruntime takes no other size.
+        (
+            JOIN,
+            r#"{"x": [3, null], "y": [3, "DYNAMIC"]}"#,
+            1,
+            "your spec allows shapes that break `y.shape[1] == 4`",
+        ),
+        (
+            JOIN,
+            r#"{"x": [3, null], "y": [3, "DYNAMIC"]}"#,
+            1,
+            "  declared      the model declares y.shape[1] as a number",
+        ),
+        (JOIN, r#"{"x": [3, null], "y": [3, "AUTO"]}"#, 0, "model.onnx: ok"),
+        (
+            KERNEL,
+            r#"{"x": [null, null, {"dim": "h", "min": 5}, {"dim": "w", "min": 5}]}"#,
+            0,
+            "model.onnx: ok",
+        ),
+        (
+            KERNEL,
+            r#"{"x": [null, null, {"dim": "h", "min": 5}, {"dim": "w", "max": 9}]}"#,
+            1,
+            "fix 1         w = Dim('w', min=5, max=9)",
+        ),
+        (KERNEL, r#"{"x": [{"dim": "b", "min": 0}, null, 9, 9]}"#, 0, "model.onnx: ok"),
+        (ROWS, r#"{"x": [{"derived": "8*r", "root": {"dim": "r"}}, null]}"#, 0, "model.onnx: ok"),
+        (
+            ROWS,
+            r#"{"x": [{"dim": "r"}, {"derived": "4*s", "root": {"dim": "s"}}]}"#,
+            1,
+            "  for example   x: f32[",
+        ),
+        (RANK, r#"{"x": [{"dim": "n"}, {"dim": "n"}]}"#, 0, "model.onnx: ok"),
+    ] {
+        let (code, text, error) = run(model, spec, &["--spec", "spec.json"]);
+        assert_eq!(code, status, "{spec}: {text}{error}");
+        assert!(text.contains(said), "{spec}: {said:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_spec_that_does_not_fit_is_invalid() {
+    for (model, spec, said) in [
+        (JOIN, r#"{"w": [null, null]}"#, "w: the model has no input of this name"),
+        (JOIN, r#"{"x": [null]}"#, "x: the tensor has 2 dimensions, the spec 1"),
+        (JOIN, r#"{"x": {"2": "AUTO"}}"#, "x: the tensor has 2 dimensions: there is no dimension \"2\""),
+        (JOIN, r#"{"x": "AUTO"}"#, "x: expected null or a list with one entry a dimension"),
+        (JOIN, "[[null, null]]", "the model has 2 inputs, the spec 1"),
+        (JOIN, r#"{"y": [null, 5]}"#, "y.shape[1]: the spec says 5, the model declares 4"),
+        (
+            JOIN,
+            r#"{"y": [null, {"dim": "k", "min": 5}]}"#,
+            "y.shape[1]: the model declares 4, which is outside",
+        ),
+        (
+            JOIN,
+            r#"{"x": [{"dim": "b", "max": 3}, null], "y": [{"dim": "b"}, null]}"#,
+            "y.shape[0]: b has the range 1..unbounded here and 1..3 before",
+        ),
+        (JOIN, r#"{"x": [{"dim": "b", "max": 0}, null]}"#, "x.shape[0]: the range is empty"),
+        (JOIN, r#"{"x": [{"derived": "b*b", "root": {"dim": "b"}}, null]}"#, "is not of the form k*b + c"),
+        (
+            JOIN,
+            r#"{"x": [{"derived": "2*c", "root": {"dim": "b"}}, null]}"#,
+            "may only use its root b, not c",
+        ),
+        (JOIN, r#"{"additional_inputs": [{"x": [3, 4]}]}"#, "example inputs are no spec here"),
+        (RANK, r#"{"x": {"0": "AUTO"}}"#, "x: the model does not say how many dimensions it has"),
+    ] {
+        let (code, text, error) = run(model, spec, &["--spec", "spec.json"]);
+        assert_eq!(code, 2, "{spec}: {text}{error}");
+        assert!(text.contains("error[spec-does-not-fit]") && text.contains(said), "{spec}: {said}\n{text}");
+        let (code, text, _) = run(model, spec, &["--spec", "spec.json", "--format", "json"]);
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((code, &report["verdict"]), (2, &json!("invalid")), "{spec}");
+    }
+    let (code, _, error) = run(JOIN, "{", &["--spec", "spec.json"]);
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("spec.json"), "{error}");
+}
+
+#[test]
+fn specs_are_written() {
+    for (model, words, status, said) in [
+        (
+            JOIN,
+            &["spec", "init", "model.onnx", "--as", "python"][..],
+            0,
+            "    'x': [batch, seq],\n    'y': [b2, 4],",
+        ),
+        (JOIN, &["spec", "show", "model.onnx"], 0, "    'x': [batch, seq],\n    'y': [b2, 4],"),
+        (
+            JOIN,
+            &["spec", "widen", "model.onnx", "--as", "python"],
+            0,
+            "    'x': [batch, seq],\n    'y': [batch, 4],",
+        ),
+        (
+            KERNEL,
+            &["spec", "widen", "model.onnx", "--as", "python"],
+            0,
+            "h = Dim('h', min=5)\nw = Dim('w', min=5)",
+        ),
+        (ROWS, &["spec", "widen", "model.onnx", "--as", "python"], 0, "    'x': [8*_batch, seq],"),
+        (KERNEL, &["spec", "init", "model.onnx"], 0, "\"dim\": \"batch\""),
+        (RANK, &["spec", "widen", "model.onnx"], 4, ""),
+        (JOIN, &["spec", "init", "model.onnx", "--example", "{\"x\": [3, 4]}"], 2, ""),
+    ] {
+        let (code, text, error) = run(model, "", words);
+        assert_eq!(code, status, "{words:?}: {text}{error}");
+        assert!(text.contains(said), "{words:?}: {said:?} is not in\n{text}");
+        assert_eq!(error.is_empty(), status == 0, "{error}");
+    }
+}
+
+/// A fix is a spec that is written where `--fix` says, and the report is that of a check under it.
+#[test]
+fn a_fix_is_written_and_checked() {
+    let (code, text, error) = run(KERNEL, "{}", &["--spec", "spec.json", "--fix", "fixed.py"]);
+    assert_eq!(code, 0, "{text}{error}");
+    assert!(text.starts_with("model.onnx: ok"), "{text}");
+    let (code, _, error) = run(RANK, "{}", &["--spec", "spec.json", "--fix", "fixed.py"]);
+    assert_eq!(code, 4, "{error}");
+    assert!(error.contains("no fix was found, fixed.py is not written"), "{error}");
+}
