@@ -40,7 +40,10 @@ class Walks:
 
 def _remember(owner: Any, name: str, copy: Callable[[Any], Any]) -> Callable[[], None]:
     """Puts a property that remembers in place of another; callers get copies. Returns what undoes this."""
-    original = owner.__dict__[name]
+    original = owner.__dict__.get(name)
+    if not isinstance(original, property) or original.fget is None:
+        # Another release of sympy may do this otherwise, and needs no memory then.
+        return lambda: None
     walk = original.fget
     memo: dict[Any, Any] = {}
 
