@@ -83,13 +83,14 @@ def judge(program: Program, count: int, tally: Counter[str]) -> None:
 
 def table(tallies: dict[str, Counter[str]]) -> None:
     """Prints what became of the shapes: a row for each kind of programs and each way to run them."""
-    heads = ["programs", "way", "shapes", "accepted without", "accepted with", "fewer", "more", "not as eager"]
+    accepted = ["accepted without", "accepted with", "fewer", "more"]
+    heads = ["programs", "way", "shapes", *accepted, "wrong", "wrong without, too"]
     print("\n| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
     for kind, tally in tallies.items():
         for way in WAYS:
-            counts = [tally[f"{way}: {name}"] for name in ("before", "accepted", "fewer", "more")]
-            unlike = tally[f"{way}: wrong"] + tally[f"{way}: as torch"]
-            cells = [f"{tally['programs']} {kind}", way, tally["shapes"], *counts, unlike]
+            names = ("before", "accepted", "fewer", "more", "wrong", "as torch")
+            counts = [tally[f"{way}: {name}"] for name in names]
+            cells = [f"{tally['programs']} {kind}", way, tally["shapes"], *counts]
             print("| " + " | ".join(map(str, cells)) + " |")
 
 
