@@ -19,6 +19,9 @@ from small import SMALL
 
 import sizewise
 
+#: How programs run with a decider. Exported ones are compared with torch's export, compiled ones with eager torch.
+WAYS = ("export, after", "export, first", "compile, first")
+
 
 def shapes_of(program: Program, count: int) -> list[dict[str, int]]:
     """The example, all sizes equal from 0 to 5, and others around the example."""
@@ -60,26 +63,39 @@ def judge(program: Program, count: int, tally: Counter[str]) -> None:
         inputs = program.inputs(sizes)
         eager, without = outcome(module, inputs), outcome(asked[None], inputs)
         tally["shapes"] += 1
-        tally["accepted by torch"] += without is not None
-        runs = [(mode, outcome(asked[mode], inputs)) for mode in ("after", "first")]
+        runs = [(way, outcome(asked[mode], inputs), without) for way, mode in zip(WAYS, ("after", "first"))]
         with sizewise.decider("first", debug=True):
-            runs.append(("compile", outcome(compiled, inputs)))
-        for mode, result in runs:
-            before = eager if mode == "compile" else without
+            runs.append((WAYS[2], outcome(compiled, inputs), eager))
+        for way, result, before in runs:
+            tally[f"{way}: before"] += before is not None
+            tally[f"{way}: accepted"] += result is not None
             if before is not None and result is None:
-                tally["FEWER"] += 1
-                print(f"{program.name}, {mode}: {sizes} is refused")
+                tally[f"{way}: fewer"] += 1
+                print(f"{program.name}, {way}: {sizes} is refused")
             elif before is None and result is not None:
-                tally["more"] += 1
+                tally[f"{way}: more"] += 1
             if result is not None and not same(result, eager):
-                alike = without is not None and mode != "compile" and same(result, without)
-                tally["torch is as wrong" if alike else "WRONG"] += 1
-                if not alike:
-                    print(f"{program.name}, {mode}: {sizes} differs from eager")
+                # What torch computes wrongly without a decider is counted apart.
+                alike = way != WAYS[2] and without is not None and same(result, without)
+                tally[f"{way}: {'as torch' if alike else 'wrong'}"] += 1
+                print(f"{program.name}, {way}: {sizes} differs from eager{', as without a decider' if alike else ''}")
+
+
+def table(tallies: dict[str, Counter[str]]) -> None:
+    """Prints what became of the shapes: a row for each kind of programs and each way to run them."""
+    accepted = ["accepted without", "accepted with", "fewer", "more"]
+    heads = ["programs", "way", "shapes", *accepted, "wrong", "wrong without, too"]
+    print("\n| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
+    for kind, tally in tallies.items():
+        for way in WAYS:
+            names = ("before", "accepted", "fewer", "more", "wrong", "as torch")
+            counts = [tally[f"{way}: {name}"] for name in names]
+            cells = [f"{tally['programs']} {kind}", way, tally["shapes"], *counts]
+            print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def main() -> None:
-    """Prints the counts."""
+    """Prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", type=int, default=40)
     parser.add_argument("--skip", action="append", default=[])
@@ -87,15 +103,21 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch._dynamo.config.recompile_limit = 200
-    tally: Counter[str] = Counter()
-    for program in SMALL + NETWORKS:
-        if program.name in options.skip or (options.only and program.name not in options.only):
-            continue
-        with contextlib.redirect_stderr(None):
-            judge(program, options.shapes, tally)
-        tally["programs"] += 1
-        torch._dynamo.reset()
-        print(program.name, dict(tally), flush=True)
+    tallies: dict[str, Counter[str]] = {"small programs": Counter(), "networks": Counter()}
+    for (kind, tally), programs in zip(tallies.items(), (SMALL, NETWORKS)):
+        for program in programs:
+            if program.name in options.skip or (options.only and program.name not in options.only):
+                continue
+            try:
+                with contextlib.redirect_stderr(None):
+                    judge(program, options.shapes, tally)
+            except Exception as error:
+                print(f"{kind}, {program.name}: {type(error).__name__}: {str(error).splitlines()[0][:90]}", flush=True)
+            else:
+                tally["programs"] += 1
+                print(program.name, flush=True)
+            torch._dynamo.reset()
+    table(tallies)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sizewise._facts import Facts
 from sizewise._patching import DEFAULTS, hide, replace, require_tried
+from sizewise._walks import Walks
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType, TracebackType
@@ -63,7 +64,7 @@ class decider:
     ----------
     mode : "after" or "first"
         "after" keeps every answer of torch and asks where torch has none. "first" asks sizewise first: this saves
-        time where torch's reasoning is slow.
+        time where torch's reasoning is slow. It also remembers walks through sympy's expressions that torch repeats.
     budget : float
         The work that a question may take: about so many milliseconds, counted and not measured.
     any_torch : bool
@@ -103,6 +104,8 @@ class decider:
 
     def __enter__(self) -> decider:
         _PATCH.install(self.any_torch)
+        if self.mode == "first":
+            _WALKS.install()
         self._entered.append(_entered(self))
         self._entered[-1].__enter__()
         return self
@@ -111,6 +114,8 @@ class decider:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._entered.pop().__exit__(None, None, None)
+        if self.mode == "first":
+            _WALKS.remove()
         _PATCH.remove()
         with self._lock:
             self._facts.clear()
@@ -360,3 +365,4 @@ def _code(function: Any) -> CodeType:
 _CURRENT: ContextVar[decider | None] = ContextVar("sizewise_decider", default=None)
 
 _PATCH = _Patch()
+_WALKS = Walks()

@@ -203,6 +203,38 @@ def test_nothing_is_left_behind() -> None:
     assert outer.stats.questions == questions and len(outer._facts) == 0
 
 
+def test_walks_that_are_remembered_give_what_sympy_gives() -> None:
+    import sympy
+    from torch.utils._sympy.functions import FloorDiv
+
+    a, b = sympy.symbols("a b", integer=True, positive=True)
+    expressions = [
+        a,
+        a + 2 * b,
+        FloorDiv(a * b, 3),
+        sympy.Eq(a, b),
+        sympy.Max(a, 4),
+        sympy.sqrt(2) + 1,
+        sympy.Integer(3),
+    ]
+    expressions += [sympy.Lambda(a, a + b), sympy.Sum(a, (a, 1, b))]
+    originals = sympy.Basic.__dict__["free_symbols"], sympy.Expr.__dict__["is_number"]
+
+    def walked() -> list[Any]:
+        return [(e.free_symbols, e.is_number if isinstance(e, sympy.Expr) else None) for e in expressions]
+
+    before = walked()
+    with sizewise.decider():
+        assert sympy.Basic.__dict__["free_symbols"] is originals[0]
+    with sizewise.decider("first"), sizewise.decider("first"):
+        assert sympy.Basic.__dict__["free_symbols"] is not originals[0]
+        assert walked() == before == walked()
+        # What one caller does with its set is nothing to the next.
+        (a + b).free_symbols.clear()
+        assert (a + b).free_symbols == {a, b}
+    assert (sympy.Basic.__dict__["free_symbols"], sympy.Expr.__dict__["is_number"]) == originals
+
+
 def test_the_inner_decider_is_asked() -> None:
     with sizewise.decider() as outer, sizewise.decider("first") as inner:
         export(Windows(), (randn(2, 10, 3),), dynamic_shapes=({0: AUTO, 1: AUTO},))
