@@ -28,6 +28,7 @@ mod many_facts;
 mod nested_graphs;
 mod normal_forms;
 mod onnx;
+mod onnx_guards;
 mod onnx_operators;
 mod onnx_reports;
 mod onnx_specs;

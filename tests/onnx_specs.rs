@@ -114,14 +114,14 @@ fn specs_are_written() {
             JOIN,
             &["spec", "init", "model.onnx", "--as", "python"][..],
             0,
-            "    'x': [batch, seq],\n    'y': [b2, 4],",
+            "    'x': [batch, seq],\n    'y': [b2, None],",
         ),
-        (JOIN, &["spec", "show", "model.onnx"], 0, "    'x': [batch, seq],\n    'y': [b2, 4],"),
+        (JOIN, &["spec", "show", "model.onnx"], 0, "    'x': [batch, seq],\n    'y': [b2, None],"),
         (
             JOIN,
             &["spec", "widen", "model.onnx", "--as", "python"],
             0,
-            "    'x': [batch, seq],\n    'y': [batch, 4],",
+            "    'x': [batch, seq],\n    'y': [batch, None],",
         ),
         (
             KERNEL,

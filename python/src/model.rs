@@ -4,12 +4,12 @@ use crate::program::Refusal;
 use serde_json::{Value as Json, json};
 use sizewise::Budget;
 use sizewise::onnx::check::{
-    self as onnx, Condition, Evaluated, Filled, ShownSize, check, declared_spec, evaluate,
+    self as onnx, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate, explanations,
 };
 use sizewise::onnx::read::Model as Message;
 use sizewise::onnx::report;
-use sizewise::onnx::walk::{Given, inputs};
-use sizewise::report::{GraphView, Report};
+use sizewise::onnx::walk::inputs;
+use sizewise::report::{Explanation, GraphView, Report};
 use sizewise::spec::Spec;
 use std::collections::HashSet;
 
@@ -76,47 +76,10 @@ impl Model {
         declared_spec(&self.message)
     }
 
-    /// What the model needs of a dimension, `x.shape[0]` or `x.0`: data and text.
-    pub fn explain(&self, dimension: &str) -> Result<(Json, String), Refusal> {
-        let unknown = || Refusal(Kind::Spec, format!("the model has no dimension {dimension:?}"));
-        let declared = inputs(&self.message);
-        let place = |input: &sizewise::onnx::walk::Input| {
-            let rest = dimension.strip_prefix(input.name.as_str())?;
-            let at = rest.strip_prefix(".shape[").and_then(|rest| rest.strip_suffix(']'));
-            Some((input.clone(), at.or_else(|| rest.strip_prefix('.'))?.parse::<usize>().ok()?))
-        };
-        let (input, at) = declared.iter().find_map(place).ok_or_else(unknown)?;
-        let size = input.shape.as_ref().and_then(|shape| shape.get(at)).ok_or_else(unknown)?;
-        let place = format!("{}.shape[{at}]", input.name);
-        if let Given::Size(size) = size {
-            let text = format!("{place} is static: {size}\nThe model declares it.\n");
-            return Ok((json!({"dimension": place, "static": size, "conditions": []}), text));
-        }
-        let shapes = onnx::shapes(&self.message);
-        let shown = shapes.values.get(&input.name).and_then(|value| value.shape.as_ref()?.get(at));
-        let Some(ShownSize::Text(shown)) = shown else { return Err(unknown()) };
-        let words: HashSet<&str> = words(shown).collect();
-        let needed: Vec<Condition> = check(&self.message)
-            .conditions
-            .into_iter()
-            .filter(|condition| self::words(&condition.expr).any(|word| words.contains(word)))
-            .collect();
-        let mut text = format!("{place} is dynamic: {shown}\n");
-        for Condition { shown, node, op, because, .. } in &needed {
-            text += &format!("  {shown}\n    node {node} ({op}): {because}\n");
-        }
-        let conditions: Vec<Json> = needed.iter().map(condition).collect();
-        Ok((json!({"dimension": place, "size": shown, "conditions": conditions}), text))
+    /// What the model needs of a dimension, `x.shape[0]` or `x.0`.
+    pub fn explain(&self, name: &str) -> Result<Explanation, Refusal> {
+        let unknown = || Refusal(Kind::Spec, format!("the model has no dimension {name:?}"));
+        let place = dimension(&self.message, name).ok_or_else(unknown)?;
+        explanations(&self.message, &[place]).pop().ok_or_else(unknown)
     }
-}
-
-/// The identifiers in an expression.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    text.split(move |c| !is_word(c))
-        .filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn condition(condition: &Condition) -> Json {
-    json!({"expr": condition.expr, "node": condition.node, "op": condition.op, "because": condition.because})
 }

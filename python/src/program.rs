@@ -216,16 +216,13 @@ impl Program {
     fn explain(&self, py: Python<'_>, dimension: String, operators: Declared) -> PyResult<(String, String)> {
         let subject = self.subject.clone();
         enter(py, move || {
-            let checker = match subject {
-                Subject::Exported(checker) => checker,
-                Subject::Model(model) => {
-                    let (data, text) = model.explain(&dimension)?;
-                    return Ok((data.to_string(), text));
+            let explanation = match subject {
+                Subject::Exported(checker) => {
+                    let known = self::operators(&operators)?;
+                    checker.explain(&checker.dimension(&dimension)?, &known, &Budget::default())?
                 }
+                Subject::Model(model) => model.explain(&dimension)?,
             };
-            let known = self::operators(&operators)?;
-            let dimension = checker.dimension(&dimension)?;
-            let explanation = checker.explain(&dimension, &known, &Budget::default())?;
             let json = serde_json::to_string(&explanation).map_err(bug)?;
             Ok((json, explanation.to_text(sizewise::report::Style { colour: false })))
         })

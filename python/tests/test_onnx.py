@@ -96,7 +96,7 @@ def test_explanations_and_specs() -> None:
     static = sizewise.explain(TEXT, "x", 1)
     assert str(static).splitlines()[0] == "x.shape[1] is static: 3"
     dynamic = sizewise.explain(TEXT, "y", 0)
-    assert str(dynamic).startswith("y.shape[0] is dynamic: other") and dynamic.data["conditions"][0]["op"] == "Add"
+    assert str(dynamic).startswith("y.shape[0] is dynamic: other") and dynamic.data["restrictions"][0]["op"] == "Add"
     for name, dim in [("x", 2), ("w", 0)]:
         with pytest.raises(sizewise.SpecError, match="no dimension"):
             sizewise.explain(TEXT, name, dim)

@@ -1,9 +1,11 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
 use super::args::{Colour, Effort, Format, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
-use super::{files, operators, programs};
+use super::{files, onnx_model, operators, programs};
 use crate::check::CheckError;
 use crate::escape;
+use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
+use crate::onnx::read::Model;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
 use std::path::PathBuf;
@@ -67,10 +69,14 @@ fn unknown_code(code: &str) -> Failure {
 }
 
 fn explain(options: &ExplainOptions) -> Result<String> {
+    let bytes = files::read(&options.program).map_err(Failure::program)?;
+    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    if let Some(model) = onnx_model::model(&files::name(&options.program), &bytes)? {
+        return explain_model(options, &model, style);
+    }
     let operators = operators::load_on(&options.operators)?;
     let checker = programs::checker_of(&options.program, options.choice.model.as_deref())?;
     let unreadable = |error: CheckError| programs::unreadable(checker.name(), error);
-    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
     if options.store {
         let report = checker.store(&operators).map_err(unreadable)?;
         return match options.format {
@@ -92,8 +98,31 @@ fn explain(options: &ExplainOptions) -> Result<String> {
         explanations
             .push(checker.explain(dimension, &operators, &options.effort.budget()).map_err(unreadable)?);
     }
+    written(options, &explanations, style)
+}
+
+/// The conditions on dimensions of an ONNX model.
+fn explain_model(options: &ExplainOptions, model: &Model, style: Style) -> Result<String> {
+    if options.store {
+        return Err(Failure::usage("--store is not supported for an ONNX model yet"));
+    }
+    let places = match options.dim.as_slice() {
+        [] => dynamic_dimensions(model),
+        named => {
+            let place = |text: &String| {
+                let unknown =
+                    || files::unusable(&options.program, format!("the model has no dimension `{text}`"));
+                dimension(model, text).ok_or_else(unknown)
+            };
+            named.iter().map(place).collect::<Result<_>>()?
+        }
+    };
+    written(options, &explanations(model, &places), style)
+}
+
+fn written(options: &ExplainOptions, explanations: &[Explanation], style: Style) -> Result<String> {
     if options.format == Format::Json {
-        return json(serde_json::to_string_pretty(&explanations));
+        return json(serde_json::to_string_pretty(explanations));
     }
     let texts: Vec<String> = explanations.iter().map(|e| e.to_text(style)).collect();
     Ok(texts.join("\n"))

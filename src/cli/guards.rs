@@ -2,6 +2,7 @@
 use super::args::{Kernels, ProgramFile};
 use super::failure::Result;
 use super::{files, operators, programs};
+use crate::onnx::check::guard_set;
 use crate::report::guard_code::Language;
 use clap::{Args, ValueEnum};
 use std::fmt::Display;
@@ -40,16 +41,24 @@ pub enum GuardLanguage {
 
 /// Runs the command.
 pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
-    let operators = operators::load_on(&options.operators)?;
-    let checker = programs::checker(&options.program)?;
-    let unreadable = |error: &dyn Display| programs::unreadable(checker.name(), error);
-    let guards = checker.session(&operators).and_then(|session| session.guard_set());
     let language = match options.emit {
         GuardLanguage::Python => Language::Python,
         GuardLanguage::Rust => Language::Rust,
         GuardLanguage::C => Language::C,
         GuardLanguage::Json => Language::Json,
     };
+    let loaded = programs::Loaded::open(&options.program)?;
+    if let Some(model) = loaded.model()? {
+        let unreadable = |error: &dyn Display| programs::unreadable(loaded.name(), error);
+        let guards = guard_set(&model, loaded.name()).map_err(|error| unreadable(&error))?;
+        let code = guards.emit(language).map_err(|error| unreadable(&error))?;
+        files::write(options.output.as_deref(), &code)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let operators = operators::load_on(&options.operators)?;
+    let checker = programs::checker(&options.program)?;
+    let unreadable = |error: &dyn Display| programs::unreadable(checker.name(), error);
+    let guards = checker.session(&operators).and_then(|session| session.guard_set());
     let code =
         guards.map_err(|error| unreadable(&error))?.emit(language).map_err(|error| unreadable(&error))?;
     files::write(options.output.as_deref(), &code)?;

@@ -7,9 +7,8 @@ use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
 use crate::propagate::{Run, propagate};
-use crate::report::guard_code::{GuardSet, GuardedInput, Variable};
+use crate::report::guard_code::{GuardSet, GuardedInput};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
-use sizewise_env::ShapeEnv;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_ir::Bounds;
@@ -72,7 +71,8 @@ fn build<'c>(
             InputKind::Other => {}
         }
     }
-    determine(&mut set, &run.env, &sizes)?;
+    set.pool = run.env.pool.clone();
+    set.determine(&sizes).map_err(CheckError::Undetermined)?;
     let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
     let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
     conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
@@ -94,38 +94,6 @@ fn build<'c>(
     }
     set.pool = run.env.pool;
     Ok(set)
-}
-
-/// Finds for each symbol a size that determines it; the other sizes are to be compared.
-fn determine(
-    set: &mut GuardSet,
-    env: &ShapeEnv,
-    sizes: &[(usize, Option<usize>, Expr)],
-) -> Result<(), CheckError> {
-    let mut used = vec![false; sizes.len()];
-    for plain in [true, false] {
-        for (place, &(input, dim, e)) in sizes.iter().enumerate() {
-            let poly = env.pool.poly(e);
-            let [(monomial, factor)] = poly.terms.as_slice() else { continue };
-            let Some(symbol) = env.pool.as_symbol(*monomial) else { continue };
-            let is_plain = *monomial == e;
-            if is_plain != plain || set.variables.iter().any(|v| v.symbol == symbol) {
-                continue;
-            }
-            used[place] = is_plain;
-            let (factor, offset) = (factor.clone(), poly.constant.clone());
-            set.variables.push(Variable { symbol, input, dim, factor, offset });
-        }
-    }
-    for (&(input, dim, e), _) in sizes.iter().zip(used).filter(|(_, used)| !used) {
-        for symbol in env.pool.free_symbols(&[e]) {
-            if !set.variables.iter().any(|v| v.symbol == symbol) {
-                return Err(CheckError::Undetermined(env.pool.symbol_name(symbol).to_string()));
-            }
-        }
-        set.fixed.push((input, dim, e));
-    }
-    Ok(())
 }
 
 /// Everything that is demanded of the symbols.

@@ -2,7 +2,9 @@
 mod conditions;
 mod evaluate;
 mod examples;
+mod explain;
 mod findings;
+mod guards;
 mod limits;
 mod names;
 mod shapes;
@@ -14,7 +16,9 @@ mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
+pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
+pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
 pub use shapes::{Shapes, ShownValue, shapes};
 pub use size::ShownSize;

@@ -378,6 +378,18 @@ impl Symbolic {
         self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
     }
 
+    /// What is assumed of the sizes, as conditions: their ranges, and those of sizes that are expressions.
+    pub fn conditions(&self) -> Vec<Expr> {
+        let mut pool = self.env.pool.clone();
+        let mut conditions = Vec::new();
+        for (symbol, named) in &self.symbols {
+            let (size, least) = (pool.symbol_expr(*symbol), pool.int(named.min));
+            conditions.push(pool.ge(size, least));
+        }
+        conditions.extend(&self.assumed);
+        conditions
+    }
+
     /// The size that may be given where the walk sees the number which the model declares.
     pub fn varied(&self, input: usize, dim: usize) -> Option<Expr> {
         self.varied.get(&(input, dim)).copied()

@@ -1,5 +1,6 @@
 //! The sizes of a model's inputs as a spec.
 use super::symbolic::Symbolic;
+use crate::walk::Given;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::spec::dimension_name;
@@ -80,11 +81,14 @@ pub(super) fn written(symbolic: &Symbolic, changes: &FxHashMap<Symbol, Change>) 
     let names = dimension_names(symbolic);
     let mut tree = Map::new();
     for (at, (input, sizes)) in symbolic.sizes.iter().enumerate() {
-        let entry = |(dim, &size): (usize, &Expr)| {
-            entry(symbolic, &names, changes, symbolic.varied(at, dim).unwrap_or(size))
+        let declared = input.shape.iter().flatten();
+        let entry = |((dim, &size), given): ((usize, &Expr), &Given)| match (symbolic.varied(at, dim), given)
+        {
+            (None, Given::Size(_)) => Some(Json::Null),
+            (varied, _) => entry(symbolic, &names, changes, varied.unwrap_or(size)),
         };
         let entries = match &input.shape {
-            Some(_) => sizes.iter().enumerate().map(entry).collect::<Option<Json>>()?,
+            Some(_) => sizes.iter().enumerate().zip(declared).map(entry).collect::<Option<Json>>()?,
             None => Json::Null,
         };
         tree.insert(input.name.clone(), entries);

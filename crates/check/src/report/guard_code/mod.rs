@@ -111,6 +111,38 @@ impl GuardSet {
         }
     }
 
+    /// Finds for each symbol a size that determines it; the other sizes are to be compared. A size is that of an input by
+    /// its position, of a dimension or of the number.
+    ///
+    /// # Errors
+    /// The name of a symbol that no size determines.
+    pub fn determine(&mut self, sizes: &[(usize, Option<usize>, Expr)]) -> Result<(), String> {
+        let mut used = vec![false; sizes.len()];
+        for plain in [true, false] {
+            for (place, &(input, dim, e)) in sizes.iter().enumerate() {
+                let poly = self.pool.poly(e);
+                let [(monomial, factor)] = poly.terms.as_slice() else { continue };
+                let Some(symbol) = self.pool.as_symbol(*monomial) else { continue };
+                let is_plain = *monomial == e;
+                if is_plain != plain || self.variables.iter().any(|v| v.symbol == symbol) {
+                    continue;
+                }
+                used[place] = is_plain;
+                let (factor, offset) = (factor.clone(), poly.constant.clone());
+                self.variables.push(Variable { symbol, input, dim, factor, offset });
+            }
+        }
+        for (&(input, dim, e), _) in sizes.iter().zip(used).filter(|(_, used)| !used) {
+            for symbol in self.pool.free_symbols(&[e]) {
+                if !self.variables.iter().any(|v| v.symbol == symbol) {
+                    return Err(self.pool.symbol_name(symbol).to_string());
+                }
+            }
+            self.fixed.push((input, dim, e));
+        }
+        Ok(())
+    }
+
     /// A size as messages name it: `x.shape[0]`, or `n`.
     fn place(&self, input: usize, dim: Option<usize>) -> String {
         let name = self.inputs.get(input).map_or("", GuardedInput::name);

@@ -1,0 +1,81 @@
+//! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
+use super::examples::{Walked, walked};
+use crate::read::Model;
+use crate::walk::{Given, inputs};
+use sizewise_check::report::{Cause, Condition, Explanation};
+use sizewise_expr::text::print;
+use sizewise_expr::{Expr, Symbol};
+use std::collections::HashSet;
+
+/// A dimension of an input.
+pub type Place = (String, usize);
+
+/// The dimensions of inputs that the model does not declare as numbers.
+pub fn dynamic_dimensions(model: &Model) -> Vec<Place> {
+    let mut found = Vec::new();
+    for input in inputs(model) {
+        let sizes = input.shape.iter().flatten().enumerate();
+        let varies = sizes.filter(|(_, given)| !matches!(given, Given::Size(_)));
+        found.extend(varies.map(|(dim, _)| (input.name.clone(), dim)));
+    }
+    found
+}
+
+/// The dimension of a text, `x.shape[0]` or `x.0`.
+pub fn dimension(model: &Model, text: &str) -> Option<Place> {
+    inputs(model).into_iter().find_map(|input| {
+        let rest = text.strip_prefix(input.name.as_str())?;
+        let at = rest.strip_prefix(".shape[").and_then(|rest| rest.strip_suffix(']'));
+        let dim = at.or_else(|| rest.strip_prefix('.'))?.parse::<usize>().ok()?;
+        (dim < input.shape.as_ref()?.len()).then_some((input.name, dim))
+    })
+}
+
+/// What the model declares of dimensions, and the conditions on them.
+pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
+    let Walked { symbolic, walk, .. } = walked(model, None);
+    let pool = &walk.env.pool;
+    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let mut explained = Vec::with_capacity(places.len());
+    for (name, dim) in places {
+        let size = symbolic.sizes.iter().find(|(input, _)| input.name == *name);
+        let Some(&size) = size.and_then(|(_, sizes)| sizes.get(*dim)) else { continue };
+        let own: HashSet<Symbol> = pool.free_symbols(&[size]).into_iter().collect();
+        let mut restrictions: Vec<(Expr, Condition)> = Vec::new();
+        for guard in walk.env.guards() {
+            if !pool.free_symbols(&[guard.condition]).iter().any(|symbol| own.contains(symbol)) {
+                continue;
+            }
+            if let Some((_, known)) = restrictions.iter_mut().find(|(known, _)| *known == guard.condition) {
+                known.more_nodes += 1;
+                continue;
+            }
+            let step = walk.steps.get(guard.origin.0 as usize);
+            let condition = Condition {
+                shown: shown(guard.condition),
+                node: step.map(|step| step.node().to_owned()),
+                op: step.map(crate::walk::Step::op),
+                more_nodes: 0,
+                clause: Some(guard.clause.name().to_owned()),
+                location: None,
+                code: None,
+                cause: Cause::Operator,
+                excludes: None,
+            };
+            restrictions.push((guard.condition, condition));
+        }
+        let is_static = size.as_inline().is_some();
+        let stopped = walk.unknown.first().and_then(|(step, _)| walk.steps.get(*step));
+        explained.push(Explanation {
+            dim: format!("{name}.shape[{dim}]"),
+            recorded: shown(size),
+            is_static,
+            specialized: is_static.then(|| Cause::Declared.text().to_owned()),
+            reasons: Vec::new(),
+            restrictions: restrictions.into_iter().map(|(_, condition)| condition).collect(),
+            also_taken: None,
+            stopped_at: stopped.map(|step| step.node().to_owned()),
+        });
+    }
+    explained
+}

@@ -1,0 +1,89 @@
+//! The conditions under which a model runs, as a checker of sizes checks them.
+use super::examples::{Walked, walked};
+use crate::read::Model;
+use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_kernels::KernelError;
+use sizewise_solve::{Budget, without_redundant};
+
+/// Of larger sets of conditions, none is removed for following from others.
+const MAX_CONDITIONS: usize = 48;
+
+/// Why a model has no checker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoGuards {
+    /// A node refuses the model's inputs whatever their sizes are, as far as is known.
+    #[error("no sizes are known that the model accepts: {node}: {message}")]
+    Refuses {
+        /// The node.
+        node: String,
+        /// What it says.
+        message: String,
+    },
+    /// The sizes of the inputs do not determine a symbol.
+    #[error("no size of an input says what {0} is")]
+    Undetermined(String),
+    /// An input has no declared rank.
+    #[error("the model does not say how many dimensions {0} has")]
+    Rank(String),
+}
+
+/// The sizes that a model declares, and the conditions under which it runs.
+///
+/// The checker accepts sizes of at least 1 that are as declared, equal names being equal sizes, and at which every
+/// condition holds that a node requires.
+///
+/// # Errors
+/// When no sizes are known that the model accepts, or the declared sizes do not say enough.
+pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
+    let Walked { symbolic, walk, .. } = walked(model, None);
+    for failure in &walk.failures {
+        if let KernelError::Invalid { message, .. } = &failure.error {
+            let node = walk.steps.get(failure.step).map(|step| step.node().to_owned()).unwrap_or_default();
+            return Err(NoGuards::Refuses { node, message: message.clone() });
+        }
+    }
+    let mut set = GuardSet {
+        program: name.to_owned(),
+        pool: walk.env.pool.clone(),
+        inputs: Vec::new(),
+        variables: Vec::new(),
+        fixed: Vec::new(),
+        conditions: Vec::new(),
+        left_open: Vec::new(),
+    };
+    let mut sizes = Vec::new();
+    for (input, of_input) in symbolic.sizes.iter().filter(|(input, _)| input.is_tensor) {
+        if input.shape.is_none() {
+            return Err(NoGuards::Rank(input.name.clone()));
+        }
+        let at = set.inputs.len();
+        sizes.extend(of_input.iter().enumerate().map(|(dim, &size)| (at, Some(dim), size)));
+        set.inputs.push(GuardedInput::Tensor { name: input.name.clone(), sizes: of_input.clone() });
+    }
+    set.determine(&sizes).map_err(NoGuards::Undetermined)?;
+    let symbols: Vec<Symbol> = set.variables.iter().map(|variable| variable.symbol).collect();
+    let known = |e: Expr| set.pool.free_symbols(&[e]).iter().all(|symbol| symbols.contains(symbol));
+    let mut conditions: Vec<Expr> = symbolic.conditions();
+    for guard in walk.env.guards() {
+        match known(guard.condition) {
+            true if !conditions.contains(&guard.condition) => conditions.push(guard.condition),
+            true => {}
+            // Only data decide it.
+            false => set.left_open.push(guard.clause.name().to_owned()),
+        }
+    }
+    for (step, reason) in &walk.unknown {
+        let node = walk.steps.get(*step).map(|step| step.node().to_owned()).unwrap_or_default();
+        set.left_open.push(format!("{node}: {reason}"));
+    }
+    set.left_open.extend(walk.env.runtime_asserts().iter().map(|assert| assert.clause.name().to_owned()));
+    let ranges: Vec<(Symbol, ValueRange)> =
+        symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
+    set.conditions = match conditions.len() {
+        0..=MAX_CONDITIONS => without_redundant(&mut set.pool, &ranges, &conditions, &Budget::small()),
+        _ => conditions,
+    };
+    Ok(set)
+}
