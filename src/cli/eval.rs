@@ -31,7 +31,7 @@ pub fn run(options: &EvalOptions) -> Result<ExitCode> {
         model.backend = options.operators.backend;
         if !options.inputs.is_empty() {
             let request = asked::shapes(&options.inputs, &|_| Some(true))?;
-            return asked::evaluated(onnx_model::answer(&model, &request));
+            return asked::evaluated(crate::onnx::query::answer(&model, &request));
         }
         return onnx_model::eval(&model, options.jsonl.jobs);
     }

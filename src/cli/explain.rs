@@ -71,7 +71,8 @@ fn unknown_code(code: &str) -> Failure {
 fn explain(options: &ExplainOptions) -> Result<String> {
     let bytes = files::read(&options.program).map_err(Failure::program)?;
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
-    if let Some(model) = onnx_model::model(&files::name(&options.program), &bytes)? {
+    if let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? {
+        model.backend = options.operators.backend;
         return explain_model(options, &model, style);
     }
     let operators = operators::load_on(&options.operators)?;

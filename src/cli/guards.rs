@@ -48,7 +48,8 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
         GuardLanguage::Json => Language::Json,
     };
     let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(model) = loaded.model()? {
+    if let Some(mut model) = loaded.model()? {
+        model.backend = options.operators.backend;
         let unreadable = |error: &dyn Display| programs::unreadable(loaded.name(), error);
         let guards = guard_set(&model, loaded.name()).map_err(|error| unreadable(&error))?;
         let code = guards.emit(language).map_err(|error| unreadable(&error))?;

@@ -124,7 +124,8 @@ struct Written {
 fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     let (SpecCommand::Init { options, .. } | SpecCommand::Widen(options)) = command else { return Ok(None) };
     let bytes = files::read(&options.program).map_err(Failure::program)?;
-    let Some(model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
+    let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
+    model.backend = options.operators.backend;
     let written = |spec| Ok(Some(Written { spec, tuples: Tuples::default(), note: None }));
     match command {
         SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(

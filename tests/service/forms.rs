@@ -79,3 +79,41 @@ async fn the_command_line_writes_the_same_files() {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), report("area", format).await, "{format}");
     }
 }
+
+const MODEL: &str = "<ir_version: 8, opset_import: [\"\" : 17]>
+g (float[batch, n] x, float[batch, m] w) => (float[batch, n] y) { y = Add(x, w) }";
+
+/// ONNX models are checked and evaluated as programs are.
+#[tokio::test]
+async fn models_are_answered_like_programs() {
+    let app = service();
+    let equal = "{\"x\": [null, {\"dim\": \"n\"}], \"w\": [null, {\"dim\": \"n\"}]}";
+    for (path, parts, status, said) in [
+        ("/v1/check", &[("program", MODEL)][..], 200, "\"verdict\": \"violated\""),
+        ("/v1/check", &[("program", MODEL), ("spec", equal)], 200, "\"verdict\": \"ok\""),
+        ("/v1/check", &[("program", MODEL), ("spec", "{\"v\": null}")], 200, "\"verdict\": \"invalid\""),
+        ("/v1/check?format=html", &[("program", MODEL)], 200, "<!doctype html>"),
+        ("/v1/check?format=text", &[("program", MODEL)], 200, "fix 1         declare w.shape[1] as n"),
+        ("/v1/check?format=torch", &[("program", MODEL)], 422, "torch has no words for an ONNX model"),
+        ("/v1/check?name=m.onnx", &[("program", "nothing")], 422, "unreadable-program"),
+        (
+            "/v1/eval",
+            &[("program", MODEL), ("request", "{\"shapes\": {\"x\": [2, 3], \"w\": [2, 1]}}")],
+            200,
+            "[[2,3]]",
+        ),
+        (
+            "/v1/eval",
+            &[("program", MODEL), ("request", "{\"shapes\": {\"x\": [2, 3], \"w\": [2, 4]}}")],
+            200,
+            "\"ok\":false",
+        ),
+        ("/v1/eval", &[("program", MODEL), ("request", "{\"shapes\": 3}")], 422, "expected `shapes`"),
+    ] {
+        let parts: Vec<(&str, Option<&str>, &[u8])> =
+            parts.iter().map(|(name, text)| (*name, None, text.as_bytes())).collect();
+        let answer = send(&app, form(path, &parts)).await;
+        assert_eq!(answer.status, status, "{path}: {}", answer.text);
+        assert!(answer.text.contains(said), "{path}: {said:?} is not in {}", answer.text);
+    }
+}

@@ -6,6 +6,7 @@ pub mod fill;
 #[cfg(test)]
 mod hostile;
 pub mod proto;
+pub mod query;
 pub mod read;
 pub mod report;
 pub mod shape;

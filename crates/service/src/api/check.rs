@@ -1,5 +1,5 @@
 //! `/v1/check`: does a spec imply everything that a program needs?
-use super::form;
+use super::form::{self, Subject};
 use super::params::{self, CheckParams, ReportForm};
 use crate::app::App;
 use crate::auth::Owner;
@@ -9,10 +9,12 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use sizewise_check::check::{Checker, outline};
-use sizewise_check::report::{self, Report, Style};
+use sizewise_check::check::outline;
+use sizewise_check::report::{self, GraphView, Report, Style};
 use sizewise_check::spec::{Spec, SpecError};
 use sizewise_kernels::Operators;
+use sizewise_onnx::check::shapes;
+use sizewise_onnx::report as models;
 use std::sync::Arc;
 
 /// Checks a program, under a spec or under its own contract.
@@ -34,12 +36,28 @@ pub async fn check(
         Some(part) => Some(Spec::parse(&part.bytes).map_err(spec_problem)?),
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
-    let (format, operators) = (params.format, Operators::new().on(params.backend));
+    let (format, backend) = (params.format, params.backend);
+    let operators = Operators::new().on(backend);
     let job = Job { holder, bytes: program.len(), deadline };
     let work = move || -> Result<_, Problem> {
-        let checker = form::read(&state, &name, &program)?;
-        let report = checker.check(spec.as_ref(), &operators, &state.budget.percent(share))?;
-        Ok(rendered(&state, &checker, report, format))
+        let budget = state.budget.percent(share);
+        let (report, graph) = match form::read(&state, &name, &program)? {
+            Subject::Program(checker) => {
+                let report = checker.check(spec.as_ref(), &operators, &budget)?;
+                (report, outline(checker.program()))
+            }
+            Subject::Model(_) if matches!(format, ReportForm::Torch) => {
+                let problem = Problem::new(Code::InvalidParameter, "torch has no words for an ONNX model");
+                return Err(problem.at("parameter", "format"));
+            }
+            Subject::Model(mut model) => {
+                model.backend = backend;
+                let report = models::report(&model, &name, &program, spec.as_ref(), &budget);
+                let graph = models::outline(&model, &shapes(&model));
+                (report, graph)
+            }
+        };
+        Ok(rendered(&state, &graph, report, format))
     };
     let (kind, text) = app.workers.run(job, work).await??;
     // Until here it counts among the bodies that are held.
@@ -52,7 +70,7 @@ fn spec_problem(error: SpecError) -> Problem {
 }
 
 /// The report in this format, with its media type.
-fn rendered(app: &App, checker: &Checker, mut report: Report, form: ReportForm) -> (&'static str, String) {
+fn rendered(app: &App, graph: &GraphView, mut report: Report, form: ReportForm) -> (&'static str, String) {
     report.timings.clear();
     count(app, &report);
     match form {
@@ -61,10 +79,8 @@ fn rendered(app: &App, checker: &Checker, mut report: Report, form: ReportForm) 
         ReportForm::Torch => ("text/plain; charset=utf-8", report::to_torch(&report)),
         ReportForm::Github => ("text/plain; charset=utf-8", report::to_github(&report)),
         ReportForm::Sarif => ("application/json", report::to_sarif(&report)),
-        ReportForm::View => ("application/json", report::to_view_json(&report, &outline(checker.program()))),
-        ReportForm::Html => {
-            ("text/html; charset=utf-8", report::to_html(&report, &outline(checker.program())))
-        }
+        ReportForm::View => ("application/json", report::to_view_json(&report, graph)),
+        ReportForm::Html => ("text/html; charset=utf-8", report::to_html(&report, graph)),
     }
 }
 

@@ -1,5 +1,5 @@
 //! `/v1/eval`: what happens to inputs of given shapes.
-use super::form;
+use super::form::{self, Subject};
 use super::params::{self, OperatorParams};
 use super::single::{object, settle};
 use crate::app::App;
@@ -12,7 +12,6 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use sizewise_check::check::Checker;
 use sizewise_check::query::{self, Fields, Refusal};
 use sizewise_expr::is_cancelled;
 use sizewise_kernels::Operators;
@@ -48,7 +47,14 @@ pub async fn eval(
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
     let job = Job { holder, bytes: upload.program.len(), deadline };
-    let read = move || form::read(&state, &name, &program).map(Arc::new);
+    let read = move || {
+        form::read(&state, &name, &program).map(|mut subject| {
+            if let Subject::Model(model) = &mut subject {
+                model.backend = params.backend;
+            }
+            Arc::new(subject)
+        })
+    };
     let checker = app.workers.run(job, read).await??;
     match (one, many) {
         (Some(mut request), _) => {
@@ -71,21 +77,27 @@ pub async fn eval(
 
 fn answers(
     app: &App,
-    checker: &Checker,
+    subject: &Subject,
     operators: &Operators,
     requests: &[Fields],
 ) -> Vec<Result<Text, Refusal>> {
     app.metrics.queries.with_label_values(&["eval"]).inc_by(requests.len() as u64);
-    let evaluator = match checker.evaluator(operators) {
-        Ok(evaluator) => evaluator,
-        Err(error) => return requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
+    let whole = |answer: &dyn Fn(&Fields) -> Result<Fields, Refusal>| {
+        let one = |request: &Fields| match or_bug(|| answer(request)) {
+            Ok(answer) => answer.map(Text::answer),
+            Err(_) => {
+                app.metrics.panics.inc();
+                Err(Refusal::no_result("internal", "internal error in the engine"))
+            }
+        };
+        requests.iter().take_while(|_| !is_cancelled()).map(one).collect()
     };
-    let answer = |request| match or_bug(|| query::eval::answer(&evaluator, request)) {
-        Ok(answer) => answer.map(Text::answer),
-        Err(_) => {
-            app.metrics.panics.inc();
-            Err(Refusal::no_result("internal", "internal error in the engine"))
-        }
+    let checker = match subject {
+        Subject::Program(checker) => checker,
+        Subject::Model(model) => return whole(&|request| sizewise_onnx::query::answer(model, request)),
     };
-    requests.iter().take_while(|_| !is_cancelled()).map(answer).collect()
+    match checker.evaluator(operators) {
+        Ok(evaluator) => whole(&|request| query::eval::answer(&evaluator, request)),
+        Err(error) => requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
+    }
 }

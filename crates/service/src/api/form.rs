@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use sizewise_check::check::Checker;
 use sizewise_expr::escape::is_hidden;
 use sizewise_ir::pt2::{Limits as ReadLimits, ReadOptions};
+use sizewise_onnx::read::{Model, is_model};
 
 /// The name of a program without a name.
 const NAMELESS: &str = "program.pt2";
@@ -66,7 +67,7 @@ pub async fn take<'a>(
     let Some(program) = parts.shift_remove("program") else {
         return Err(Problem::new(Code::Invalid, "the form has no part `program`")
             .at("part", "program")
-            .expecting("a .pt2 file"));
+            .expecting("a .pt2 or .onnx file"));
     };
     let name = given.or_else(|| plain(program.file.as_deref()?)).unwrap_or_else(|| NAMELESS.to_string());
     Ok(Upload { name, program: program.bytes, parts, _held: held })
@@ -98,19 +99,35 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
     Ok(parts)
 }
 
-/// Reads a program within the service's limits. Blocks.
+/// What a request is about.
+pub enum Subject {
+    /// An exported program.
+    Program(Checker),
+    /// An ONNX model.
+    Model(Model),
+}
+
+/// Reads a program or a model within the service's limits. Blocks.
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
-pub fn read(app: &App, name: &str, program: &[u8]) -> Result<Checker, Problem> {
+pub fn read(app: &App, name: &str, program: &[u8]) -> Result<Subject, Problem> {
     let limits = &app.config.limits;
-    let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
-    let checker =
-        Checker::read_within(name, program, &ReadOptions { limits: reading, ..ReadOptions::default() })?;
-    let nodes = checker.program().graph.total_nodes();
+    let (subject, nodes) = if name.ends_with(".onnx") || is_model(program) {
+        let model = Model::read(program.to_vec())
+            .map_err(|error| Problem::new(Code::UnreadableProgram, error.to_string()))?;
+        let nodes = model.graph.node.len();
+        (Subject::Model(model), nodes)
+    } else {
+        let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
+        let options = ReadOptions { limits: reading, ..ReadOptions::default() };
+        let checker = Checker::read_within(name, program, &options)?;
+        let nodes = checker.program().graph.total_nodes();
+        (Subject::Program(checker), nodes)
+    };
     if nodes > limits.nodes {
         return Err(Problem::new(Code::TooManyNodes, format!("the program has {nodes} nodes"))
             .expecting(format!("at most {} nodes", limits.nodes)));
     }
-    Ok(checker)
+    Ok(subject)
 }
