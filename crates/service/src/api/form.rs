@@ -102,9 +102,9 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
 /// What a request is about.
 pub enum Subject {
     /// An exported program.
-    Program(Checker),
+    Program(Box<Checker>),
     /// An ONNX model.
-    Model(Model),
+    Model(Box<Model>),
 }
 
 /// Reads a program or a model within the service's limits. Blocks.
@@ -117,13 +117,13 @@ pub fn read(app: &App, name: &str, program: &[u8]) -> Result<Subject, Problem> {
         let model = Model::read(program.to_vec())
             .map_err(|error| Problem::new(Code::UnreadableProgram, error.to_string()))?;
         let nodes = model.graph.node.len();
-        (Subject::Model(model), nodes)
+        (Subject::Model(Box::new(model)), nodes)
     } else {
         let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
         let options = ReadOptions { limits: reading, ..ReadOptions::default() };
         let checker = Checker::read_within(name, program, &options)?;
         let nodes = checker.program().graph.total_nodes();
-        (Subject::Program(checker), nodes)
+        (Subject::Program(Box::new(checker)), nodes)
     };
     if nodes > limits.nodes {
         return Err(Problem::new(Code::TooManyNodes, format!("the program has {nodes} nodes"))
