@@ -4,11 +4,13 @@ use crate::program::Refusal;
 use serde_json::{Value as Json, json};
 use sizewise::Budget;
 use sizewise::onnx::check::{
-    self as onnx, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate, explanations,
+    self as onnx, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate, explanations, guard_set,
+    widen,
 };
 use sizewise::onnx::read::Model as Message;
 use sizewise::onnx::report;
 use sizewise::onnx::walk::inputs;
+use sizewise::report::guard_code::GuardSet;
 use sizewise::report::{Explanation, GraphView, Report};
 use sizewise::spec::Spec;
 use std::collections::HashSet;
@@ -74,6 +76,19 @@ impl Model {
     /// The sizes that it declares of its inputs, as a spec.
     pub fn spec(&self) -> Json {
         declared_spec(&self.message)
+    }
+
+    /// The widest spec under which it is right, and whether one was found: else what it declares.
+    pub fn widest(&self) -> (Json, bool) {
+        match widen(&self.message, &Budget::default()) {
+            Some(spec) => (spec, true),
+            None => (self.spec(), false),
+        }
+    }
+
+    /// The conditions that a checker of sizes checks.
+    pub fn guards(&self) -> Result<GuardSet, Refusal> {
+        guard_set(&self.message, &self.name).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
     }
 
     /// What the model needs of a dimension, `x.shape[0]` or `x.0`.

@@ -242,10 +242,17 @@ impl Program {
     /// The widest spec that the program supports, as JSON, and whether that is proved.
     #[pyo3(signature = (operators=vec![]))]
     fn widest_spec(&self, py: Python<'_>, operators: Declared) -> PyResult<(String, bool)> {
-        let checker = self.exported("the widest spec is found").map_err(|refusal| refusal.into_error(py))?;
+        let subject = self.subject.clone();
         enter(py, move || {
+            let checker = match &subject {
+                Subject::Exported(checker) => checker,
+                Subject::Model(model) => {
+                    let (spec, proved) = model.widest();
+                    return Ok((spec.to_string(), proved));
+                }
+            };
             let known = self::operators(&operators)?;
-            let contract = contract(&checker)?;
+            let contract = contract(checker)?;
             for width in [Width::Any, Width::Demanded, Width::Recorded] {
                 let spec = Spec::initial(&contract, width);
                 let report = checker.check(Some(&spec), &known, &Budget::default())?;
@@ -263,7 +270,7 @@ impl Program {
     /// The guards as code: `python`, `c`, `rust` or `json`.
     #[pyo3(signature = (language, operators=vec![]))]
     fn guards(&self, py: Python<'_>, language: String, operators: Declared) -> PyResult<String> {
-        let checker = self.exported("guards are written").map_err(|refusal| refusal.into_error(py))?;
+        let subject = self.subject.clone();
         enter(py, move || {
             let language = match language.as_str() {
                 "python" => Language::Python,
@@ -275,8 +282,10 @@ impl Program {
                     return Err(Refusal(Kind::Spec, message));
                 }
             };
-            let known = self::operators(&operators)?;
-            let guards = checker.session(&known)?.guard_set()?;
+            let guards = match &subject {
+                Subject::Exported(checker) => checker.session(&self::operators(&operators)?)?.guard_set()?,
+                Subject::Model(model) => model.guards()?,
+            };
             guards.emit(language).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
         })
     }

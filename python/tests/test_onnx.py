@@ -102,12 +102,28 @@ def test_explanations_and_specs() -> None:
             sizewise.explain(TEXT, name, dim)
 
 
+def test_a_spec_for_a_model(tmp_path: Path) -> None:
+    equal = tmp_path / "spec.json"
+    equal.write_text('{"x": [{"dim": "b"}, null], "y": [{"dim": "b"}, null]}')
+    assert sizewise.check(TEXT, str(equal)).ok
+    assert sizewise.check(TEXT, {"x": [5, None], "y": [5, None]}).ok
+    refused = sizewise.check(TEXT, {"x": ["AUTO", "DYNAMIC"], "y": [1, None]})
+    assert [violation.expr for violation in refused.violations] == ["x.shape[1] == 3"]
+
+
+def test_the_widest_spec_and_a_checker() -> None:
+    widest = sizewise.widest_spec(TEXT)
+    assert widest.tree["y"][0]["dim"] == widest.tree["x"][0]["dim"] == "batch"
+    names: dict[str, Any] = {}
+    exec(_native.Program("model.onnx", TEXT).guards("python"), names)
+    assert names["check"]({"x": [4, 3], "y": [4, 3]}) is None
+    assert "does not hold" in names["check"]({"x": [4, 3], "y": [5, 3]})
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(sizewise.Unsupported, match="a spec for an ONNX model"):
-        sizewise.check(TEXT, {"x": [None, None]})
-    for ask in (sizewise.shape_checker, sizewise.widest_spec):
-        with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
-            ask(TEXT)
+    assert sizewise.check(TEXT, {"w": [None, None]}).verdict == "invalid"
+    with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
+        sizewise.shape_checker(TEXT)
     with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
         _native.Program("model.onnx", TEXT).inputs()
     damaged = tmp_path / "model.onnx"

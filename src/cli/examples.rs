@@ -39,12 +39,16 @@ examples! {
         "Which lines and operators make dimensions static, or limit them?"
         "sizewise explain examples/flatten.pt2"
         "What does this code of a report mean?"
-        "sizewise explain guard-not-implied";
+        "sizewise explain guard-not-implied"
+        "What does an ONNX model need of its sizes?"
+        "sizewise explain examples/patches.onnx";
     GUARDS:
         "A checker of input shapes in Python."
         "sizewise guards examples/bert.pt2 --emit python"
         "The same in C."
-        "sizewise guards examples/area.pt2 --emit c";
+        "sizewise guards examples/area.pt2 --emit c"
+        "A checker for an ONNX model."
+        "sizewise guards examples/patches.onnx";
     SHOW:
         "The program as torch prints it."
         "sizewise show examples/branch.pt2 --as readable"

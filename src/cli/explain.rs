@@ -73,6 +73,7 @@ fn explain(options: &ExplainOptions) -> Result<String> {
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
     if let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? {
         model.backend = options.operators.backend;
+        onnx_model::refuse_operators(&options.operators)?;
         return explain_model(options, &model, style);
     }
     let operators = operators::load_on(&options.operators)?;

@@ -1,7 +1,7 @@
 //! `sizewise guards`: a program's guards as code.
 use super::args::{Kernels, ProgramFile};
 use super::failure::Result;
-use super::{files, operators, programs};
+use super::{files, onnx_model, operators, programs};
 use crate::onnx::check::guard_set;
 use crate::report::guard_code::Language;
 use clap::{Args, ValueEnum};
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Options of `guards`.
 #[derive(Args, Debug)]
 pub struct GuardsOptions {
-    /// The exported program.
+    /// The exported program, or ONNX model.
     #[command(flatten)]
     pub program: ProgramFile,
     /// The language of the checker.
@@ -50,6 +50,7 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     if let Some(mut model) = loaded.model()? {
         model.backend = options.operators.backend;
+        onnx_model::refuse_operators(&options.operators)?;
         let unreadable = |error: &dyn Display| programs::unreadable(loaded.name(), error);
         let guards = guard_set(&model, loaded.name()).map_err(|error| unreadable(&error))?;
         let code = guards.emit(language).map_err(|error| unreadable(&error))?;

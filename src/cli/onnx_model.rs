@@ -1,5 +1,6 @@
 //! Commands on ONNX models: what they do with inputs, the shapes of their values, and whether they accept all that they
 //! declare.
+use super::args::Kernels;
 use super::check::{self, CheckOptions, ReportFormat};
 use super::failure::{Failure, Result};
 use super::programs::Loaded;
@@ -105,13 +106,21 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
 
 /// Refuses options that are about exported programs.
 fn refuse(options: &CheckOptions) -> Result<()> {
-    let refused = [
-        (options.emit_smt2.is_some(), "--emit-smt2"),
-        (!options.operators.files.ops.is_empty(), "--ops"),
-        (options.timings, "--timings"),
-    ];
+    let refused = [(options.emit_smt2.is_some(), "--emit-smt2"), (options.timings, "--timings")];
+    refuse_operators(&options.operators)?;
     match refused.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::usage(format!("{option} is not supported for an ONNX model yet"))),
         None => Ok(()),
+    }
+}
+
+/// Refuses operators that are declared for exported programs.
+///
+/// # Errors
+/// When there are any.
+pub fn refuse_operators(operators: &Kernels) -> Result<()> {
+    match operators.files.ops.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::usage("--ops is not supported for an ONNX model yet")),
     }
 }

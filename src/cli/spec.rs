@@ -126,6 +126,7 @@ fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     let bytes = files::read(&options.program).map_err(Failure::program)?;
     let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
     model.backend = options.operators.backend;
+    onnx_model::refuse_operators(&options.operators)?;
     let written = |spec| Ok(Some(Written { spec, tuples: Tuples::default(), note: None }));
     match command {
         SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(

@@ -40,7 +40,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     let Walked { symbolic, walk, .. } = walked(model, None);
     for failure in &walk.failures {
         if let KernelError::Invalid { message, .. } = &failure.error {
-            let node = walk.steps.get(failure.step).map(|step| step.node().to_owned()).unwrap_or_default();
+            let node = walk.steps.get(failure.step).map_or_else(String::new, |step| step.node().to_owned());
             return Err(NoGuards::Refuses { node, message: message.clone() });
         }
     }
@@ -63,6 +63,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         set.inputs.push(GuardedInput::Tensor { name: input.name.clone(), sizes: of_input.clone() });
     }
     set.determine(&sizes).map_err(NoGuards::Undetermined)?;
+    let node_of = |step: usize| walk.steps.get(step).map_or_else(String::new, |step| step.node().to_owned());
     let symbols: Vec<Symbol> = set.variables.iter().map(|variable| variable.symbol).collect();
     let known = |e: Expr| set.pool.free_symbols(&[e]).iter().all(|symbol| symbols.contains(symbol));
     let mut conditions: Vec<Expr> = symbolic.conditions();
@@ -71,14 +72,18 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
             true if !conditions.contains(&guard.condition) => conditions.push(guard.condition),
             true => {}
             // Only data decide it.
-            false => set.left_open.push(guard.clause.name().to_owned()),
+            false => {
+                let node = node_of(guard.origin.0 as usize);
+                set.left_open.push(format!("{node}: {}", guard.clause.name()));
+            }
         }
     }
     for (step, reason) in &walk.unknown {
-        let node = walk.steps.get(*step).map(|step| step.node().to_owned()).unwrap_or_default();
-        set.left_open.push(format!("{node}: {reason}"));
+        set.left_open.push(format!("{}: {reason}", node_of(*step)));
     }
-    set.left_open.extend(walk.env.runtime_asserts().iter().map(|assert| assert.clause.name().to_owned()));
+    for assert in walk.env.runtime_asserts() {
+        set.left_open.push(format!("{}: {}", node_of(assert.origin.0 as usize), assert.clause.name()));
+    }
     let ranges: Vec<(Symbol, ValueRange)> =
         symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
     set.conditions = match conditions.len() {
