@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 #[track_caller]
 fn text<'j>(object: &'j Value, key: &str) -> &'j str {
@@ -128,6 +129,8 @@ fn log(program: &str, spec: &str) -> Value {
 }
 
 const SWIN: &str = r#"{"pixel_values": [{"dim": "b"}, null, {"dim": "h"}, {"dim": "w"}]}"#;
+/// The log of the program with most errors, which takes a while.
+static SWIN_LOG: LazyLock<Value> = LazyLock::new(|| log("swin.pt2", SWIN));
 const DERIVED: &str = r#"{"frames": [{"dim": "frames", "min": 2, "max": 100}, null],
     "labels": [{"dim": "pairs", "min": 1, "max": 50}, null]}"#;
 const UNBACKED: &str = r#"{"tokens": [{"dim": "tokens", "min": 2}], "position": []}"#;
@@ -158,8 +161,7 @@ fn a_result_has_its_line_with_its_text() {
 /// The innermost line of the user's own code is the place; what it calls in a library stands beside it.
 #[test]
 fn the_calls_on_the_way_are_related_locations() {
-    let log = log("swin.pt2", SWIN);
-    let result = &log["runs"][0]["results"][0];
+    let result = &SWIN_LOG["runs"][0]["results"][0];
     let own = text(&result["locations"][0]["physicalLocation"]["artifactLocation"], "uri");
     assert_eq!(own, "programs_make/cases_models.py");
     let related = list(result, "relatedLocations");
@@ -174,14 +176,14 @@ fn fingerprints_do_not_depend_on_the_run() {
         let results = list(&log["runs"][0], "results");
         results.iter().map(|r| text(&r["partialFingerprints"], "sizewiseFinding/v1").to_string()).collect()
     };
-    assert_eq!(prints(&log("swin.pt2", SWIN)), prints(&log("swin.pt2", SWIN)));
+    assert_eq!(prints(&SWIN_LOG), prints(&log("swin.pt2", SWIN)));
 }
 
 /// What follows from other errors, and what a fix settles, is a remark each.
 #[test]
 fn a_hundred_broken_conditions_are_no_wall_of_annotations() {
-    let log = log("swin.pt2", SWIN);
-    let of = |level: &str| list(&log["runs"][0], "results").iter().filter(|r| r["level"] == level).count();
+    let of =
+        |level: &str| list(&SWIN_LOG["runs"][0], "results").iter().filter(|r| r["level"] == level).count();
     assert_eq!((of("error"), of("warning")), (15, 0));
     let text = report("swin.pt2", SWIN, "github");
     let count = |command: &str| text.lines().filter(|line| line.starts_with(command)).count();

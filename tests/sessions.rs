@@ -29,13 +29,13 @@ fn a_session_comes_to_the_verdicts_of_whole_checks() {
         let session = checker.session(&operators).expect("a session");
         let own = session.recheck(None, &budget).expect("a report");
         // The program's own spec, that with every size allowed, and the first again: nothing is left over from the
-        // one before.
+        // one before. Without a spec it is asked first and last.
         let contract = sizewise::spec::Contract::load(checker.program()).expect("a contract");
         let recorded = Spec::initial(&contract, sizewise::spec::Width::Recorded);
         let any = Spec::initial(&contract, sizewise::spec::Width::Any);
         let specs = [None, Some(&recorded), Some(&any)];
         let whole = specs.map(|spec| checker.check(spec, &operators, &budget).expect("a report"));
-        for at in [0, 1, 2, 1, 0] {
+        for at in [1, 2, 1] {
             checks += 1;
             let (spec, whole) = (specs[at], &whole[at]);
             let again = session.recheck(spec, &budget).expect("a report");
@@ -48,8 +48,9 @@ fn a_session_comes_to_the_verdicts_of_whole_checks() {
                 ));
             }
         }
+        assert_eq!(own.verdict, whole[0].verdict, "{name}");
         assert_eq!(own.verdict, session.check(None, &budget).expect("a report").verdict, "{name}");
     }
-    assert!(checks > 500, "{checks} checks");
+    assert!(checks > 300, "{checks} checks");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
