@@ -3,14 +3,17 @@
 
     python tests/reexport.py --bin target/release/sizewise
 
-needs torch. The modules are those of scripts/make_user_programs.py and scripts/make_report_programs.py. Each is given a spec that is
+needs torch. The modules are those of reexport_models.py, scripts/make_user_programs.py and scripts/make_report_programs.py. Each is given a spec that is
 too wide: a named dimension from 0 (and one from 1 to 64) in each place that torch may make dynamic. Where sizewise finds that
 violated, the module is exported with the first fix as its dynamic_shapes. Then the exported module is called at the corners of
-the fixed spec: the least and the next size of each dimension, and one that is larger than the example. Figures: docs/reports.md.
+the fixed spec: the least and the next size of each dimension, and one that is larger than the example. Where the fix leaves sizes to
+torch (Dim.AUTO), a corner runs if it does with some size there. Figures: docs/reports.md.
 """
 import argparse
+import collections
 import itertools
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -21,15 +24,22 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 import torch
-from torch.export import Dim, export
+from torch.export import Dim, export, save
 
 import make_report_programs
 import make_user_programs
+import reexport_models
 
 LEFT_OUT = {"deep"}  # it takes minutes to export
+MOST_TRIED = 2_000
 
 
-def modules():
+def modules(folder):
+    for name, (make, inputs, places) in reexport_models.MODELS.items():
+        shapes = [[Dim.AUTO if place == "*" else None for place in of_input] for of_input in places]
+        path = os.path.join(folder, f"{name}.pt2")
+        save(export(make(), inputs, dynamic_shapes=shapes), path)
+        yield name, path, make, shapes, inputs, {}
     for name, (cls, shapes, inputs, options) in make_user_programs.PROGRAMS.items():
         yield name, f"tests/data/users/{name}.pt2", cls, shapes, inputs, options
     for name, (module, inputs, shapes) in make_report_programs.PROGRAMS.items():
@@ -91,7 +101,11 @@ def sized(spec, value, sizes):
                 shape[i] = sizes[entry["dim"]]
             elif isinstance(entry, dict) and "derived" in entry:
                 shape[i] = eval(entry["derived"], {}, sizes)
-        return value.clone() if shape == list(value.shape) else torch.ones(*shape, dtype=value.dtype)
+            elif isinstance(entry, dict) and entry.get("place") in sizes:
+                shape[i] = sizes[entry["place"]]
+        # Integers may be places in something that has one place.
+        make = torch.ones if value.dtype.is_floating_point else torch.zeros
+        return value.clone() if shape == list(value.shape) else make(*shape, dtype=value.dtype)
     if isinstance(value, (list, tuple)):
         return type(value)(sized(s, v, sizes) for s, v in zip(spec, value)) if isinstance(spec, list) else value
     if isinstance(value, dict):
@@ -110,6 +124,27 @@ def corners(spec):
         yield dict(zip(found, sizes))
 
 
+def with_places(spec, found):
+    """The spec with a name for each size that it leaves to torch."""
+    if spec in ("AUTO", "DYNAMIC") or isinstance(spec, dict) and "hint" in spec:
+        found.append(f"?{len(found)}")
+        return {"place": found[-1]}
+    if isinstance(spec, list):
+        return [with_places(entry, found) for entry in spec]
+    if isinstance(spec, dict) and "dim" not in spec and "derived" not in spec:
+        return {key: with_places(entry, found) for key, entry in spec.items()}
+    return spec
+
+
+def completed(sizes, left):
+    """The sizes of a corner with sizes for what is left to torch: those of the example first, then what may be inferred."""
+    yield sizes
+    values = list(sizes.values()) + [1]
+    likely = {f(a, b) for a in values for b in values for f in (int.__add__, int.__mul__)} | set(range(65))
+    for chosen in itertools.islice(itertools.product(sorted(likely), repeat=len(left)), MOST_TRIED if left else 0):
+        yield {**sizes, **dict(zip(left, chosen))}
+
+
 def check(binary, program, spec):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(spec, file)
@@ -121,58 +156,70 @@ def check(binary, program, spec):
     return json.loads(out.stdout)
 
 
+def one(binary, case, least, most):
+    """What comes of the first fix for a spec with these bounds; `None` where there is none to try."""
+    name, program, make, shapes, inputs, export_options = case
+    report = check(binary, program, wide(shapes, least, most, itertools.count()))
+    if report["verdict"] != "violated":
+        return None
+    if not report["fixes"]:
+        print(f"{name} from {least}: no fix: {report['help']}")
+        return "no fix"
+    fixed = report["fixes"][0]["spec"]
+    text = report["fixes"][0]["text"].replace("\n", "; ")
+    names = list(shapes) if isinstance(shapes, dict) else []
+
+    def call(sizes):
+        by_name = [fixed.get(n) for n in names] if names else fixed
+        return tuple(sized(s, v, sizes) for s, v in zip(by_name, inputs))
+
+    example = inputs
+    if report["fixes"][0].get("note"):
+        # The fix asks for an example in which no dimension is 0 or 1.
+        found = {}
+        roots(fixed, found)
+        example = call({dim: max(low, 3) for dim, (low, _) in found.items()})
+    refusal = None
+    try:
+        exported = export(make(), example, dynamic_shapes=dims(fixed, {}), **export_options).module()
+    except Exception as error:
+        refusal = str(error).strip().splitlines()
+        print(f"{name} from {least}: refused: {text}: {' '.join(refusal[:2])[:300]}")
+        # Is the fix wrong, or torch's check of it too weak? Let torch infer the sizes.
+        exported = export(make(), inputs, dynamic_shapes=shapes, **export_options).module()
+    left = []
+    fixed = with_places(fixed, left)
+    for sizes in corners(fixed):
+        errors = []
+        for at in completed(sizes, left):
+            try:
+                exported(*call(at))
+                break
+            except Exception as error:
+                errors.append(str(error).strip().splitlines()[0][:160])
+        else:
+            print(f"{name} from {least}: {text}: at {sizes}: {errors[0]}")
+            return "refused, fails" if refusal else "fails"
+    return "refused, runs" if refusal else "runs"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=os.path.join(ROOT, "target/release/sizewise"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    fixes = accepted = all_corners = right = 0
-    for name, program, make, shapes, inputs, export_options in modules():
-        for least, most in ((0, None), (1, 64)):
-            spec = wide(shapes, least, most, itertools.count())
-            report = check(options.bin, program, spec)
-            if report["verdict"] != "violated" or not report["fixes"]:
-                if report["verdict"] == "violated":
-                    print(f"{name} from {least}: no fix: {report['help']}")
-                continue
-            fixes += 1
-            fixed = report["fixes"][0]["spec"]
-            text = report["fixes"][0]["text"].replace("\n", "; ")
-            names = list(shapes) if isinstance(shapes, dict) else []
-
-            def call(sizes):
-                by_name = [fixed.get(n) for n in names] if names else fixed
-                return tuple(sized(s, v, sizes) for s, v in zip(by_name, inputs))
-
-            example = inputs
-            if report["fixes"][0].get("note"):
-                # The fix asks for an example in which no dimension is 0 or 1.
-                found = {}
-                roots(fixed, found)
-                example = call({dim: max(low, 3) for dim, (low, _) in found.items()})
-            refusal = None
-            try:
-                exported = export(make(), example, dynamic_shapes=dims(fixed, {}), **export_options).module()
-                accepted += 1
-            except Exception as error:
-                refusal = str(error).strip().splitlines()
-                # Is the fix wrong, or torch's check of it too weak? Let torch infer the sizes.
-                exported = export(make(), inputs, dynamic_shapes=shapes, **export_options).module()
-            failed = None
-            for sizes in corners(fixed):
-                try:
-                    exported(*call(sizes))
-                except Exception as error:
-                    failed = f"{sizes}: {str(error).strip().splitlines()[0][:160]}"
-                    break
-            all_corners += failed is None and refusal is None
-            right += failed is None and refusal is not None
-            if refusal:
-                print(f"{name} from {least}: refused: {text}: {' '.join(refusal[:2])[:300]}")
-            if failed:
-                print(f"{name} from {least}: {text}: at {failed}")
-    print(f"{fixes} first fixes; {accepted} accepted by torch {torch.__version__}; of those, all corners run in {all_corners}")
-    print(f"{fixes - accepted} refused; an export with Dim.AUTO runs at all corners of {right} of those")
+    logging.getLogger("torch.export").setLevel(logging.ERROR)
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        cases = list(modules(folder))
+        ends = [one(options.bin, case, *bounds) for case in cases for bounds in ((0, None), (1, 64))]
+    count = collections.Counter(end for end in ends if end)
+    fixes = sum(count.values()) - count["no fix"]
+    accepted = count["runs"] + count["fails"]
+    print(f"{len(cases)} modules, {fixes} first fixes ({count['no fix']} specs without a fix)")
+    print(f"{accepted} accepted by torch {torch.__version__} ({accepted / fixes:.1%})")
+    print(f"all corners run in {count['runs']} ({count['runs'] / fixes:.1%} of the fixes)")
+    print(f"{fixes - accepted} refused; an export with Dim.AUTO runs at all corners of {count['refused, runs']} of those")
 
 
 if __name__ == "__main__":

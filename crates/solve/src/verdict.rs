@@ -183,7 +183,7 @@ pub struct Budget {
     pub branches: u32,
     /// Entries of tableaus that linear reasoning may change over all branches.
     pub work: u32,
-    /// Terms and operands that linear reasoning, number theory and case splits may write and visit.
+    /// Terms and operands that linear reasoning, number theory and case splits may write and visit; 0 leaves them out.
     pub terms: u32,
     /// Iterations of equality saturation; 0 leaves that rung out.
     pub iterations: u32,

@@ -6,7 +6,7 @@
 //! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
 use super::examine::Examination;
 use super::place::place;
-use super::prove::Prover;
+use super::prove::by_rewriting;
 use crate::propagate::{Interpreter, Mode, Run, Step, recorded};
 use crate::report::{GuardVerdict, Traced};
 use crate::spec::Assumptions;
@@ -197,16 +197,11 @@ impl<'p> Examination<'_, 'p> {
             }
         }
     }
-
-    /// The prover of examples for conditions; no question is emitted.
-    pub(super) fn silent_prover(&self) -> Prover<'_, 'p> {
-        Prover { emit: None, ..self.prover() }
-    }
 }
 
 /// The work that may be spent on each question of what forces a condition.
 fn budget() -> Budget {
-    Budget { points: 200, branches: 4, work: 5_000, ..Budget::small() }
+    Budget { points: 200, branches: 1, work: 5_000, terms: 10_000, ..by_rewriting(&Budget::default()) }
 }
 
 /// Those of the conditions that imply another one together, under the facts; `None` if they are not seen to.

@@ -4,7 +4,7 @@ use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
-use super::prove::{Proof, Prover, shapes_json};
+use super::prove::{Proof, shapes_json};
 use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
 use super::{minimal, overflow, place, strides};
@@ -16,13 +16,12 @@ use crate::report::{
 };
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
-use sizewise_expr::{Expr, Pool, Symbol, Value as Number, is_cancelled, text};
+use sizewise_expr::{Expr, is_cancelled, text};
 use sizewise_solve::{Budget, Verdict, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
-const MAX_HARD: u32 = 5;
+pub(super) const MAX_HARD: u32 = 5;
 
 /// Fills a report from a run.
 pub(super) struct Examination<'a, 'p> {
@@ -47,14 +46,6 @@ pub(super) struct Examination<'a, 'p> {
 }
 
 impl<'p> Examination<'_, 'p> {
-    pub(super) fn prover(&self) -> Prover<'_, 'p> {
-        let mut budget = self.budget.clone();
-        if self.hard >= MAX_HARD {
-            budget = Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
-        }
-        Prover { assumptions: self.assumptions, evaluator: self.evaluator, budget, emit: self.emit }
-    }
-
     fn lower(&mut self, outcome: Outcome) {
         self.report.verdict = self.report.verdict.max(outcome);
     }
@@ -73,11 +64,11 @@ impl<'p> Examination<'_, 'p> {
             if is_cancelled() {
                 break;
             }
-            let proof = match found.get_mut(i).and_then(Option::take).filter(|_| self.hard < MAX_HARD) {
+            let proof = match found.get_mut(i).and_then(Option::take).filter(|_| self.has_full_budget()) {
                 Some(proof) => proof,
                 None => {
                     (self.tell)(i, list.len());
-                    self.prover().decide(&mut base, &mut run.env, obligation)
+                    self.decide(&mut base, &mut run.env, obligation)
                 }
             };
             self.hard += u32::from(proof.is_hard());
@@ -166,7 +157,7 @@ impl<'p> Examination<'_, 'p> {
             GuardVerdict::Implied => {}
         }
         if let Some(limit) = &proof.limit {
-            let shown = summary::shown(self.assumptions, base, obligation.condition);
+            let shown = summary::condition(self.assumptions, base, obligation.condition);
             let message = format!("`{shown}` is proved for sizes up to {limit}; beyond, doubles round");
             let mut note = Diagnostic::new("rounding", Level::Note, message);
             if let Some(step) = obligation.origin.and_then(|o| run.step(o)) {
@@ -174,7 +165,7 @@ impl<'p> Examination<'_, 'p> {
             }
             self.report.diagnostics.push(note);
         }
-        let shown = summary::shown(self.assumptions, base, obligation.condition);
+        let shown = summary::condition(self.assumptions, base, obligation.condition);
         let expr = text::print::expression(&base.pool, obligation.condition);
         let witness = proof.witness.as_ref().map(|w| {
             w.iter()
@@ -264,31 +255,6 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Marks the violated conditions that follow from others.
-    fn consequences(&mut self, base: &mut ShapeEnv) {
-        let conditions: Vec<Expr> = self.violated.iter().map(|o| o.condition).collect();
-        let violated = self.report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
-        let witnesses: Vec<_> = violated.map(|guard| guard.witness.clone().unwrap_or_default()).collect();
-        let hints: FxHashMap<Symbol, Number> = base
-            .known_facts()
-            .ranges()
-            .filter_map(|(s, ..)| Some((s, base.symbol(s)?.hint.clone()?)))
-            .collect();
-        let value = |pool: &Pool, i: usize, s: Symbol| {
-            let given = witnesses.get(i)?.get(pool.symbol_name(s)).and_then(serde_json::Value::as_i64);
-            given.map(|v| Number::Int(v.into())).or_else(|| hints.get(&s).cloned())
-        };
-        let breaks = |pool: &Pool, i: usize, j: usize| {
-            pool.eval(conditions[j], |s| value(pool, i, s)).ok().map(|v| !v.as_bool())
-        };
-        let (pool, facts) = base.facts();
-        let follows = minimal::consequences(pool, facts, &conditions, &breaks);
-        let violated = self.report.guards.iter_mut().filter(|g| g.verdict == GuardVerdict::Violated);
-        for (guard, follows) in violated.zip(follows) {
-            guard.follows = follows;
-        }
-    }
-
     /// The minimal guards: assumptions and obligations without those that follow from the ranges and the rest.
     fn minimal(&mut self, base: &mut ShapeEnv, list: &[Obligation]) {
         let mut conditions: Vec<Expr> = base.known_facts().conditions().to_vec();
@@ -310,7 +276,7 @@ impl<'p> Examination<'_, 'p> {
     pub fn failures(&mut self, run: &mut Run) {
         for failure in std::mem::take(&mut run.failures) {
             let step = &run.steps[failure.origin.0 as usize];
-            let shown = failure.condition.map(|c| summary::shown(self.assumptions, &run.env, c));
+            let shown = failure.condition.map(|c| summary::condition(self.assumptions, &run.env, c));
             if failure.kind != FailureKind::Invalid {
                 let code = if failure.kind == FailureKind::DataDependent {
                     "data-dependent"

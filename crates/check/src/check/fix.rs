@@ -174,9 +174,9 @@ impl Session<'_> {
             }
         }
         dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
-        let violated = examined.violated.clone();
+        let broken = examined.roots.clone();
         let (pool, facts) = examined.assumptions.env.facts();
-        repair::propose(pool, facts, &dims, &violated)
+        repair::propose(pool, facts, &dims, &broken)
     }
 
     /// Applies changes, and those that become necessary then, until a check succeeds.
@@ -205,6 +205,9 @@ impl Session<'_> {
                     None => Cost::Unknown,
                 };
                 let mut note = small_examples(&examined, first);
+                if draft.automatic {
+                    note = note.or_else(|| small_sizes(&examined, first));
+                }
                 let left = left_to_torch(&examined);
                 if !left.is_empty() {
                     let mut automatic = draft.clone();
@@ -298,6 +301,23 @@ fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
             "export with an example in which {} is 2 or more: torch.export specializes sizes 0 and 1",
             names.join(" and ")
         )
+    })
+}
+
+/// What torch makes of sizes of 0 and 1 where it infers others from them: the least that it infers is for sizes of 2.
+fn small_sizes(fixed: &Examined, first: &Examined) -> Option<String> {
+    let env = &fixed.assumptions.env;
+    let speaks = first.assumptions.env.pool.free_symbols(&first.violated);
+    let broken: Vec<&String> = speaks.iter().filter_map(|s| first.assumptions.dims.get(s)).collect();
+    let is_small = |s: Symbol| {
+        let least = env.known_facts().range(s).and_then(|range| range.lower());
+        least.is_none_or(|least| least < Int::from(2))
+    };
+    let named = fixed.assumptions.dims.iter().filter(|(s, name)| broken.contains(name) && is_small(**s));
+    let mut names: Vec<&str> = named.map(|(_, name)| name.as_str()).collect();
+    names.sort_unstable();
+    (!names.is_empty()).then(|| {
+        format!("torch infers them as if {} were 2 or more: it may refuse the smallest", names.join(" and "))
     })
 }
 

@@ -1,4 +1,5 @@
 //! Removes conditions that follow from others.
+use super::prove::by_rewriting;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Facts, Verdict, decide, quickly, without_redundant};
@@ -28,24 +29,34 @@ const MAX_COMPARED: usize = 160;
 /// Once this many conditions were found that do not follow, no more are looked for.
 const MAX_ROOTS: usize = 16;
 
-/// Which of the conditions follow from the facts and the others. `breaks(i, j)` says whether a known counterexample of
-/// the condition `i` breaks the condition `j` too, if that is known.
+/// Which of the conditions follow from the facts and the others. `broken` says of some assignments that satisfy the
+/// facts which of the conditions they break; `None` is not known.
 pub(super) fn consequences(
     pool: &mut Pool,
     facts: &Facts,
     conditions: &[Expr],
-    breaks: &dyn Fn(&Pool, usize, usize) -> Option<bool>,
+    broken: &[Vec<Option<bool>>],
 ) -> Vec<bool> {
-    let budget = Budget { points: 500, branches: 4, work: 5_000, ..Budget::small() };
+    let budget = Budget { points: 500, branches: 0, work: 5_000, ..Budget::small() };
+    let rewriting = by_rewriting(&Budget::default());
+    let implied = |pool: &mut Pool, known: &mut Facts, condition: Expr| match decide(
+        pool, known, condition, &rewriting,
+    )
+    .verdict
+    {
+        Verdict::Unknown { .. } => decide(pool, known, condition, &budget).verdict.is_implied(),
+        verdict => verdict.is_implied(),
+    };
     let mut follows = vec![false; conditions.len()];
-    // A condition follows from the roots only if each of its counterexamples breaks one of them.
-    let may_follow =
-        |pool: &Pool, i: usize, roots: &[usize]| roots.iter().any(|&r| breaks(pool, i, r) != Some(false));
+    // A condition follows from the roots only if each assignment that breaks it breaks one of them.
+    let may_follow = |i: usize, roots: &[usize]| {
+        !roots.is_empty()
+            && broken.iter().all(|at| at[i] != Some(true) || roots.iter().any(|&r| at[r] != Some(false)))
+    };
     let mut roots: Vec<usize> = Vec::new();
     let mut known = facts.clone();
     for (i, &condition) in conditions.iter().enumerate().take(MAX_COMPARED) {
-        follows[i] = may_follow(pool, i, &roots)
-            && matches!(decide(pool, &mut known, condition, &budget).verdict, Verdict::Implied { .. });
+        follows[i] = may_follow(i, &roots) && implied(pool, &mut known, condition);
         if !follows[i] && roots.len() < MAX_ROOTS {
             known.assume(pool, condition);
             roots.push(i);
@@ -54,14 +65,14 @@ pub(super) fn consequences(
     // Earlier ones may follow from later ones.
     for root in roots.clone() {
         let others: Vec<usize> = roots.iter().copied().filter(|&r| r != root).collect();
-        if !may_follow(pool, root, &others) {
+        if !may_follow(root, &others) {
             continue;
         }
         let mut known = facts.clone();
         for &other in &others {
             known.assume(pool, conditions[other]);
         }
-        if matches!(decide(pool, &mut known, conditions[root], &budget).verdict, Verdict::Implied { .. }) {
+        if implied(pool, &mut known, conditions[root]) {
             follows[root] = true;
             roots = others;
         }

@@ -2,6 +2,8 @@
 mod advice;
 mod causes;
 mod checker;
+mod consequences;
+mod effort;
 mod error;
 mod evaluate;
 mod examine;
@@ -20,6 +22,7 @@ mod parallel;
 mod pipeline;
 mod place;
 mod prove;
+mod readable;
 mod repair;
 mod runtime;
 mod session;

@@ -350,7 +350,7 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        let shown = summary::shown(self.assumptions, base, obligation.condition);
+        let shown = summary::condition(self.assumptions, base, obligation.condition);
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),

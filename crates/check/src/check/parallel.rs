@@ -5,6 +5,7 @@
 use super::evaluate::Evaluator;
 use super::obligation::Obligation;
 use super::prove::{Proof, Prover};
+use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{CancelToken, is_cancelled};
@@ -27,7 +28,8 @@ pub(super) struct Parallel<'a, 'p> {
 }
 
 impl Parallel<'_, '_> {
-    /// Decides conditions on up to `jobs` threads until `most` of them were hard, and reports progress to `tell`.
+    /// Decides conditions on up to `jobs` threads until `most` of them were hard or one is violated, and reports
+    /// progress to `tell`.
     /// Conditions that were not decided are `None`: all of them where threads would cost more than they save.
     pub fn decide(
         &self,
@@ -59,7 +61,11 @@ impl Parallel<'_, '_> {
                         return;
                     }
                     let proof = prover.decide(&mut base, &mut derived, obligation);
-                    hard.fetch_add(u32::from(proof.is_hard()), Ordering::Relaxed);
+                    let violated = proof.verdict == GuardVerdict::Violated;
+                    hard.fetch_add(
+                        if violated { most } else { u32::from(proof.is_hard()) },
+                        Ordering::Relaxed,
+                    );
                     if sender.send((at, proof)).is_err() {
                         return;
                     }

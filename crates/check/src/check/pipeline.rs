@@ -20,6 +20,8 @@ pub(super) struct Examined<'p> {
     pub assumptions: Assumptions<'p>,
     /// The conditions found violated.
     pub violated: Vec<Expr>,
+    /// Those of them that follow from no others.
+    pub roots: Vec<Expr>,
     /// Those of them without which the program still runs, with other sizes than it records.
     pub of_records: Vec<Expr>,
 }
@@ -96,6 +98,7 @@ impl Checker {
                     report,
                     assumptions: contract.assumed(),
                     violated: Vec::new(),
+                    roots: Vec::new(),
                     of_records: Vec::new(),
                 });
             }
@@ -131,11 +134,12 @@ impl Checker {
             examination.trace_causes(&mut run);
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
+        let roots = examination.roots();
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");
         report.timings = clock.laps;
-        Ok(Examined { report, assumptions, violated, of_records })
+        Ok(Examined { report, assumptions, violated, roots, of_records })
     }
 
     fn blank(&self) -> Report {

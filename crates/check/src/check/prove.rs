@@ -60,6 +60,11 @@ impl Proof {
     }
 }
 
+/// The part of a budget for the e-graph and what is cheaper.
+pub(super) fn by_rewriting(budget: &Budget) -> Budget {
+    Budget { points: 100, branches: 0, work: 1, terms: 0, iterations: budget.iterations, rlimit: 0 }
+}
+
 /// Decides obligations under one set of assumptions.
 pub(super) struct Prover<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,

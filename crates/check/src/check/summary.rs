@@ -1,4 +1,5 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
+use super::readable::readable;
 use crate::propagate::Run;
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool, int_json};
 use crate::spec::Assumptions;
@@ -47,6 +48,11 @@ fn size_json(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Json {
 /// An expression of `env` in the user's own names.
 pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> String {
     shown_in(assumptions, &env.pool, e)
+}
+
+/// A condition of `env` as people write it, in the user's own names.
+pub(super) fn condition(assumptions: &Assumptions, env: &ShapeEnv, condition: Expr) -> String {
+    shown(assumptions, env, readable(&env.pool, env.known_facts(), condition))
 }
 
 /// An expression of `pool` in the user's own names.

@@ -68,7 +68,8 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         let more = if follow.len() > 3 { ", ..." } else { "" };
         let n = plural(follow.len(), "more condition is", "more conditions are");
         let gap = if left > 0 { "" } else { "\n" };
-        let _ = writeln!(out, "{gap}{n} broken only where these are: {}{more}", shown.join(", "));
+        let these = if own.len() == 1 { "this one is" } else { "these are" };
+        let _ = writeln!(out, "{gap}{n} broken only where {these}: {}{more}", shown.join(", "));
     }
     for mismatch in report.mismatches.iter().take(MAX_IN_SHORT) {
         wrong_record(out, report, mismatch, style);

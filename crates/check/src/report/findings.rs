@@ -44,8 +44,9 @@ impl<'r> Finding<'r> {
 /// The findings of a report, errors first.
 pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
     let (own, follow) = own_and_follow(report);
+    let errors = own.len();
     let mut out: Vec<Finding> = own.into_iter().map(|guard| violated(report, guard)).collect();
-    out.extend(folded(&follow));
+    out.extend(folded(errors, &follow));
     out.extend(undecided(report));
     out.extend(left_to_run_time(report));
     let recorded = if report.program.onnx.is_some() { "declared" } else { "recorded" };
@@ -116,14 +117,15 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
 }
 
 /// The conditions that are broken only where others are.
-fn folded<'r>(follow: &[&'r GuardReport]) -> Option<Finding<'r>> {
+fn folded<'r>(errors: usize, follow: &[&'r GuardReport]) -> Option<Finding<'r>> {
     if follow.is_empty() {
         return None;
     }
     let n = plural(follow.len(), "more condition is", "more conditions are");
     let named: Vec<String> = follow.iter().take(MAX_NAMED).map(|g| format!("`{}`", g.shown)).collect();
     let more = if follow.len() > MAX_NAMED { ", ..." } else { "" };
-    let text = format!("{n} broken only where these are: {}{more}.", named.join(", "));
+    let these = if errors == 1 { "this one is" } else { "these are" };
+    let text = format!("{n} broken only where {these}: {}{more}.", named.join(", "));
     Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "follows").saying([text]))
 }
 

@@ -188,7 +188,8 @@ fn notes(out: &mut String, report: &Report, style: Style) {
 fn implied(out: &mut String, report: &Report) {
     let proved: Vec<&GuardReport> =
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Implied).collect();
-    if proved.is_empty() {
+    // Where something is wrong, the last line counts them.
+    if proved.is_empty() || report.verdict == Outcome::Violated {
         return;
     }
     let listed: Vec<String> = proved
@@ -278,7 +279,9 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         let (errors, follow) = errors::count(report);
         let mut part = plural(errors, "error", "errors");
         if follow > 0 {
-            let _ = write!(part, ", {} from them", plural(follow, "condition follows", "conditions follow"));
+            let them = if errors == 1 { "it" } else { "them" };
+            let follows = plural(follow, "condition follows", "conditions follow");
+            let _ = write!(part, ", {follows} from {them}");
         }
         parts.push(part);
         parts.push(match report.fixes.len() {

@@ -148,6 +148,9 @@ impl Ladder<'_> {
 
     /// Linear reasoning on the facts with `extra`.
     pub(super) fn linear(&mut self, problem: &mut Option<Reduced>, extra: &[Expr], share: u32) -> Finding {
+        if self.budget.terms == 0 {
+            return Finding::Open("the budget leaves linear reasoning out".to_string());
+        }
         if problem.is_none() {
             let limit = self.pool.limit_work(u64::from(self.budget.terms));
             *problem = Some(self.reduced(extra));

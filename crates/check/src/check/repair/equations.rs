@@ -21,6 +21,7 @@ pub(super) enum Role {
 }
 
 /// Dimensions, conditions on them, and what the equations among those make of the dimensions.
+#[derive(Clone)]
 pub(super) struct System {
     pub dims: Vec<Named>,
     pub roles: Vec<Role>,

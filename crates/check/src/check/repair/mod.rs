@@ -64,12 +64,17 @@ pub(super) fn propose(
         order.rotate_left(turn);
         let split = multiples::split(pool, &order, &conditions);
         let plain = multiples::Split::none(&order, &conditions);
-        for (split, all) in split.iter().chain([&plain]).flat_map(|split| [(split, false), (split, true)]) {
-            let mut system = equations::System::new(&split.dims, &split.conditions);
-            system.solve(pool, all);
-            let Some(changes) = split.joined(growth::grow(pool, system)) else { continue };
-            if !changes.is_empty() && !alternatives.contains(&changes) {
-                alternatives.push(changes);
+        for split in split.iter().chain([&plain]) {
+            let system = equations::System::new(&split.dims, &split.conditions);
+            let (mut linear, mut solved) = (system.clone(), system);
+            linear.solve(pool, false);
+            solved.solve(pool, true);
+            let differ = (&linear.roles, &linear.conditions) != (&solved.roles, &solved.conditions);
+            for system in std::iter::once(linear).chain(Some(solved).filter(|_| differ)) {
+                let Some(changes) = split.joined(growth::grow(pool, system)) else { continue };
+                if !changes.is_empty() && !alternatives.contains(&changes) {
+                    alternatives.push(changes);
+                }
             }
         }
     }

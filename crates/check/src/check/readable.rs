@@ -1,0 +1,103 @@
+//! Conditions as people write them.
+//!
+//! The program records a condition in normal form: `(-h) % 4 <= 0`, or with cases that no size can be in. Reports show
+//! `h % 4 == 0`, and only the cases that the ranges of the sizes leave open. It is the same condition for all sizes
+//! that are allowed.
+use sizewise_expr::range::{Domain, DomainTable};
+use sizewise_expr::{Expr, Func, Pool};
+use sizewise_solve::Facts;
+
+/// The condition to show for this one.
+pub(super) fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
+    let mut pool = pool.clone();
+    let mut table = DomainTable::new();
+    for symbol in pool.free_symbols(&[condition]) {
+        if let (Some(range), Some(e)) = (facts.range(symbol), pool.known_symbol_expr(symbol))
+            && table.set(&pool, e, Domain::from(range.clone())).is_err()
+        {
+            return condition;
+        }
+    }
+    let rewritten = Reader { pool: &mut pool, table }.rewritten(condition);
+    // Where the ranges decide all of it, the condition is shown as it is.
+    if pool.as_bool(rewritten).is_some() { condition } else { rewritten }
+}
+
+struct Reader<'a> {
+    pool: &'a mut Pool,
+    /// The ranges of the sizes.
+    table: DomainTable,
+}
+
+impl Reader<'_> {
+    fn rewritten(&mut self, e: Expr) -> Expr {
+        let Some((func, operands)) = self.pool.as_call(e) else { return e };
+        match (func, operands) {
+            (Func::And | Func::Or, parts) => {
+                let parts = parts.to_vec();
+                self.open_cases(func, &parts)
+            }
+            (Func::NotPositive | Func::IsZero, &[p]) => self.divisible(p).unwrap_or(e),
+            _ => e,
+        }
+    }
+
+    /// A conjunction without what always holds, or a disjunction without what never does.
+    fn open_cases(&mut self, func: Func, parts: &[Expr]) -> Expr {
+        let neutral = func == Func::And;
+        let mut open = Vec::new();
+        for &part in parts {
+            let part = self.rewritten(part);
+            if self.table.decide(self.pool, part) != Some(neutral) {
+                open.push(part);
+            }
+        }
+        if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
+    }
+
+    /// For a remainder that is at most 0: `a % k == 0`, without a sign before `a`.
+    fn divisible(&mut self, p: Expr) -> Option<Expr> {
+        let &[a, k] = self.pool.as_func(p, Func::Mod)? else { return None };
+        if !self.pool.as_int(k)?.is_positive() {
+            return None;
+        }
+        let signed = self.pool.poly(a).terms.iter().all(|(_, factor)| factor.is_negative());
+        let a = if signed { self.pool.neg(a) } else { a };
+        let remainder = self.pool.modulo(a, k);
+        Some(self.pool.eq(remainder, Expr::ZERO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+    use sizewise_expr::range::ValueRange;
+    use sizewise_expr::{Int, Pool, print, read};
+    use sizewise_solve::Facts;
+
+    #[test]
+    fn conditions_are_shown_as_people_write_them() {
+        let table = [
+            ("Mod(-a, 4) <= 0", "Eq(Mod(a, 4), 0)"),
+            ("Eq(Mod(-a, 4), 0)", "Eq(Mod(a, 4), 0)"),
+            ("Mod(-a, b) <= 0", "Mod(-a, b) <= 0"),
+            ("Or(And(Ne(a, -1), Or(Eq(a, 0), Eq(a, b))), Eq(a, b))", "Or(Eq(a, 0), Eq(a, b))"),
+            ("Or(Eq(a, -3), Eq(b, 2))", "Eq(b, 2)"),
+            ("a <= 3", "a <= 3"),
+            ("And(a >= 0, b >= 0)", "And(a >= 0, b >= 0)"),
+            ("Or(Eq(a, -1), Eq(b, -1))", "Or(Eq(a, -1), Eq(b, -1))"),
+            ("a >= 0", "a >= 0"),
+        ];
+        for (condition, shown) in table {
+            let mut pool = Pool::new();
+            let mut facts = Facts::new();
+            let e = read::closed(&mut pool, condition).expect("a condition").expr;
+            let shown = read::closed(&mut pool, shown).expect("a condition").expr;
+            for symbol in pool.free_symbols(&[e]) {
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ZERO));
+            }
+            let found = readable(&pool, &facts, e);
+            assert_eq!(found, shown, "{condition} is shown as {}", print::expression(&pool, found));
+        }
+    }
+}
