@@ -5,8 +5,8 @@ use serde_json::Value;
 use sizewise::decide::{self, Budget, Verdict};
 use sizewise::query::entail::Question;
 
-/// Nothing but canonical form, ranges and an assignment at hand.
-const NOTHING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 0, rlimit: 0 };
+/// Nothing but canonical form, ranges, an assignment at hand, and what linear reasoning sees without writing terms.
+const NOTHING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 1, iterations: 0, rlimit: 0 };
 
 /// Rungs that are asked alone, each with the budget that leaves the others out.
 const MEANS: [(&str, Budget); 5] = [
