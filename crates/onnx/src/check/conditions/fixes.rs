@@ -29,7 +29,9 @@ impl Check<'_> {
         // Under a spec it is the spec that is to change.
         let declared = if has_spec { None } else { self.fix() };
         let is_best = declared.as_ref().is_some_and(|fix| !fix.rejects);
+        // A spec that rejects shapes as well has nothing over what a file itself can declare.
         let narrowed = if is_best { None } else { self.narrowed() };
+        let narrowed = narrowed.filter(|narrowed| declared.is_none() || !narrowed.rejects);
         let narrowed = narrowed.map(|n| Fix { changes: Vec::new(), spec: Some(n.spec), rejects: n.rejects });
         if narrowed.is_some() {
             self.report.spec = self.written();

@@ -81,6 +81,18 @@ impl Check<'_> {
         if symbols.is_empty() || symbols.len() > MAX_SYMBOLS || !symbols.iter().all(known) {
             return Vec::new();
         }
+        // One part is enough of a disjunction, such as that of broadcast sizes.
+        if let Some(Node::Call(Func::Or, parts)) = self.symbolic.env.pool.node(condition)
+            && symbols.len() > 1
+        {
+            let remedies = parts.iter().flat_map(|&part| self.remedies(part));
+            let mut remedies: Vec<_> = remedies.map(|remedy| Remedy { rejects: true, ..remedy }).collect();
+            // What leaves sizes free is wider than a number.
+            remedies.sort_by_key(|remedy| {
+                remedy.changes.values().any(|change| matches!(change, Change::Number(_)))
+            });
+            return remedies;
+        }
         match symbols.as_slice() {
             [only] => self.of_one(condition, *only),
             several => {
