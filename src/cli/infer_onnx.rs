@@ -55,15 +55,11 @@ fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
     let inputs = list(request.get("inputs"), "inputs")?;
     let inputs: Vec<Option<Value>> =
         inputs.iter().map(|input| value(&mut env, input)).collect::<Read<_>>()?;
-    let call = Call {
-        domain: text("domain").unwrap_or(""),
-        op,
-        version,
-        attributes: &attributes,
-        inputs,
-        outputs: outputs(request.get("outs"))?,
-        is_static: false,
-    };
+    let inputs: Vec<Option<&Value>> = inputs.iter().map(Option::as_ref).collect();
+    let outputs = outputs(request.get("outs"))?;
+    let (domain, attributes) = (text("domain").unwrap_or(""), attributes.as_slice());
+    let (inputs, outputs) = (inputs.as_slice(), outputs.as_slice());
+    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false };
     let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(|error| match error {
         KernelError::Invalid { clause, message, .. } => {
             Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }
@@ -103,13 +99,13 @@ fn outputs(json: Option<&Json>) -> Read<Vec<bool>> {
     }
 }
 
-fn attributes(env: &mut ShapeEnv, json: Option<&Json>) -> Read<Vec<(String, Attribute)>> {
+fn attributes<'j>(env: &mut ShapeEnv, json: Option<&'j Json>) -> Read<Vec<(&'j str, Attribute)>> {
     let fields = match json {
         None | Some(Json::Null) => return Ok(Vec::new()),
         Some(Json::Object(fields)) => fields,
         Some(_) => return Err(Refusal::invalid("expected an object of `attrs`")),
     };
-    fields.iter().map(|(name, value)| Ok((name.clone(), attribute(env, name, value)?))).collect()
+    fields.iter().map(|(name, value)| Ok((name.as_str(), attribute(env, name, value)?))).collect()
 }
 
 fn attribute(env: &mut ShapeEnv, name: &str, json: &Json) -> Read<Attribute> {

@@ -6,6 +6,7 @@ use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::Walk;
 use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -40,17 +41,18 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
     let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
     names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
     names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
-    let known: Vec<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
-    let mut values = IndexMap::new();
+    let known: FxHashSet<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let mut values = IndexMap::with_capacity(names.len());
+    // Most sizes stand in many shapes.
+    let mut sizes: FxHashMap<Expr, ShownSize> = FxHashMap::default();
+    let Walk { values: found, env, .. } = walk;
+    let mut size = |&e: &Expr| sizes.entry(e).or_insert_with(|| shown_size(env, &known, e)).clone();
     for name in names {
-        let Some(value) = walk.values.get(name).cloned() else { continue };
-        let shown = match &value {
+        let Some(value) = found.get(name.as_str()) else { continue };
+        let shown = match value {
             Value::Tensor(tensor) => ShownValue {
                 dtype: Some(tensor.dtype),
-                shape: tensor
-                    .shape
-                    .as_ref()
-                    .map(|sizes| sizes.iter().map(|&size| shown_size(&mut walk.env, &known, size)).collect()),
+                shape: tensor.shape.as_ref().map(|sizes| sizes.iter().map(&mut size).collect()),
             },
             Value::Sequence(sequence) => ShownValue { dtype: Some(sequence.dtype), shape: None },
             _ => ShownValue { dtype: None, shape: None },
@@ -61,7 +63,7 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
     Shapes { symbols: symbolic.symbols.iter().map(named).collect(), values }
 }
 
-fn shown_size(env: &mut ShapeEnv, known: &[Symbol], size: Expr) -> ShownSize {
+fn shown_size(env: &mut ShapeEnv, known: &FxHashSet<Symbol>, size: Expr) -> ShownSize {
     if let Some(number) = size.as_inline() {
         return ShownSize::Number(number);
     }

@@ -1,7 +1,9 @@
 //! The order of nodes: each value is made once, before it is used; functions do not call themselves.
 use super::message::{GraphProto, NodeProto};
 use super::{Model, ReadError, domain_of, wrong};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The values that a graph sees: its own, and those of the graphs around it.
 #[derive(Default)]
@@ -35,8 +37,12 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<(),
     let name = format!("graph `{}`", graph.name);
     let scope = Scope::new(names, outer);
     nodes(&mut graph.node, &scope, &name)?;
-    let made: FxHashSet<&String> = graph.node.iter().flat_map(|node| &node.output).collect();
-    match graph.output.iter().find(|output| !made.contains(&output.name) && !scope.contains(&output.name)) {
+    let mut unmade: FxHashSet<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();
+    unmade.retain(|name| !scope.contains(name));
+    for name in graph.node.iter().flat_map(|node| &node.output) {
+        unmade.remove(name.as_str());
+    }
+    match graph.output.iter().find(|output| unmade.contains(output.name.as_str())) {
         Some(output) => Err(wrong(format!("output `{}`", output.name), "nothing makes it")),
         None => Ok(()),
     }
@@ -52,7 +58,7 @@ fn place(node: &NodeProto) -> String {
 
 /// Orders nodes, and the graphs within them.
 pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) -> Result<(), ReadError> {
-    let mut made: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut made: FxHashMap<&str, usize> = FxHashMap::with_capacity_and_hasher(list.len(), FxBuildHasher);
     for (at, node) in list.iter().enumerate() {
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             if known.contains(output) || made.insert(output, at).is_some() {
@@ -60,45 +66,58 @@ pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) 
             }
         }
     }
-    // The nodes that each node waits for.
-    let mut waits: Vec<usize> = vec![0; list.len()];
-    let mut users: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
+    // Who makes what each node uses.
+    let mut uses: Vec<(usize, usize)> = Vec::with_capacity(list.len());
+    let mut used: Vec<&str> = Vec::new();
     for (at, node) in list.iter().enumerate() {
-        let mut used: Vec<&str> = node.input.iter().map(String::as_str).collect();
+        used.clear();
+        used.extend(node.input.iter().map(String::as_str));
         node.attribute.iter().for_each(|attribute| captured(attribute, &mut used));
-        let mut seen = FxHashSet::default();
-        for name in used.into_iter().filter(|name| !name.is_empty()) {
+        for name in used.iter().copied().filter(|name| !name.is_empty()) {
             match made.get(name) {
-                Some(&maker) if seen.insert(maker) => {
-                    waits[at] += 1;
-                    users[maker].push(at);
-                }
-                Some(_) => {}
+                Some(&maker) => uses.push((maker, at)),
                 // What graphs within name may be their own.
                 None if known.contains(name) || !node.input.iter().any(|input| input == name) => {}
                 None => return Err(wrong(place(node), format!("its input `{name}` is made by nothing"))),
             }
         }
     }
-    let mut ready: std::collections::BTreeSet<usize> = (0..list.len()).filter(|&at| waits[at] == 0).collect();
+    if uses.iter().any(|(maker, user)| maker >= user) {
+        let order = order(list, uses, graph_name)?;
+        let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
+        list.extend(order.into_iter().filter_map(|at| taken[at].take()));
+    }
+    within(list, known)
+}
+
+/// An order of nodes in which each comes after those that make what it uses, given as pairs of maker and user.
+fn order(
+    list: &[NodeProto],
+    mut uses: Vec<(usize, usize)>,
+    graph_name: &str,
+) -> Result<Vec<usize>, ReadError> {
+    uses.sort_unstable();
+    uses.dedup();
+    // How many nodes each node waits for; those that wait for it stand side by side.
+    let mut waits: Vec<usize> = vec![0; list.len()];
+    uses.iter().for_each(|&(_, user)| waits[user] += 1);
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..list.len()).filter(|&at| waits[at] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(list.len());
-    while let Some(at) = ready.pop_first() {
+    while let Some(Reverse(at)) = ready.pop() {
         order.push(at);
-        for &user in &users[at] {
+        let first = uses.partition_point(|&(maker, _)| maker < at);
+        for &(_, user) in uses[first..].iter().take_while(|&&(maker, _)| maker == at) {
             waits[user] -= 1;
             if waits[user] == 0 {
-                ready.insert(user);
+                ready.push(Reverse(user));
             }
         }
     }
     if let Some(at) = (0..list.len()).find(|&at| waits[at] > 0) {
         return Err(wrong(place(&list[at]), format!("it is in a circle of nodes of the {graph_name}")));
     }
-    if order.iter().copied().ne(0..list.len()) {
-        let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
-        list.extend(order.into_iter().filter_map(|at| taken[at].take()));
-    }
-    within(list, known)
+    Ok(order)
 }
 
 /// Orders the graphs within nodes.

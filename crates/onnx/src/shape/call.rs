@@ -4,7 +4,7 @@ use super::schema::{Occurs, Schema};
 use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
-use std::borrow::Cow;
+use smallvec::SmallVec;
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +46,11 @@ pub struct Call<'a> {
     /// The version of its domain.
     pub version: i64,
     /// The attributes.
-    pub attributes: &'a [(String, Attribute)],
+    pub attributes: &'a [(&'a str, Attribute)],
     /// The inputs; `None` where an optional one is left out.
-    pub inputs: Vec<Option<Value>>,
+    pub inputs: &'a [Option<&'a Value>],
     /// For each output whether it is asked for.
-    pub outputs: Vec<bool>,
+    pub outputs: &'a [bool],
     /// Whether sizes are known when the model loads; else those of constants alone are.
     pub is_static: bool,
 }
@@ -59,8 +59,8 @@ pub struct Call<'a> {
 pub struct Checked<'c, 'a> {
     call: &'c Call<'a>,
     pub(super) schema: &'static Schema,
-    /// The type of each type constraint that an input decides.
-    bound: Vec<(&'static str, Cow<'static, str>)>,
+    /// For each type constraint that an input decides, the first such input.
+    bound: SmallVec<[(usize, &'a Value); 4]>,
 }
 
 /// What a kernel returns: a value for each output, as far as it has them.
@@ -75,7 +75,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// are not optional. (S2) Types are allowed, and equal where the schema says so. (S3) Attributes are known, of the
     /// right kind, and there where they are required.
     pub(super) fn new(call: &'c Call<'a>, schema: &'static Schema) -> Result<Checked<'c, 'a>, KernelError> {
-        let mut checked = Checked { call, schema, bound: Vec::new() };
+        let mut checked = Checked { call, schema, bound: SmallVec::new() };
         checked.counts()?;
         checked.types()?;
         checked.attributes()?;
@@ -117,29 +117,27 @@ impl<'c, 'a> Checked<'c, 'a> {
 
     fn types(&mut self) -> Result<(), KernelError> {
         for (at, value) in self.call.inputs.iter().enumerate() {
-            let (Some(value), Some(formal)) = (value, self.schema.inputs.formal(at)) else { continue };
+            let (Some(value), Some(formal)) = (*value, self.schema.inputs.formal(at)) else { continue };
             if matches!(value, Value::Unknown) {
                 continue;
             }
-            let given = value.type_name();
-            if !self.schema.allowed(formal.kind).any(|allowed| allowed == given) {
-                let message =
-                    format!("{} does not take {given} as its input `{}`", self.call.op, formal.name);
+            if !formal.types.allow(value) {
+                let (op, given) = (self.call.op, value.type_name());
+                let message = format!("{op} does not take {given} as its input `{}`", formal.name);
                 return Err(refused("schema.S2", message));
             }
-            if formal.occurs == Occurs::Mixed || !self.schema.is_variable(formal.kind) {
+            let Some(constraint) = formal.constraint.filter(|_| formal.occurs != Occurs::Mixed) else {
                 continue;
-            }
-            match self.bound.iter().find(|(kind, _)| *kind == formal.kind) {
-                Some((_, known)) if *known != given => {
-                    let message = format!(
-                        "{}: input `{}` is {given}, where another is {known}",
-                        self.call.op, formal.name
-                    );
+            };
+            match self.bound.iter().find(|(other, _)| *other == constraint) {
+                Some((_, known)) if !known.has_type_of(value) => {
+                    let (given, known) = (value.type_name(), known.type_name());
+                    let (op, name) = (self.call.op, formal.name);
+                    let message = format!("{op}: input `{name}` is {given}, where another is {known}");
                     return Err(refused("schema.S2", message));
                 }
                 Some(_) => {}
-                None => self.bound.push((formal.kind, given)),
+                None => self.bound.push((constraint, value)),
             }
         }
         Ok(())
@@ -205,7 +203,7 @@ impl<'c, 'a> Checked<'c, 'a> {
 
     /// An attribute.
     pub fn attribute(&self, name: &str) -> Option<&'a Attribute> {
-        self.call.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.call.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// An integer attribute.
@@ -253,12 +251,12 @@ impl<'c, 'a> Checked<'c, 'a> {
     }
 
     /// An input, if it is given.
-    pub fn input(&self, at: usize) -> Option<&'c Value> {
-        self.call.inputs.get(at)?.as_ref()
+    pub fn input(&self, at: usize) -> Option<&'a Value> {
+        *self.call.inputs.get(at)?
     }
 
     /// A tensor input, if it is given.
-    pub fn tensor(&self, at: usize) -> Option<&'c Tensor> {
+    pub fn tensor(&self, at: usize) -> Option<&'a Tensor> {
         self.input(at)?.tensor()
     }
 
@@ -276,7 +274,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     ///
     /// # Errors
     /// When it is not, or when its rank is not known.
-    pub fn shape(&self, at: usize) -> Result<&'c [Expr], KernelError> {
+    pub fn shape(&self, at: usize) -> Result<&'a [Expr], KernelError> {
         let tensor = self.given(at)?;
         tensor.shape.as_deref().ok_or_else(|| open(self.op(), &format!("the rank of its input {at}")))
     }
@@ -285,7 +283,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     ///
     /// # Errors
     /// When it is not.
-    pub fn given(&self, at: usize) -> Result<&'c Tensor, KernelError> {
+    pub fn given(&self, at: usize) -> Result<&'a Tensor, KernelError> {
         let missing = || refused("schema.S1", format!("{} needs a tensor as its input {at}", self.op()));
         self.tensor(at).ok_or_else(missing)
     }
@@ -293,12 +291,10 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// The element type of an output by the schema, if that decides it.
     pub fn output_type(&self, at: usize) -> Option<Dtype> {
         let formal = self.schema.outputs.formal(at)?;
-        if let Some((_, known)) = self.bound.iter().find(|(kind, _)| *kind == formal.kind) {
-            return Dtype::from_name(known);
+        match self.bound.iter().find(|(constraint, _)| Some(*constraint) == formal.constraint) {
+            Some((_, known)) => known.tensor().map(|tensor| tensor.dtype),
+            None => formal.types.only(),
         }
-        let mut allowed = self.schema.allowed(formal.kind);
-        let only = allowed.next()?;
-        if allowed.next().is_some() { None } else { Dtype::from_name(only) }
     }
 
     /// An output of which the schema says the type at most.

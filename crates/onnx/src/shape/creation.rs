@@ -74,9 +74,8 @@ fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
             call.check(value.count() == Some(1), "ConstantOfShape.C3", || {
                 "there is to be one value".to_owned()
             })?;
-            let allowed = call.schema.outputs.formal(0).is_some_and(|formal| {
-                call.schema.allowed(formal.kind).any(|allowed| allowed == value.dtype.name())
-            });
+            let formal = call.schema.outputs.formal(0);
+            let allowed = formal.is_some_and(|formal| formal.types.allow_tensor(value.dtype));
             call.check(allowed, "ConstantOfShape.C3", || {
                 format!("{} is no type of its output", value.dtype.name())
             })?;

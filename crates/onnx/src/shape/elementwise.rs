@@ -134,8 +134,7 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
         || KernelError::invalid("schema.S2", format!("{}: {number} is no type of its output", call.op()));
     let dtype = Dtype::from_number(number).ok_or_else(refused)?;
     let formal = call.schema.outputs.formal(0).ok_or_else(refused)?;
-    let allowed = call.schema.allowed(formal.kind).any(|allowed| allowed == dtype.name());
-    if allowed { Ok(dtype) } else { Err(refused()) }
+    if formal.types.allow_tensor(dtype) { Ok(dtype) } else { Err(refused()) }
 }
 
 /// The shape in which all inputs meet. (C1) Shapes broadcast.

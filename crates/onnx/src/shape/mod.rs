@@ -155,7 +155,7 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         ));
     }
     let checked = Checked::new(call, schema)?;
-    let Some(kernel) = kernel(call.domain, call.op) else {
+    let Some(kernel) = schema.kernel else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
     };
     let unknown = call.inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));

@@ -1,4 +1,7 @@
 //! The schemas of operators: what a call has to look like before its shapes matter.
+use super::dtype::Dtype;
+use super::value::Value;
+use super::{Kernel, kernel};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -18,13 +21,54 @@ pub enum Occurs {
     Mixed,
 }
 
+/// The types that an input or an output may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Types {
+    /// Their names, with commas between.
+    names: &'static str,
+    /// A bit for each element type of tensors.
+    tensors: u32,
+}
+
+impl Types {
+    fn new(names: &'static str) -> Types {
+        let bits = names.split(',').filter_map(Dtype::from_name).map(|dtype| 1 << dtype as u32);
+        Types { names, tensors: bits.fold(0, |all, bit: u32| all | bit) }
+    }
+
+    /// Whether a value has one of them.
+    pub fn allow(self, value: &Value) -> bool {
+        match value {
+            Value::Tensor(tensor) => self.allow_tensor(tensor.dtype),
+            other => self.allow_name(&other.type_name()),
+        }
+    }
+
+    /// Whether a tensor of this element type has one of them.
+    pub fn allow_tensor(self, dtype: Dtype) -> bool {
+        self.tensors & (1 << dtype as u32) != 0
+    }
+
+    /// Whether a type of this name is one of them.
+    pub fn allow_name(self, name: &str) -> bool {
+        self.names.split(',').any(|allowed| allowed == name)
+    }
+
+    /// The element type of tensors if they allow nothing else.
+    pub fn only(self) -> Option<Dtype> {
+        Dtype::from_name(self.names)
+    }
+}
+
 /// An input or an output.
 #[derive(Clone, Debug)]
 pub struct Formal {
     /// Its name.
     pub name: &'static str,
-    /// The name of its type constraint, or its type.
-    pub kind: &'static str,
+    /// The types that it may have.
+    pub types: Types,
+    /// The number of its type constraint: what shares it has one type. None where the schema says one type.
+    pub constraint: Option<usize>,
     /// How often it stands in a call.
     pub occurs: Occurs,
 }
@@ -49,8 +93,8 @@ pub struct Schema {
     pub inputs: Side,
     /// Its outputs.
     pub outputs: Side,
-    /// The types that each type constraint allows.
-    pub types: Vec<(&'static str, &'static str)>,
+    /// The kernel of the operator, if there is one.
+    pub(super) kernel: Option<Kernel>,
     /// Its attributes: name, kind (a letter), whether it has to be given.
     pub attributes: Vec<(&'static str, char, bool)>,
     /// Whether the version only says that the operator is gone.
@@ -67,19 +111,6 @@ impl Side {
     /// Whether there may be so many.
     pub fn takes(&self, count: usize) -> bool {
         count >= self.least && self.most.is_none_or(|most| count <= most)
-    }
-}
-
-impl Schema {
-    /// The types that a type constraint allows, or the type itself.
-    pub fn allowed(&self, kind: &'static str) -> impl Iterator<Item = &'static str> + use<> {
-        let set = self.types.iter().find(|(name, _)| *name == kind).map_or(kind, |(_, set)| set);
-        set.split(',')
-    }
-
-    /// Whether a type constraint of this name exists.
-    pub fn is_variable(&self, kind: &str) -> bool {
-        self.types.iter().any(|(name, _)| *name == kind)
     }
 }
 
@@ -134,29 +165,32 @@ pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
     // Schemas are read when they are first needed.
     let versions = versions.get_or_init(|| {
         let lines = index().get(&(domain, op)).map(Vec::as_slice).unwrap_or_default();
-        lines.iter().filter_map(|line| schema(line)).collect()
+        let kernel = kernel(domain, op);
+        lines.iter().filter_map(|line| schema(line, kernel)).collect()
     });
     versions.iter().rev().find(|schema| schema.since <= version)
 }
 
-fn schema(line: &'static str) -> Option<Schema> {
+fn schema(line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
     let mut parts = line.split('|');
     let since = parts.next()?.parse().ok()?;
-    let (inputs, outputs) = (side(parts.next()?)?, side(parts.next()?)?);
-    let types = parts.next()?.split_whitespace().filter_map(|bound| {
+    let (inputs, outputs) = (parts.next()?, parts.next()?);
+    let constraints = parts.next()?.split_whitespace().filter_map(|bound| {
         let (name, set) = bound.split_once('=')?;
         Some((name, *type_sets().get(set)?))
     });
-    let types = types.collect();
+    let constraints: Vec<(&str, &str)> = constraints.collect();
     let attributes = parts.next()?.split_whitespace().filter_map(|attribute| {
         let (name, kind) = attribute.rsplit_once(':')?;
         Some((name, kind.chars().next()?, kind.ends_with('!')))
     });
     let attributes = attributes.collect();
-    Some(Schema { since, inputs, outputs, types, attributes, deprecated: parts.next() == Some("deprecated") })
+    let (inputs, outputs) = (side(inputs, &constraints)?, side(outputs, &constraints)?);
+    let deprecated = parts.next() == Some("deprecated");
+    Some(Schema { since, inputs, outputs, kernel, attributes, deprecated })
 }
 
-fn side(text: &'static str) -> Option<Side> {
+fn side(text: &'static str, constraints: &[(&str, &'static str)]) -> Option<Side> {
     let mut words = text.split_whitespace();
     let (least, most) = words.next()?.split_once("..")?;
     let formals = words.filter_map(|word| {
@@ -167,7 +201,9 @@ fn side(text: &'static str) -> Option<Side> {
             b'+' => (&kind[..kind.len() - 1], Occurs::Mixed),
             _ => (kind, Occurs::Once),
         };
-        Some(Formal { name, kind, occurs })
+        let constraint = constraints.iter().position(|(name, _)| *name == kind);
+        let types = Types::new(constraint.map_or(kind, |at| constraints[at].1));
+        Some(Formal { name, types, constraint, occurs })
     });
     Some(Side { least: least.parse().ok()?, most: most.parse().ok(), formals: formals.collect() })
 }

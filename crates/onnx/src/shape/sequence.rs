@@ -66,10 +66,8 @@ fn construct(_: &mut Cx, call: &Checked) -> Outcome {
 /// (C1) The type is one that a sequence may have.
 fn empty(_: &mut Cx, call: &Checked) -> Outcome {
     let dtype = Dtype::from_number(call.int("dtype", 1));
-    let dtype = dtype.filter(|dtype| {
-        let name = format!("seq({})", dtype.name());
-        call.schema.allowed(call.schema.outputs.formals[0].kind).any(|allowed| allowed == name)
-    });
+    let dtype = dtype
+        .filter(|dtype| call.schema.outputs.formals[0].types.allow_name(&format!("seq({})", dtype.name())));
     let refused = || KernelError::invalid("SequenceEmpty.C1", "no sequence has items of this type");
     Ok(vec![Value::Sequence(Sequence { dtype: dtype.ok_or_else(refused)?, items: Some(Vec::new()) })])
 }

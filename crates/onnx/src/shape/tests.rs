@@ -34,7 +34,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
     tensor.with(items)
 }
 
-fn attribute(text: &str) -> (String, Attribute) {
+fn attribute(text: &str) -> (&str, Attribute) {
     let (name, value) = text.split_once('=').expect(text);
     let value = match value.parse() {
         Ok(value) => Attribute::Int(value),
@@ -43,7 +43,7 @@ fn attribute(text: &str) -> (String, Attribute) {
         }
         Err(_) => Attribute::Text(value.to_owned()),
     };
-    (name.to_owned(), value)
+    (name, value)
 }
 
 fn shown(pool: &Pool, value: &Tensor) -> String {
@@ -85,8 +85,10 @@ fn outcome(text: &str, outputs: usize) -> String {
     }
     let version = version.parse().expect(version);
     let (domain, op) = op.split_once("::").unwrap_or(("", op));
-    let outputs = vec![true; outputs];
-    let call = Call { domain, op, version, attributes: &attributes, inputs, outputs, is_static: false };
+    let inputs: Vec<Option<&Value>> = inputs.iter().map(Option::as_ref).collect();
+    let (inputs, outputs) = (inputs.as_slice(), vec![true; outputs]);
+    let (attributes, outputs) = (attributes.as_slice(), outputs.as_slice());
+    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
         Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),

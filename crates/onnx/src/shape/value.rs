@@ -183,6 +183,15 @@ impl Value {
         }
     }
 
+    /// Whether another value has the same type.
+    pub fn has_type_of(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Tensor(a), Value::Tensor(b)) => a.dtype == b.dtype,
+            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => false,
+            _ => self.type_name() == other.type_name(),
+        }
+    }
+
     /// Its type as the schemas write it: `f32`, `seq(i64)`.
     pub fn type_name(&self) -> Cow<'static, str> {
         match self {

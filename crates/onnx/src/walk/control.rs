@@ -33,7 +33,7 @@ impl<'m> Walk<'m> {
     pub(super) fn branches(
         &mut self,
         node: &'m NodeProto,
-        inputs: &[Option<Value>],
+        inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
@@ -151,7 +151,7 @@ impl<'m> Walk<'m> {
     pub(super) fn repeated(
         &mut self,
         node: &'m NodeProto,
-        inputs: &[Option<Value>],
+        inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
@@ -168,7 +168,7 @@ impl<'m> Walk<'m> {
             Some(_) => None,
         };
         let carried: Vec<Value> =
-            inputs.iter().skip(2).map(|value| value.clone().unwrap_or(Value::Unknown)).collect();
+            inputs.iter().skip(2).map(|value| value.cloned().unwrap_or(Value::Unknown)).collect();
         let literal = match trips {
             Some(Some(trips)) => trips.as_inline(),
             _ => None,

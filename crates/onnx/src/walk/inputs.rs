@@ -2,6 +2,7 @@
 use crate::read::Model;
 use crate::read::message::{Dimension, TypeProto, TypeValue};
 use crate::shape::{Dtype, Element, Sequence, Tensor, Value};
+use rustc_hash::FxHashSet;
 use sizewise_expr::{Expr, Pool};
 
 /// A size as a model declares it.
@@ -56,9 +57,9 @@ pub fn declared(name: &str, message: Option<&TypeProto>) -> Input {
 
 /// The inputs that a caller has to give: those without an initializer.
 pub fn inputs(model: &Model) -> Vec<Input> {
-    let initialized = |name: &str| model.graph.initializer.iter().any(|tensor| tensor.name == name);
-    let own = model.graph.input.iter().filter(|input| model.ir_version > 3 || !initialized(&input.name));
-    let own = own.filter(|input| !initialized(&input.name));
+    let initialized: FxHashSet<&str> =
+        model.graph.initializer.iter().map(|tensor| tensor.name.as_str()).collect();
+    let own = model.graph.input.iter().filter(|input| !initialized.contains(input.name.as_str()));
     own.map(|input| declared(&input.name, input.r#type.as_ref())).collect()
 }
 

@@ -8,9 +8,10 @@ pub use inputs::{Given, Input, declared, filling, inputs, value};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
 use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, unknown_outputs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_kernels::{Cx, KernelError};
+use smallvec::SmallVec;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 200_000;
@@ -95,7 +96,7 @@ pub struct Walk<'m> {
     /// The first node without a shape function, with the message.
     pub unsupported: Option<(usize, String)>,
     /// The values of the main graph.
-    pub values: FxHashMap<String, Value>,
+    pub values: FxHashMap<&'m str, Value>,
     /// Whether the walk ends at the first failure.
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
@@ -118,7 +119,9 @@ impl<'m> Walk<'m> {
     pub fn run(&mut self, inputs: Vec<(String, Value)>) -> Option<Vec<Value>> {
         let model = self.model;
         let frame = Frame { imports: &model.imports, given: Vec::new(), depth: 0 };
-        let mut scope = Scope { values: FxHashMap::default(), outer: None };
+        let count = model.graph.initializer.len() + model.graph.node.len();
+        let values = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
+        let mut scope = Scope { values, outer: None };
         for message in &model.graph.initializer {
             let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
             scope.values.insert(&message.name, value);
@@ -142,7 +145,7 @@ impl<'m> Walk<'m> {
             model.graph.output.iter().map(found).collect()
         });
         if self.keeps {
-            self.values = scope.values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            self.values = scope.values;
         }
         results
     }
@@ -222,14 +225,14 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, "there are too many nodes to visit".to_owned()));
             return if step > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown()) };
         }
-        let inputs: Vec<Option<Value>> = node
+        let inputs: SmallVec<[Option<&Value>; 4]> = node
             .input
             .iter()
             // A parameter of a function that the call leaves out is as if it were left out here.
-            .map(|name| if name.is_empty() { None } else { scope.get(name).cloned() })
+            .map(|name| if name.is_empty() { None } else { scope.get(name) })
             .collect();
         if let Some(at) = self.model.function(domain, &node.op_type) {
-            return self.function(at, node, inputs, frame);
+            return self.function(at, node, &inputs, frame);
         }
         let found = match (domain, node.op_type.as_str()) {
             ("", "If") => Some(self.branches(node, &inputs, scope, frame)?),
@@ -252,16 +255,9 @@ impl<'m> Walk<'m> {
         if !is_known && self.unknown.is_empty() && self.failures.is_empty() {
             self.unknown.push((step, "nothing is known of one of its inputs".to_owned()));
         }
-        let outputs = node.output.iter().map(|name| !name.is_empty()).collect();
-        let call = Call {
-            domain,
-            op: &node.op_type,
-            version,
-            attributes: &attributes,
-            inputs,
-            outputs,
-            is_static: true,
-        };
+        let outputs: SmallVec<[bool; 4]> = node.output.iter().map(|name| !name.is_empty()).collect();
+        let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
+        let call = Call { domain, op, version, attributes, inputs, outputs, is_static: true };
         let values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
             Ok(values) => values,
             Err(error) => {
@@ -280,13 +276,13 @@ impl<'m> Walk<'m> {
     }
 
     /// The attributes of a node. Within a function some stand for those of its call.
-    fn attributes(&mut self, node: &NodeProto, frame: &Frame) -> Vec<(String, Attribute)> {
+    fn attributes<'n>(&mut self, node: &'n NodeProto, frame: &Frame) -> Vec<(&'n str, Attribute)> {
         let mut found = Vec::with_capacity(node.attribute.len());
         for own in &node.attribute {
             let message =
                 if own.ref_attr_name.is_empty() { Some(own) } else { frame.given(&own.ref_attr_name) };
             let value = message.and_then(|message| attribute(&mut self.env.pool, message));
-            found.extend(value.map(|value| (own.name.clone(), value)));
+            found.extend(value.map(|value| (own.name.as_str(), value)));
         }
         found
     }
@@ -296,14 +292,14 @@ impl<'m> Walk<'m> {
         &mut self,
         at: usize,
         node: &'m NodeProto,
-        inputs: Vec<Option<Value>>,
+        inputs: &[Option<&Value>],
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
         let function = &self.model.functions[at];
         let mut scope = Scope { values: FxHashMap::default(), outer: None };
         for (name, value) in function.message.input.iter().zip(inputs) {
-            if let Some(value) = value {
-                scope.values.insert(name, value);
+            if let Some(value) = *value {
+                scope.values.insert(name, value.clone());
             }
         }
         // Attributes of the call may stand for those of an outer one; what it does not give, the function may.

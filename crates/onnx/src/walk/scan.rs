@@ -11,7 +11,7 @@ impl<'m> Walk<'m> {
     pub(super) fn scan(
         &mut self,
         node: &'m NodeProto,
-        inputs: &[Option<Value>],
+        inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
@@ -24,10 +24,8 @@ impl<'m> Walk<'m> {
         let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
         let step = self.steps.len() - 1;
         let mut length: Option<Expr> = None;
-        let mut values: Vec<Value> = inputs[..states]
-            .iter()
-            .map(|value| value.as_ref().map_or(Value::Unknown, without_elements))
-            .collect();
+        let mut values: Vec<Value> =
+            inputs[..states].iter().map(|value| value.map_or(Value::Unknown, without_elements)).collect();
         for (at, value) in inputs[states..].iter().enumerate() {
             let Some(Value::Tensor(tensor)) = value else { return self.missing(node, "tensors to scan") };
             let Some(mut shape) = tensor.shape.clone() else {
@@ -64,7 +62,7 @@ impl<'m> Walk<'m> {
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
             if at < states {
-                let initial = inputs[at].as_ref().map_or(Value::Unknown, without_elements);
+                let initial = inputs[at].map_or(Value::Unknown, without_elements);
                 outputs.push(self.state(step, initial, value)?);
                 continue;
             }
@@ -102,7 +100,7 @@ impl<'m> Walk<'m> {
     pub(super) fn mapped(
         &mut self,
         node: &'m NodeProto,
-        inputs: &[Option<Value>],
+        inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
@@ -115,7 +113,7 @@ impl<'m> Walk<'m> {
         };
         let mut outputs: Vec<Option<Vec<Tensor>>> = vec![Some(Vec::new()); node.output.len()];
         for at in 0..count {
-            let item = |value: &Option<Value>| match value {
+            let item = |value: &Option<&Value>| match *value {
                 Some(Value::Sequence(sequence)) => sequence
                     .items
                     .as_ref()

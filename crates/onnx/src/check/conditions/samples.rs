@@ -6,13 +6,18 @@ use crate::walk::{Given, Step, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Pool};
 
+/// The most nodes that are visited for samples; `MIN_SAMPLES` are taken whatever they cost.
+const MAX_SAMPLED: usize = 20_000;
+const MIN_SAMPLES: usize = 2;
+
 /// The first size and by how much each further symbol's size is greater.
 const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
 
 impl Check<'_> {
     /// Evaluates the model at a few declared inputs, and says what is wrong with the first that is not as declared.
     pub(super) fn samples(&mut self) {
-        for &(first, step) in SAMPLES {
+        let count = (MAX_SAMPLED / self.model.graph.node.len().max(1)).max(MIN_SAMPLES);
+        for &(first, step) in SAMPLES.iter().take(count) {
             if self.report.verdict == Verdict::Violated {
                 return;
             }
