@@ -84,7 +84,8 @@ fn the_spec_of_a_program_is_shown() {
         (
             "tests/data/programs/pt_list_tuple.pt2",
             "from torch.export import Dim\n\n\
-             t_0_0 = Dim('t_0_0')\nt_1_0_0 = Dim('t_1_0_0')\nxs_0_0 = Dim('xs_0_0')\nxs_1_0 = Dim('xs_1_0')\n\n\
+             t_0_0 = Dim('t_0_0', min=0)\nt_1_0_0 = Dim('t_1_0_0', min=0)\n\
+             xs_0_0 = Dim('xs_0_0', min=0)\nxs_1_0 = Dim('xs_1_0', min=0)\n\n\
              dynamic_shapes = {\n    't': ([t_0_0], ([t_1_0_0],)),\n    'xs': [[xs_0_0, None], [xs_1_0, None]],\n}\n",
         ),
     ];

@@ -12,6 +12,12 @@ const ROWS: &str = "g (float[batch, seq] x) => (float[n, k] z) {
     c = Constant<value_ints = [-1, 8]>()
     z = Reshape(x, c)
 }";
+const THERE_AND_BACK: &str = "g (float[batch, seq] x) => (float[n, k] z) {
+    c = Constant<value_ints = [1, -1]>()
+    r = Reshape(x, c)
+    s = Shape(x)
+    z = Reshape(r, s)
+}";
 const RANK: &str = "g (float[] x) => (float[n, k] z) { z = MatMul(x, x) }";
 
 #[test]
@@ -59,6 +65,10 @@ fn a_check_is_under_the_spec() {
             "  for example   x: f32[",
         ),
         (RANK, r#"{"x": [{"dim": "n"}, {"dim": "n"}]}"#, 0, "model.onnx: ok"),
+        // A size of 0 in a target of `Reshape` is that of the input.
+        (THERE_AND_BACK, r#"{"x": [{"dim": "b"}, 9]}"#, 0, "model.onnx: ok"),
+        (THERE_AND_BACK, r#"{"x": [{"dim": "b", "min": 0}, 9]}"#, 1, "fix 1         b = Dim('b', min=1)"),
+        (THERE_AND_BACK, "{'x': [Dim('b', min=0), 9]}", 1, "fix 1         b = Dim('b', min=1)"),
     ] {
         let (code, text, error) = run(model, spec, &["--spec", "spec.json"]);
         assert_eq!(code, status, "{spec}: {text}{error}");

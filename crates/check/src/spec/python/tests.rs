@@ -191,6 +191,8 @@ fn what_is_written_is_read_back() {
         let python = Spec::parse(text.as_bytes()).expect("a spec").to_python();
         let again = Spec::parse(python.as_bytes()).unwrap_or_else(|error| panic!("{python}{error}"));
         assert_eq!(again.to_python(), python, "{text}");
+        // A least size of 0 that is written is not the same as none.
+        assert_eq!(python.contains("min=0"), text.contains(r#""min": 0"#), "{python}");
     }
     let wide =
         (0..12).map(|i| format!(r#""an_input_{i}": [{{"dim": "dimension_{}", "min": 1, "max": 8}}]"#, i % 2));

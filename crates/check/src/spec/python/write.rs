@@ -31,11 +31,11 @@ fn variable(name: &str) -> String {
     if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// `, min=2, max=64`; a missing end is left out, and a least size of 0, which every dimension has.
+/// `, min=2, max=64`; a missing end is left out. A least size of 0 is not: sizes of ONNX models are at least 1 without it.
 fn range(fields: &Map<String, Json>) -> String {
     let ends = ["min", "max"].into_iter().filter_map(|end| {
         let value = fields.get(end).filter(|value| !value.is_null())?;
-        (end == "max" || value.as_i64() != Some(0)).then(|| format!(", {end}={value}"))
+        Some(format!(", {end}={value}"))
     });
     ends.collect()
 }
