@@ -12,6 +12,12 @@ fn windows_are_counted() {
         ("Conv-11 auto_pad=SAME_UPPER pads=1,1 f32[1,2,8] f32[6,2,3]", "refused: Spatial.C3"),
         ("ConvTranspose-11 strides=2,2 f32[s0,4,3,3] f32[4,5,2,2]", "f32[s0,5,6,6]"),
         ("MaxPool-12 kernel_shape=2,2 strides=2,2 f32[1,2,6,6]", "f32[1,2,3,3]"),
+        // The padding that keeps the size would be negative.
+        ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "refused: Pool.C8"),
+        ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,5,6]", "f32[1,2,2,2]"),
+        ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f64[1,2,4,4]", "f64[1,2,1,1]"),
+        ("AveragePool-11 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "refused: Pool.C8"),
+        ("AveragePool-19 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "f32[1,2,1,1]"),
         ("MaxPool-12 kernel_shape=2,2 pads=0,-1,0,0 auto_pad=VALID f32[1,2,6,6]", "refused: Spatial.C2"),
     ]);
 }

@@ -2,7 +2,7 @@
 use super::call::{Checked, Outcome};
 use super::convolution::{AutoPad, Spatial};
 use super::value::Tensor;
-use super::{Dtype, Family};
+use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
@@ -43,7 +43,8 @@ fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
 ///
 /// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
-/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits.
+/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits. (C8) Strides that leave elements
+/// out need no padding of less than nothing to keep the size.
 pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let indices = Tensor::new(Dtype::I64, shape.clone());
@@ -73,7 +74,7 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     let mut shape = sizes[..2].to_vec();
     for (i, &size) in sizes[2..].iter().enumerate() {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
-        let (before, both) = padding(cx, &spatial, i, size);
+        let (before, both) = padding(cx, call, &spatial, (i, size))?;
         let padded = cx.add(size, both);
         if !ceil {
             shape.push(truncated(cx, (padded, spatial.kernel[i], stride, dilation))?);
@@ -125,10 +126,15 @@ fn truncated(
 
 /// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as
 /// onnxruntime has it.
-fn padding(cx: &mut Cx, spatial: &Spatial, i: usize, size: Expr) -> (Expr, Expr) {
+fn padding(
+    cx: &mut Cx,
+    call: &Checked,
+    spatial: &Spatial,
+    (i, size): (usize, Expr),
+) -> Result<(Expr, Expr), KernelError> {
     let (before, after) = spatial.pads[i];
     if !matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
-        return (cx.int(before), cx.int(before.saturating_add(after)));
+        return Ok((cx.int(before), cx.int(before.saturating_add(after))));
     }
     let stride = cx.int(spatial.strides[i]);
     let count = cx.ceil_div(size, stride);
@@ -137,6 +143,11 @@ fn padding(cx: &mut Cx, spatial: &Spatial, i: usize, size: Expr) -> (Expr, Expr)
     let reach = cx.add(reach, spatial.kernel[i]);
     let needed = cx.sub(reach, size);
     let natural = cx.ge(needed, 0);
+    if refuses_negative_padding(call, spatial) {
+        let none = cx.eq(call.shape(0)?[0], 0);
+        let fine = cx.any(&[natural, none]);
+        policy::onnxruntime(cx, fine, "Pool.C8", |cx| format!("padding of {} is negative", cx.show(needed)))?;
+    }
     let needed = if cx.surely(natural) { needed } else { cx.max(needed, 0) };
     let two = cx.int(2);
     let half = if spatial.auto_pad == AutoPad::SameLower {
@@ -144,7 +155,19 @@ fn padding(cx: &mut Cx, spatial: &Spatial, i: usize, size: Expr) -> (Expr, Expr)
     } else {
         cx.floor_div(needed, two)
     };
-    (half, needed)
+    Ok((half, needed))
+}
+
+/// Whether the call comes to onnxruntime's pooling of vectors (`MlasPool`), which refuses negative padding: its other
+/// kernels, for dilations, indices, other types and averages from version 19 on, do not.
+fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
+    let is_float = call.tensor(0).is_some_and(|x| matches!(x.dtype, Dtype::F32 | Dtype::F16));
+    let is_plain = match call.op() {
+        "MaxPool" => spatial.dilations.iter().all(|&dilation| dilation == 1) && !call.wants(1),
+        "AveragePool" => call.since() < 19,
+        _ => false,
+    };
+    is_float && is_plain
 }
 
 /// onnxruntime: only the batch may be empty.

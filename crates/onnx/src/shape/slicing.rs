@@ -139,6 +139,12 @@ fn position(cx: &mut Cx, size: Expr, bound: Expr, least: i64, most: Expr) -> Exp
     if cx.surely(high) { at } else { cx.min(at, most) }
 }
 
+/// Whether a bound is the greatest integer of 32 or 64 bits: as the end of a slice that goes backwards it stands for the
+/// first element to onnxruntime (`PrepareForComputeHelper` in `slice_helper.h`), where the specification clamps it.
+fn is_greatest(cx: &mut Cx, bound: Expr) -> bool {
+    [i64::from(i32::MAX), i64::MAX].into_iter().any(|greatest| cx.int(greatest) == bound)
+}
+
 /// How many elements a slice takes, and where it begins if that is a number.
 fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr, Option<i64>) {
     let (Bound::Known(start), Bound::Known(end)) = (start, end) else {
@@ -149,7 +155,9 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
         let (start, end) = (position(cx, size, start, 0, size), position(cx, size, end, 0, size));
         (start, end, cx.sub(end, start))
     } else {
-        let (start, end) = (position(cx, size, start, 0, last), position(cx, size, end, -1, last));
+        let start = position(cx, size, start, 0, last);
+        let end =
+            if cx.on_cpu() && is_greatest(cx, end) { cx.int(-1) } else { position(cx, size, end, -1, last) };
         (start, end, cx.sub(start, end))
     };
     let _ = end;
@@ -253,8 +261,8 @@ fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelEr
 /// The input with elements added or cut off on both sides of its dimensions.
 ///
 /// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar.
-/// (C3) No size becomes negative. (C4) `reflect` adds fewer than are left, `edge` and `wrap` need an element; without
-/// elements no dimension but an empty one is looked at.
+/// (C3) No size becomes negative. (C4) `reflect` adds fewer than are left, and cutting leaves some; `edge` and `wrap` need
+/// an element. Without elements no dimension but an empty one is looked at, and it stays empty.
 pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "constant");
@@ -287,8 +295,11 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
         })?;
         let idle = sizes.contains(&Expr::ZERO);
         call.check(!idle || mode != "wrap", "Pad.C4", || "nothing cannot be wrapped".to_owned())?;
-        if !idle || sizes[at] == Expr::ZERO {
+        if !idle {
             around(cx, mode, sizes[at], before, after)?;
+        } else if sizes[at] == Expr::ZERO && mode != "constant" {
+            let nothing = cx.le(added, 0);
+            cx.require(nothing, "Pad.C4", |cx| format!("nothing is padded by {}", cx.show(added)))?;
         }
     }
     for &size in &shape {
@@ -343,6 +354,12 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
     }
     let (cut_before, cut_after) = (cx.min(before, 0), cx.min(after, 0));
     let size = cx.sum([size, cut_before, cut_after]);
+    if mode == "reflect" {
+        let idle = [cx.eq(before, 0), cx.eq(after, 0)];
+        let (idle, left) = (cx.all(&idle), cx.gt(size, 0));
+        let fine = cx.any(&[idle, left]);
+        cx.require(fine, "Pad.C4", |cx| format!("{} elements are left to reflect", cx.show(size)))?;
+    }
     for pad in [before, after] {
         // Repeating elements needs one as soon as anything is added or cut off.
         let none = match mode {
