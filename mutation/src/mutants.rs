@@ -76,7 +76,7 @@ pub fn hash(text: &str) -> u64 {
 /// The mutants of the tree at `root`, in the order of the list.
 pub fn list(root: &Path) -> Result<Vec<Mutant>, String> {
     let mut command = Command::new("cargo");
-    command.args(["mutants", "--no-config", "--list", "--json", "-e", TESTS]).current_dir(root);
+    command.args(["mutants", "--no-config", "--workspace", "--list", "--json", "-e", TESTS]).current_dir(root);
     for pattern in EXAMINED {
         command.args(["-f", pattern]);
     }
