@@ -98,7 +98,7 @@ fn order(
 ) -> Result<Vec<usize>, ReadError> {
     uses.sort_unstable();
     uses.dedup();
-    // How many nodes each node waits for; those that wait for it stand side by side.
+    // How many nodes each node waits for. `uses` is sorted by maker: the users of a node are next to each other.
     let mut waits: Vec<usize> = vec![0; list.len()];
     uses.iter().for_each(|&(_, user)| waits[user] += 1);
     let mut ready: BinaryHeap<Reverse<usize>> =

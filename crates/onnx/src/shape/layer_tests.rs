@@ -12,7 +12,7 @@ fn windows_are_counted() {
         ("Conv-11 auto_pad=SAME_UPPER pads=1,1 f32[1,2,8] f32[6,2,3]", "refused: Spatial.C3"),
         ("ConvTranspose-11 strides=2,2 f32[s0,4,3,3] f32[4,5,2,2]", "f32[s0,5,6,6]"),
         ("MaxPool-12 kernel_shape=2,2 strides=2,2 f32[1,2,6,6]", "f32[1,2,3,3]"),
-        // The padding that keeps the size would be negative.
+        // The computed padding is negative.
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "refused: Pool.C8"),
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,5,6]", "f32[1,2,2,2]"),
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f64[1,2,4,4]", "f64[1,2,1,1]"),

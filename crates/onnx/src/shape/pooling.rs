@@ -43,8 +43,9 @@ fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
 ///
 /// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
-/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits. (C8) Strides that leave elements
-/// out need no padding of less than nothing to keep the size.
+/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits. (C8) The padding that `SAME_UPPER`
+/// or `SAME_LOWER` computes is not negative, as it can be with a stride greater than the window; see
+/// [`refuses_negative_padding`].
 pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let indices = Tensor::new(Dtype::I64, shape.clone());
@@ -158,8 +159,8 @@ fn padding(
     Ok((half, needed))
 }
 
-/// Whether the call comes to onnxruntime's pooling of vectors (`MlasPool`), which refuses negative padding: its other
-/// kernels, for dilations, indices, other types and averages from version 19 on, do not.
+/// Whether onnxruntime refuses this call when the computed padding is negative, by what version 1.31.1 does with calls of
+/// each kind: `MaxPool` of 32-bit and 16-bit floats without dilations and indices, and `AveragePool` before version 19.
 fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
     let is_float = call.tensor(0).is_some_and(|x| matches!(x.dtype, Dtype::F32 | Dtype::F16));
     let is_plain = match call.op() {

@@ -30,6 +30,8 @@ pub struct Types {
     tensors: u32,
 }
 
+const _: () = assert!(Dtype::ALL.len() <= u32::BITS as usize);
+
 impl Types {
     fn new(names: &'static str) -> Types {
         let bits = names.split(',').filter_map(Dtype::from_name).map(|dtype| 1 << dtype as u32);

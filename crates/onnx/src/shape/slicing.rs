@@ -139,9 +139,9 @@ fn position(cx: &mut Cx, size: Expr, bound: Expr, least: i64, most: Expr) -> Exp
     if cx.surely(high) { at } else { cx.min(at, most) }
 }
 
-/// Whether a bound is the greatest integer of 32 or 64 bits: as the end of a slice that goes backwards it stands for the
-/// first element to onnxruntime (`PrepareForComputeHelper` in `slice_helper.h`), where the specification clamps it.
-fn is_greatest(cx: &mut Cx, bound: Expr) -> bool {
+/// Whether a bound is `INT_MAX` of 32 or 64 bits. As the end of a slice with a negative step, onnxruntime reads it as
+/// "through the first element" (`onnxruntime/core/providers/cpu/tensor/slice_helper.h`); the specification clamps it.
+fn is_int_max(cx: &mut Cx, bound: Expr) -> bool {
     [i64::from(i32::MAX), i64::MAX].into_iter().any(|greatest| cx.int(greatest) == bound)
 }
 
@@ -157,7 +157,7 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
     } else {
         let start = position(cx, size, start, 0, last);
         let end =
-            if cx.on_cpu() && is_greatest(cx, end) { cx.int(-1) } else { position(cx, size, end, -1, last) };
+            if cx.on_cpu() && is_int_max(cx, end) { cx.int(-1) } else { position(cx, size, end, -1, last) };
         (start, end, cx.sub(start, end))
     };
     let _ = end;
@@ -261,8 +261,9 @@ fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelEr
 /// The input with elements added or cut off on both sides of its dimensions.
 ///
 /// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar.
-/// (C3) No size becomes negative. (C4) `reflect` adds fewer than are left, and cutting leaves some; `edge` and `wrap` need
-/// an element. Without elements no dimension but an empty one is looked at, and it stays empty.
+/// (C3) No size becomes negative. (C4) Negative pads are applied first. Then `reflect` adds fewer elements than the
+/// dimension has, and `reflect`, `edge` and `wrap` need at least one. If the input is empty, only its empty dimensions are
+/// checked: they have to stay empty.
 pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "constant");
@@ -299,7 +300,9 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
             around(cx, mode, sizes[at], before, after)?;
         } else if sizes[at] == Expr::ZERO && mode != "constant" {
             let nothing = cx.le(added, 0);
-            cx.require(nothing, "Pad.C4", |cx| format!("nothing is padded by {}", cx.show(added)))?;
+            cx.require(nothing, "Pad.C4", |cx| {
+                format!("an empty dimension cannot be padded by {}", cx.show(added))
+            })?;
         }
     }
     for &size in &shape {
@@ -358,7 +361,9 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
         let idle = [cx.eq(before, 0), cx.eq(after, 0)];
         let (idle, left) = (cx.all(&idle), cx.gt(size, 0));
         let fine = cx.any(&[idle, left]);
-        cx.require(fine, "Pad.C4", |cx| format!("{} elements are left to reflect", cx.show(size)))?;
+        cx.require(fine, "Pad.C4", |cx| {
+            format!("after cropping, {} elements cannot be reflected", cx.show(size))
+        })?;
     }
     for pad in [before, after] {
         // Repeating elements needs one as soon as anything is added or cut off.

@@ -140,7 +140,7 @@ fn elements_that_compute_shapes_are_followed() {
         ("Size-13 f32[s0,3]", "i64[]=3*s0"),
         ("Gather-13 i64[3]=s0,s1,3 i64[]=-1", "i64[]=3"),
         ("Slice-13 i64[3]=s0,s1,3 i64[1]=0 i64[1]=2", "i64[2]=s0,s1"),
-        // Backwards, the greatest integers of 32 and 64 bits are the end behind the first element.
+        // With a negative step, an end of INT_MAX (32 or 64 bits) takes the first element too.
         ("Slice-13 f32[3] i64[1]=0 i64[1]=2147483647 i64[1]=0 i64[1]=-1", "f32[1]"),
         ("Slice-13 f32[3] i64[1]=-1 i64[1]=9223372036854775807 i64[1]=0 i64[1]=-1", "f32[3]"),
         ("Slice-13 f32[3] i64[1]=-1 i64[1]=2147483646 i64[1]=0 i64[1]=-1", "f32[0]"),
@@ -192,12 +192,12 @@ fn arrangements_say_what_they_need() {
         ("Split-13 f32[s0]", "f32[(s0//2)] f32[(s0//2)] if Eq(Mod(s0, 2), 0)"),
         ("DepthToSpace-13 blocksize=2 f32[s0,8,s1,s2]", "f32[s0,2,2*s1,2*s2]"),
         ("Pad-13 mode=reflect f32[3] i64[2]=3,0", "refused: Pad.C4"),
-        // Cutting leaves something to reflect, also where nothing is added.
+        // `reflect` needs an element after negative pads, also where nothing is added.
         ("Pad-13 mode=reflect f32[1] i64[2]=-1,0", "refused: Pad.C4"),
         ("Pad-13 mode=reflect f32[1,3] i64[4]=0,-1,0,-2", "refused: Pad.C4"),
         ("Pad-13 mode=edge f32[1] i64[2]=-1,0", "refused: Pad.C4"),
         ("Pad-13 mode=constant f32[1] i64[2]=-1,0", "f32[0]"),
-        // Of nothing, an empty dimension stays empty.
+        // An empty dimension has to stay empty.
         ("Pad-13 mode=reflect f32[0,3] i64[4]=2,2,-2,-2", "f32[0,3]"),
         ("Pad-13 mode=edge f32[2,0] i64[4]=0,2,0,-1", "refused: Pad.C4"),
         ("Expand-13 f32[s0,1] i64[2]=1,5", "f32[s0,5]"),

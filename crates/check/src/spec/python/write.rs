@@ -31,7 +31,7 @@ fn variable(name: &str) -> String {
     if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// `, min=2, max=64`; a missing end is left out. A least size of 0 is not: sizes of ONNX models are at least 1 without it.
+/// `, min=2, max=64`; a missing end is left out. `min=0` is written: a size of an ONNX model without it is at least 1.
 fn range(fields: &Map<String, Json>) -> String {
     let ends = ["min", "max"].into_iter().filter_map(|end| {
         let value = fields.get(end).filter(|value| !value.is_null())?;

@@ -29,7 +29,7 @@ impl Check<'_> {
         // Under a spec it is the spec that is to change.
         let declared = if has_spec { None } else { self.fix() };
         let is_best = declared.as_ref().is_some_and(|fix| !fix.rejects);
-        // A spec that rejects shapes as well has nothing over what a file itself can declare.
+        // If both reject shapes at which the model runs, a change of the model's own declarations is the simpler fix.
         let narrowed = if is_best { None } else { self.narrowed() };
         let narrowed = narrowed.filter(|narrowed| declared.is_none() || !narrowed.rejects);
         let narrowed = narrowed.map(|n| Fix { changes: Vec::new(), spec: Some(n.spec), rejects: n.rejects });

@@ -81,13 +81,13 @@ impl Check<'_> {
         if symbols.is_empty() || symbols.len() > MAX_SYMBOLS || !symbols.iter().all(known) {
             return Vec::new();
         }
-        // One part is enough of a disjunction, such as that of broadcast sizes.
+        // It is enough that one part of a disjunction holds, such as `a == b` of `a == b or a == 1 or b == 1`.
         if let Some(Node::Call(Func::Or, parts)) = self.symbolic.env.pool.node(condition)
             && symbols.len() > 1
         {
             let remedies = parts.iter().flat_map(|&part| self.remedies(part));
             let mut remedies: Vec<_> = remedies.map(|remedy| Remedy { rejects: true, ..remedy }).collect();
-            // What leaves sizes free is wider than a number.
+            // Changes that keep sizes dynamic come before those that fix a size to a number.
             remedies.sort_by_key(|remedy| {
                 remedy.changes.values().any(|change| matches!(change, Change::Number(_)))
             });

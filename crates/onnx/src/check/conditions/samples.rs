@@ -6,8 +6,9 @@ use crate::walk::{Given, Step, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Pool};
 
-/// The most nodes that are visited for samples; `MIN_SAMPLES` are taken whatever they cost.
+/// The most nodes of the main graph that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;
+/// The least number of samples, for models of any size.
 const MIN_SAMPLES: usize = 2;
 
 /// The first size and by how much each further symbol's size is greater.
