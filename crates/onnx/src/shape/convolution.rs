@@ -225,7 +225,7 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 ///
 /// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3)
 /// The bias has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or
-/// dilation. (C7) A stated size is one that padding can make.
+/// dilation, for onnxruntime below the stride (C7). A stated size is one that padding can make (C7).
 fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let (shape, spatial) = transposed(cx, call, 2)?;
     let sizes = call.shape(0)?[2..].to_vec();
@@ -315,6 +315,10 @@ pub(super) fn transposed_sizes(
         call.check((0..most).contains(&extra[i]), "ConvTranspose.C6", || {
             format!("output_padding of {} is not less than {most}", extra[i])
         })?;
+        // onnxruntime counts the windows over the result: there are as many as elements of the input.
+        policy::onnxruntime_checks(cx, extra[i] < spatial.strides[i], "ConvTranspose.C7", || {
+            format!("output_padding of {} is not less than the stride {}", extra[i], spatial.strides[i])
+        })?;
         let steps = cx.sub(sizes[i], 1);
         let steps = cx.mul(stride, steps);
         let reach = cx.sub(spatial.kernel[i], 1);
@@ -326,10 +330,11 @@ pub(super) fn transposed_sizes(
         let size = match (stated, pads) {
             (Some(stated), _) => {
                 let size = cx.int(stated[i]);
-                let reached = cx.le(size, unpadded);
-                // onnxruntime counts the windows over the stated size: more are needed than there are elements.
+                let last = cx.mul(sizes[i], stride);
+                let most = cx.add(last, reach);
+                let reached = cx.le(size, most);
                 policy::onnxruntime(cx, reached, "ConvTranspose.C7", |cx| {
-                    format!("a size of {} is more than {}", cx.show(size), cx.show(unpadded))
+                    format!("a size of {} is more than {}", cx.show(size), cx.show(most))
                 })?;
                 size
             }

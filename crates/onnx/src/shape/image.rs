@@ -226,8 +226,15 @@ fn keep_ratio(
     policy: &str,
     shape: &mut [Expr],
 ) -> Result<(), KernelError> {
+    // onnxruntime leaves the sizes of axes that are given as negative numbers as they are.
+    let is_scaled = |place: usize| {
+        let given = call.ints("axes").and_then(|axes| axes.get(place)).copied().unwrap_or(0);
+        !cx.on_cpu() || given >= 0
+    };
+    let scaled: Vec<(usize, Expr)> =
+        (0..axes.len()).filter(|&place| is_scaled(place)).map(|place| (axes[place], stated[place])).collect();
     let mut scale: Option<f32> = None;
-    for (&at, &size) in axes.iter().zip(stated) {
+    for &(at, size) in &scaled {
         let (from, to) = (cx.literal(shape[at], "Resize.C6")?, cx.literal(size, "Resize.C6")?);
         call.check(from > 0, "Resize.C6", || "a size is 0".to_owned())?;
         let own = to as f32 / from as f32;
@@ -236,7 +243,7 @@ fn keep_ratio(
         );
     }
     let scale = scale.unwrap_or(1.0);
-    for &at in axes {
+    for (at, _) in scaled {
         let from = cx.literal(shape[at], "Resize.C6")?;
         shape[at] = cx.int((scale * from as f32).round() as i64);
     }

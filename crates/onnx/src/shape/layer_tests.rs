@@ -11,11 +11,26 @@ fn windows_are_counted() {
         ("Conv-11 f32[1,2,2] f32[6,2,3]", "refused: Conv.C4"),
         ("Conv-11 auto_pad=SAME_UPPER pads=1,1 f32[1,2,8] f32[6,2,3]", "refused: Spatial.C3"),
         ("ConvTranspose-11 strides=2,2 f32[s0,4,3,3] f32[4,5,2,2]", "f32[s0,5,6,6]"),
+        ("ConvTranspose-11 strides=3, output_shape=9, f32[1,1,3] f32[1,1,1]", "f32[1,1,9]"),
+        ("ConvTranspose-11 strides=3, output_shape=10, f32[1,1,3] f32[1,1,1]", "refused: ConvTranspose.C7"),
+        ("ConvTranspose-11 strides=2, output_padding=1, f32[1,1,3] f32[1,1,2]", "f32[1,1,7]"),
+        (
+            "ConvTranspose-11 dilations=3, output_padding=2, f32[1,1,3] f32[1,1,2]",
+            "refused: ConvTranspose.C7",
+        ),
+        // No window fits, but by less than a stride.
+        ("AveragePool-19 kernel_shape=3, ceil_mode=1 f32[1,2,2]", "f32[1,2,0]"),
+        ("AveragePool-19 kernel_shape=3, ceil_mode=1 f32[1,2,1]", "refused: Pool.C4"),
         ("MaxPool-12 kernel_shape=2,2 strides=2,2 f32[1,2,6,6]", "f32[1,2,3,3]"),
         // The computed padding is negative.
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "refused: Pool.C8"),
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,5,6]", "f32[1,2,2,2]"),
         ("MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f64[1,2,4,4]", "f64[1,2,1,1]"),
+        (
+            "MaxPool-12 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER storage_order=1 f32[1,2,4,4]",
+            "f32[1,2,1,1]",
+        ),
+        ("LpPool-18 kernel_shape=2, strides=3, dilations=2, auto_pad=SAME_UPPER f32[1,1,9]", "f32[1,1,2]"),
         ("AveragePool-11 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "refused: Pool.C8"),
         ("AveragePool-19 kernel_shape=2,2 strides=4,4 auto_pad=SAME_UPPER f32[1,2,4,4]", "f32[1,2,1,1]"),
         ("MaxPool-12 kernel_shape=2,2 pads=0,-1,0,0 auto_pad=VALID f32[1,2,6,6]", "refused: Spatial.C2"),
@@ -29,6 +44,9 @@ fn normalized_dimensions_have_elements() {
         ("LayerNormalization-17 f32[2,0] f32[0]", "refused: LayerNormalization.C3"),
         ("LayerNormalization-17 f32[2,3] f32[2]", "refused: LayerNormalization.C2"),
         ("GroupNormalization-21 num_groups=2 f32[s0,3,4] f32[3] f32[3]", "refused: GroupNormalization.C3"),
+        ("MeanVarianceNormalization-13 f32[2,s0]", "f32[2,s0]"),
+        ("MeanVarianceNormalization-13 axes=1,5 f32[2,s0]", "f32[2,s0]"),
+        ("MeanVarianceNormalization-13 axes=2,5 f32[2,s0]", "refused: MeanVarianceNormalization.C2"),
     ]);
 }
 

@@ -323,17 +323,16 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree;
-/// onnxruntime does not look at those of inputs without elements, if others have some.
+/// onnxruntime does not look at those of inputs without elements, but for the first where all have none.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
     let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
     let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
-    let lenient = !is_empty(shapes[lead]);
     let mut shape = shapes[lead].to_vec();
     let at = call.axis(call.int("axis", 1), shape.len(), "Concat.C1")?;
     let mut along = vec![shape[at]];
     for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
-        let skipped = lenient && is_empty(next);
+        let skipped = is_empty(next);
         call.check(
             next.len() == shape.len() || skipped && call.since() < 11 && at < next.len(),
             "Concat.C1",

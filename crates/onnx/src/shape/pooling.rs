@@ -90,8 +90,8 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         let inside = cx.floor_div(inside, stride);
         let inside = cx.add(inside, 1);
         let count = cx.min(upwards, inside);
-        let some = cx.ge(count, 1);
-        cx.require(some, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
+        let natural = cx.ge(count, 0);
+        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
         shape.push(count);
     }
     if is_last {
@@ -149,7 +149,8 @@ fn padding(
         let fine = cx.any(&[natural, none]);
         policy::onnxruntime(cx, fine, "Pool.C8", |cx| format!("padding of {} is negative", cx.show(needed)))?;
     }
-    let needed = if cx.surely(natural) { needed } else { cx.max(needed, 0) };
+    // onnxruntime counts windows with the negative padding.
+    let needed = if cx.on_cpu() || cx.surely(natural) { needed } else { cx.max(needed, 0) };
     let two = cx.int(2);
     let half = if spatial.auto_pad == AutoPad::SameLower {
         cx.ceil_div(needed, two)
@@ -160,11 +161,15 @@ fn padding(
 }
 
 /// Whether onnxruntime refuses this call when the computed padding is negative, by what version 1.31.1 does with calls of
-/// each kind: `MaxPool` of 32-bit and 16-bit floats without dilations and indices, and `AveragePool` before version 19.
+/// each kind: `MaxPool` of 32-bit and 16-bit floats with neither dilations, indices nor `storage_order`, and `AveragePool`
+/// before version 19.
 fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
     let is_float = call.tensor(0).is_some_and(|x| matches!(x.dtype, Dtype::F32 | Dtype::F16));
     let is_plain = match call.op() {
-        "MaxPool" => spatial.dilations.iter().all(|&dilation| dilation == 1) && !call.wants(1),
+        "MaxPool" => {
+            let in_columns = call.int("storage_order", 0) != 0;
+            spatial.dilations.iter().all(|&dilation| dilation == 1) && !call.wants(1) && !in_columns
+        }
         "AveragePool" => call.since() < 19,
         _ => false,
     };

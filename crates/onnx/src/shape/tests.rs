@@ -1,7 +1,8 @@
 //! Statements about shape functions: a call, and the values and guards that it gives.
 //!
 //! A call is `OP-VERSION` or `DOMAIN::OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as
-//! `f32[s0,3]`, with elements behind an equals sign, or `-` for one that is left out. The symbols have the hints 4, 6,
+//! `f32[s0,3]`, with elements behind an equals sign (two for an initializer), or `-` for
+//! one that is left out. The symbols have the hints 4, 6,
 //! 8 and so on.
 use super::*;
 use sizewise_env::{ShapeEnv, SymbolInfo};
@@ -24,6 +25,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
     let dtype = Dtype::from_name(dtype).expect(text);
     let tensor = Tensor::new(dtype, list(sizes).map(|size| expression(pool, size)).collect());
     let Some(items) = items.strip_prefix('=') else { return tensor };
+    let (items, constant) = items.strip_prefix('=').map_or((items, false), |items| (items, true));
     let items = list(items).map(|item| match dtype {
         Dtype::Bool => Element::Bool(pool.bool(item == "true")),
         Dtype::Str => Element::Text(Arc::from(item)),
@@ -31,7 +33,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
         _ => Element::Float(item.parse().expect(item)),
     });
     let items = items.collect();
-    tensor.with(items)
+    Tensor { constant, ..tensor.with(items) }
 }
 
 fn attribute(text: &str) -> (&str, Attribute) {
@@ -187,6 +189,15 @@ fn arrangements_say_what_they_need() {
         ("Unsqueeze-13 f32[s0] i64[2]=0,-3", "refused: Unsqueeze.C1"),
         ("Concat-13 axis=1 f32[s0,2] f32[s0,s1]", "f32[s0,s1+2]"),
         ("Concat-13 axis=1 f32[2,2] f32[3,2]", "refused: Concat.C2"),
+        ("Concat-13 axis=1 f32[1,0] f32[0,6]", "f32[1,6]"),
+        (
+            "Resize-18 axes=-1,2 keep_aspect_ratio_policy=not_larger f32[1,1,2,2] - - i64[2]==7,9",
+            "f32[1,1,9,2]",
+        ),
+        (
+            "Resize-18 axes=3,2 keep_aspect_ratio_policy=not_larger f32[1,1,2,2] - - i64[2]==7,9",
+            "f32[1,1,7,7]",
+        ),
         ("Split-18 num_outputs=2 f32[7]", "f32[4] f32[3]"),
         ("Split-18 num_outputs=2 f32[1]", "refused: Split.C3"),
         ("Split-13 f32[s0]", "f32[(s0//2)] f32[(s0//2)] if Eq(Mod(s0, 2), 0)"),
