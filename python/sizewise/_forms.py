@@ -1,4 +1,4 @@
-"""What sympy decides again and again of expressions of one form: it decides once for as long as a decider saves time."""
+"""Expressions of sympy of one form: what sympy decides of one holds of all, for as long as a decider saves time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ def remember_forms() -> list[Callable[[], None]]:
 
     forms = _Forms()
     relational, assumptions = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
-    patches = [(relational, "is_ge", _compared), (relational, "is_eq", _compared), (assumptions, "_ask", _asked)]
+    patches: list[tuple[Any, str, Callable[..., Any]]] = [
+        (relational, "is_ge", _compared),
+        (relational, "is_eq", _compared),
+        (assumptions, "_ask", _asked),
+    ]
     return [
         _patched(module, name, make(forms, getattr(module, name)))
         for module, name, make in patches

@@ -82,6 +82,10 @@ def test_other_names_are_decided_once_and_other_assumptions_again() -> None:
         (a * nonnegative, 2),
         (a * integer, 2),
         (2, a * b),
+        # One of two sizes, the other, and a third.
+        (a * b, a),
+        (a * b, b),
+        (a * b, c),
         (a * b, 2.0),
         (a * sympy.Dummy("b", integer=True, positive=True), 2),
     ]:
@@ -107,10 +111,11 @@ def test_assumptions_of_one_form_are_looked_for_once() -> None:
 
 
 def test_nothing_is_left_behind() -> None:
-    places = [("sympy.core.relational", "is_ge"), ("sympy.core.relational", "is_eq"), ("sympy.core.assumptions", "_ask")]
+    relational, assumptions = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
+    places = [(relational, "is_ge"), (relational, "is_eq"), (assumptions, "_ask")]
 
     def present() -> list[Any]:
-        return [getattr(sys.modules[module], name) for module, name in places]
+        return [getattr(module, name) for module, name in places]
 
     before = present()
     with sizewise.decider():
