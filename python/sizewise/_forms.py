@@ -32,6 +32,10 @@ def remember_forms() -> list[Callable[[], None]]:
     ]
 
 
+#: The parts of the largest form that is remembered. An expression that shares its parts may be far larger as a tree.
+LARGEST = 4096
+
+
 class _Kind:
     """The assumptions that some symbols share."""
 
@@ -46,7 +50,7 @@ class _Forms:
         self.shared: dict[Any, _Kind] = {}
 
     def of(self, *expressions: Any) -> tuple[Any, ...] | None:
-        """The form of expressions that are taken together, or `None` if they have parts whose names may matter."""
+        """The form of expressions that are taken together, or `None` if it is too large or names may matter."""
         form: list[Any] = []
         numbers: dict[Any, int] = {}
         stack = list(expressions)
@@ -56,6 +60,8 @@ class _Forms:
             if args:
                 form += (type(node), len(args))
                 stack += args
+                if len(form) > LARGEST:
+                    return None
             elif node.is_Integer:
                 form.append(node.p)
             else:

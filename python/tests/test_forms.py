@@ -110,6 +110,16 @@ def test_assumptions_of_one_form_are_looked_for_once() -> None:
     assert asked == [("even", a + 2 * b), ("odd", c + 2 * d), ("even", a + 2 * integer)]
 
 
+def test_trees_with_shared_parts_are_bounded() -> None:
+    a, b, _nonnegative, _integer = symbols(0)
+    tree = a
+    for _ in range(60):
+        tree = sympy.Mul(sympy.Add(tree, a, evaluate=False), sympy.Add(tree, b, evaluate=False), evaluate=False)
+    forms = _Forms()
+    assert forms.of(tree, sympy.Integer(2)) is None
+    assert forms.of(sympy.Add(*symbols(0)), sympy.Integer(2)) is not None
+
+
 def test_nothing_is_left_behind() -> None:
     relational, assumptions = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
     places = [(relational, "is_ge"), (relational, "is_eq"), (assumptions, "_ask")]
