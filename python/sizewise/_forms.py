@@ -9,7 +9,8 @@ from typing import Any
 
 
 def remember_forms() -> list[Callable[[], None]]:
-    """Makes sympy remember what it decided of comparisons and of assumptions; returns what undoes this.
+    """Makes sympy remember what it decided of comparisons and of assumptions, and how it solved inequalities in one
+    symbol; returns what undoes this.
 
     Every comparison is made of `a >= b` and `a == b`. Their answers, and whether an expression is nonnegative and the
     like, depend on its form and on the assumptions of its symbols, not on their names: where torch asks `s0*s1 >= 2`,
@@ -18,11 +19,13 @@ def remember_forms() -> list[Callable[[], None]]:
     import sympy  # noqa: F401
 
     forms = _Forms()
-    relational, assumptions = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
+    names = "sympy.core.relational", "sympy.core.assumptions", "sympy.solvers.inequalities"
+    relational, assumptions, inequalities = (sys.modules[name] for name in names)
     patches: list[tuple[Any, str, Callable[..., Any]]] = [
         (relational, "is_ge", _compared),
         (relational, "is_eq", _compared),
         (assumptions, "_ask", _asked),
+        (inequalities, "reduce_inequalities", _solved),
     ]
     return [
         _patched(module, name, make(forms, getattr(module, name)))
@@ -131,6 +134,25 @@ def _asked(forms: _Forms, ask: Callable[[str, Any], Any]) -> Callable[[str, Any]
         return answer
 
     return asked
+
+
+def _solved(forms: _Forms, solve: Callable[..., Any]) -> Callable[..., Any]:
+    """A solver of inequalities in one symbol that remembers: solutions for another symbol are written with that one."""
+    known: dict[Any, tuple[Any, Any]] = {}
+
+    def solved(inequalities: Any, symbols: Any = ()) -> Any:
+        alone = {symbols} if getattr(symbols, "is_Symbol", False) else None
+        if not isinstance(inequalities, set) or any(each.free_symbols != alone for each in inequalities):
+            return solve(inequalities, symbols)
+        key = frozenset(map(forms.of, inequalities))
+        if None in key:
+            return solve(inequalities, symbols)
+        if key not in known:
+            known[key] = solve(inequalities, symbols), symbols
+        solution, symbol = known[key]
+        return solution.xreplace({symbol: symbols})
+
+    return solved
 
 
 def _patched(module: Any, name: str, function: Any) -> Callable[[], None]:

@@ -12,10 +12,11 @@ pytest.importorskip("torch")
 
 import sympy
 from sympy.core.cache import clear_cache
+from sympy.solvers import inequalities
 from torch.utils._sympy.functions import FloorDiv, Max, PythonMod
 
 import sizewise
-from sizewise._forms import _asked, _compared, _Forms
+from sizewise._forms import _asked, _compared, _Forms, _solved
 
 FACTS = ("nonnegative", "positive", "negative", "zero", "integer", "even", "composite", "extended_nonnegative")
 
@@ -110,6 +111,31 @@ def test_assumptions_of_one_form_are_looked_for_once() -> None:
     assert asked == [("even", a + 2 * b), ("odd", c + 2 * d), ("even", a + 2 * integer)]
 
 
+def test_inequalities_in_one_symbol_are_solved_once() -> None:
+    from sympy.solvers.inequalities import reduce_inequalities
+
+    asked: list[Any] = []
+
+    def solve(inequalities: Any, symbol: Any) -> Any:
+        asked.append(symbol)
+        return reduce_inequalities(inequalities, symbol)
+
+    remembered = _solved(_Forms(), solve)
+    size, other, nonnegative, integer = symbols(0)
+    for symbol in (size, other, nonnegative, integer, symbols(9)[3]):
+        for system in (
+            {symbol >= 2},
+            {symbol >= 3, symbol <= 64},
+            {symbol >= 4, symbol <= 64},
+            {2 * symbol >= 8, symbol * symbol <= 100},
+            {sympy.Ne(symbol, 5), symbol < 9},
+            {sympy.Eq(3 * symbol, 12), symbol <= 64},
+        ):
+            assert remembered(system, symbol) == reduce_inequalities(system, symbol)
+    assert {symbol: asked.count(symbol) for symbol in set(asked)} == {size: 6, nonnegative: 6, integer: 6}
+    assert remembered({size + other >= 8, size >= 2}, size) == reduce_inequalities({size + other >= 8, size >= 2}, size)
+
+
 def test_trees_with_shared_parts_are_bounded() -> None:
     a, b, _nonnegative, _integer = symbols(0)
     tree = a
@@ -121,8 +147,8 @@ def test_trees_with_shared_parts_are_bounded() -> None:
 
 
 def test_nothing_is_left_behind() -> None:
-    relational, assumptions = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
-    places = [(relational, "is_ge"), (relational, "is_eq"), (assumptions, "_ask")]
+    core = sys.modules["sympy.core.relational"], sys.modules["sympy.core.assumptions"]
+    places = [(core[0], "is_ge"), (core[0], "is_eq"), (core[1], "_ask"), (inequalities, "reduce_inequalities")]
 
     def present() -> list[Any]:
         return [getattr(module, name) for module, name in places]
