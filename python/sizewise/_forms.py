@@ -20,7 +20,7 @@ def remember_forms() -> list[Callable[[], None]]:
 
     forms = _Forms()
     names = "sympy.core.relational", "sympy.core.assumptions", "sympy.solvers.inequalities"
-    relational, assumptions, inequalities = (sys.modules[name] for name in names)
+    relational, assumptions, inequalities = (sys.modules.get(name) for name in names)
     patches: list[tuple[Any, str, Callable[..., Any]]] = [
         (relational, "is_ge", _compared),
         (relational, "is_eq", _compared),
