@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from sizewise._forms import remember_forms
+
 
 class Walks:
     """Remembers `free_symbols` and `is_number` of sympy's expressions.
@@ -26,6 +28,7 @@ class Walks:
                 from sympy import Basic, Expr
 
                 self.undo = [_remember(Basic, "free_symbols", set), _remember(Expr, "is_number", bool)]
+                self.undo += remember_forms()
             self.users += 1
 
     def remove(self) -> None:
