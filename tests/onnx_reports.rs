@@ -109,7 +109,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
         (
             "g (float[batch] x) => (float[batch] y) { y = shop.Sell(x) }",
             4,
-            &["warning[unsupported-operator]: 1 node has a result of unknown shape"][..],
+            &["warning[unsupported-operator]: 1 node is not fully followed"][..],
         ),
     ] {
         let (code, text, _) = check(body, &[]);

@@ -83,7 +83,9 @@ fn verdict(report: &Report, style: Style) -> String {
                 reasons.push(plural(open, "condition is undecided", "conditions are undecided"));
             }
             let hidden = report.unsupported.len();
-            if hidden > 0 {
+            if hidden > 0 && report.program.onnx.is_some() {
+                reasons.push(plural(hidden, "node is not fully followed", "nodes are not fully followed"));
+            } else if hidden > 0 {
                 reasons.push(plural(hidden, "node has no shape function", "nodes have no shape function"));
             }
             if reasons.is_empty() {
@@ -138,8 +140,8 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
     }
     let code = style.warning("warning[unsupported-operator]");
     if report.program.onnx.is_some() {
-        let n = plural(report.unsupported.len(), "node has a result", "nodes have results");
-        let _ = writeln!(out, "\n{code}: {n} of unknown shape");
+        let n = plural(report.unsupported.len(), "node is", "nodes are");
+        let _ = writeln!(out, "\n{code}: {n} not fully followed");
         for item in report.unsupported.iter().take(MAX_LISTED) {
             let _ =
                 writeln!(out, "  {} = {}: {}", visible(&item.node), visible(&item.op), visible(&item.reason));

@@ -99,6 +99,8 @@ fn reason(walk: &Walk) -> Refused {
     match &failure.error {
         KernelError::Invalid { clause, message, condition } => {
             let op = step.map(Step::op).unwrap_or_default();
+            // Of sizes that are given, a condition says no more than that it is false.
+            let condition = condition.filter(|e| e.as_literal_bool().is_none());
             let expr =
                 condition.map_or_else(|| clause.name().to_owned(), |e| print::expression(&walk.env.pool, e));
             let message = format!("{op}: {message}");

@@ -62,6 +62,105 @@ fn what_no_shape_function_knows_is_neither_right_nor_wrong() {
 }
 
 #[test]
+fn numbers_that_are_computed_from_sizes_are_no_data() {
+    let half = "s = Shape<start = 0, end = 1>(x) f = Cast<to = 1>(s) h = Constant<value_float = 0.5>() m = Mul(f, h) \
+                k = Cast<to = 7>(m)";
+    for (body, verdict) in [
+        ("z, i = TopK(x, k)", Verdict::Unknown),
+        (
+            "o = Constant<value_ints = [0, 0, 0]>() n = Neg(k) p = Concat<axis = 0>(o, n) z = Pad(x, p)",
+            Verdict::Unknown,
+        ),
+        ("z = ReduceSum(x, k)", Verdict::Violated),
+        // The result has the same shape for all numbers.
+        ("c = Cast<to = 1>(k) z = Add(x, c)", Verdict::Ok),
+        ("e = Exp(f) c = Clip(e, h, h) z = Mul(x, c)", Verdict::Ok),
+    ] {
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[a,b] x) => (z) {{ {half} {body} }}"
+        );
+        let model = Model::read(text.into_bytes()).expect(body);
+        let report = check(&model);
+        assert_eq!(report.verdict, verdict, "{body}\n{report:?}");
+    }
+}
+
+#[test]
+fn rounds_add_rows_of_one_shape() {
+    let body = "bool k2, float[] nx, float[] row";
+    for (text, verdict) in [
+        // A scalar that becomes a vector in the first round.
+        (
+            format!(
+                "g (float x, float[c] y) => (v, rows) {{ n = Constant<value_int = 3>() v, rows = Loop(n, \"\", x)<body = b \
+                 (int64 i, bool k, float[] cx) => ({body}) {{ k2 = Identity(k) nx = Add(cx, y) row = Identity(cx) }}> }}"
+            ),
+            Verdict::Violated,
+        ),
+        (
+            format!(
+                "g (float[c] x) => (v, rows) {{ n = Constant<value_int = 3>() v, rows = Loop(n, \"\", x)<body = b \
+                 (int64 i, bool k, float[] cx) => ({body}) {{ k2 = Identity(k) nx = Neg(cx) row = Identity(cx) }}> }}"
+            ),
+            Verdict::Ok,
+        ),
+        // As many rounds as an input has elements: the rows grow.
+        (
+            format!(
+                "g (float[c] x) => (v, rows) {{ n = Size(x) v, rows = Loop(n, \"\", x)<body = b \
+                 (int64 i, bool k, float[] cx) => ({body}) {{ k2 = Identity(k) nx = Concat<axis = 0>(cx, x) \
+                 row = Identity(cx) }}> }}"
+            ),
+            Verdict::Violated,
+        ),
+        // One result more than the body makes.
+        (
+            "g (float[c] x) => (v, w) { n = Constant<value_int = 3>() v, w = Loop(n, \"\", x)<body = b (int64 i, bool k, \
+             float[] c) => (bool k2, float[] c2) { k2 = Identity(k) c2 = Identity(c) }> }"
+                .to_owned(),
+            Verdict::Violated,
+        ),
+        // Nothing is left to scan where `c` is 1.
+        (
+            "g (float[c] x) => (z) { o = Constant<value_ints = [1]>() e = Constant<value_ints = [2]>() t = Slice(x, o, e) \
+             z = Scan<num_scan_inputs = 1, body = b (float s) => (float r) { r = Neg(s) }>(t) }"
+                .to_owned(),
+            Verdict::Violated,
+        ),
+        // The branch declares a size that it does not have.
+        (
+            "g (float[c] x) => (z) { s = Shape(x) q = Squeeze(s) t = Constant<value_int = 3>() g = Greater(q, t) \
+             z = If(g)<then_branch = a () => (float[3] p) { p = Identity(x) }, else_branch = b () => (float[d] u) \
+             { u = Identity(x) }> }"
+                .to_owned(),
+            Verdict::Violated,
+        ),
+    ] {
+        let model = Model::read(format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{text}").into_bytes()).expect(&text);
+        let report = check(&model);
+        assert_eq!(report.verdict, verdict, "{text}\n{report:?}");
+    }
+}
+
+#[test]
+fn nested_loops_are_given_up_in_time() {
+    let mut body = "p12 = Identity(v12)".to_owned();
+    for depth in (0..12).rev() {
+        let within = depth + 1;
+        body = format!(
+            "n{depth} = Constant<value_int = 60>() p{depth} = Loop(n{depth}, \"\", v{depth})<body = b{depth} \
+             (int64 i{depth}, bool k{depth}, float[] v{within}) => (bool c{depth}, float[] p{within}) \
+             {{ c{depth} = Identity(k{depth}) {body} }}>"
+        );
+    }
+    let text = format!("{HEAD}g (float[N] v0) => (float[N] p0) {{ {body} }}");
+    let model = Model::read(text.into_bytes()).expect("a model");
+    let sizes = [("v0".to_owned(), vec![3])].into_iter().collect();
+    let refused = evaluate(&model, &sizes, &Default::default()).expect_err("too many rounds");
+    assert!(refused.is_unsupported, "{refused:?}");
+}
+
+#[test]
 fn operators_of_a_domain_that_is_not_imported_are_refused() {
     let text =
         "<ir_version: 8, opset_import: [\"shop\" : 1]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";

@@ -27,9 +27,12 @@ struct Parts {
 /// Elements from `start` to `end` by `step` along the axes, as Python slices.
 ///
 /// (C1) Starts, ends, axes and steps have one dimension and one length. (C2) Axes are within the rank, each once. (C3)
-/// No step is 0.
+/// No step is 0. (C4) onnxruntime slices no scalars.
 fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
+    super::policy::onnxruntime_checks(cx, !sizes.is_empty(), "Slice.C4", || {
+        "a scalar cannot be sliced".to_owned()
+    })?;
     let parts = parts(cx, call, sizes.len())?;
     let mut shape = sizes.clone();
     let mut spans = Vec::new();
@@ -135,6 +138,10 @@ fn position(cx: &mut Cx, size: Expr, bound: Expr, least: i64, most: Expr) -> Exp
     let least = cx.int(least);
     let low = cx.ge(at, least);
     let at = if cx.surely(low) { at } else { cx.max(at, least) };
+    // A size is an integer of 64 bits.
+    if at == cx.int(i64::MAX) {
+        return most;
+    }
     let high = cx.le(at, most);
     if cx.surely(high) { at } else { cx.min(at, most) }
 }

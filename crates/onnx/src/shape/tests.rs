@@ -142,6 +142,8 @@ fn elements_that_compute_shapes_are_followed() {
         ("Size-13 f32[s0,3]", "i64[]=3*s0"),
         ("Gather-13 i64[3]=s0,s1,3 i64[]=-1", "i64[]=3"),
         ("Slice-13 i64[3]=s0,s1,3 i64[1]=0 i64[1]=2", "i64[2]=s0,s1"),
+        ("Slice-13 f32[s0] i64[1]=0 i64[1]=9223372036854775807", "f32[s0]"),
+        ("Slice-13 f32[] i64[0]= i64[0]=", "refused: Slice.C4"),
         // With a negative step, an end of INT_MAX (32 or 64 bits) takes the first element too.
         ("Slice-13 f32[3] i64[1]=0 i64[1]=2147483647 i64[1]=0 i64[1]=-1", "f32[1]"),
         ("Slice-13 f32[3] i64[1]=-1 i64[1]=9223372036854775807 i64[1]=0 i64[1]=-1", "f32[3]"),

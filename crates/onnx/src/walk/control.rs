@@ -7,8 +7,8 @@ use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Cx, KernelError};
 
-/// Loops of up to this many rounds are walked round by round.
-const MAX_ROUNDS: i64 = 64;
+/// Loops of up to this many rounds are walked round by round: over symbols, and with sizes that are given.
+const MAX_ROUNDS: (i64, i64) = (64, 4_096);
 /// How often the shapes of carried values are tried before their sizes are left open.
 const MAX_TRIES: usize = 4;
 
@@ -40,6 +40,9 @@ impl<'m> Walk<'m> {
         let (Some(then), Some(other)) = (body(node, "then_branch"), body(node, "else_branch")) else {
             return self.missing(node, "branches");
         };
+        for graph in [then, other] {
+            self.expect_outputs(node, graph, 0)?;
+        }
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),
             _ => None,
@@ -49,13 +52,54 @@ impl<'m> Walk<'m> {
             _ => None,
         };
         if let Some(value) = condition.and_then(|condition| self.env.statically(condition)) {
-            return self.graph(if value { then } else { other }, Vec::new(), scope, frame);
+            let graph = if value { then } else { other };
+            let step = self.steps.len() - 1;
+            let results = self.graph(graph, Vec::new(), scope, frame)?;
+            self.expect_declared(step, graph, &results)?;
+            return Ok(results);
         }
         let first = self.supposing(condition, then, scope, frame)?;
         let negated = condition.map(|condition| self.env.pool.not(condition));
         let second = self.supposing(negated, other, scope, frame)?;
         let pairs = first.into_iter().zip(second);
         Ok(pairs.map(|(a, b)| self.either(condition, a, b)).collect())
+    }
+
+    /// Requires that a node has an output for each of a graph within, but for some that the graph has before.
+    pub(super) fn expect_outputs(
+        &mut self,
+        node: &NodeProto,
+        graph: &GraphProto,
+        before: usize,
+    ) -> Result<(), Ended> {
+        let (outputs, made) = (node.output.len(), graph.output.len().saturating_sub(before));
+        if outputs == made {
+            return Ok(());
+        }
+        let message = format!("{} has {outputs} outputs, where its graph makes {made}", node.op_type);
+        self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
+    }
+
+    /// (If.C1) onnxruntime requires the sizes that a branch declares as numbers.
+    fn expect_declared(&mut self, step: usize, graph: &GraphProto, results: &[Value]) -> Result<(), Ended> {
+        for (output, value) in graph.output.iter().zip(results) {
+            let shape = value.tensor().and_then(|tensor| tensor.shape.as_ref());
+            let Some((stated, shape)) = declared(&output.name, output.r#type.as_ref()).shape.zip(shape)
+            else {
+                continue;
+            };
+            for (stated, &size) in stated.iter().zip(shape) {
+                let Given::Size(number) = stated else { continue };
+                let mut cx = Cx::on(&mut self.env, self.model.backend);
+                let number = cx.int(*number);
+                if cx.on_cpu()
+                    && let Err(error) = cx.require_eq(number, size, "If.C1", "the declared size of a branch")
+                {
+                    self.failed(step, error)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Walks a graph that runs only where a condition holds: what it needs is needed there.
@@ -73,7 +117,11 @@ impl<'m> Walk<'m> {
         let (failures, recorded) = (self.failures.len(), self.env.guards().len());
         let asserted = self.env.runtime_asserts().len();
         let stops = std::mem::replace(&mut self.stops, false);
-        let results = self.graph(graph, Vec::new(), scope, frame);
+        let step = self.steps.len() - 1;
+        let results = self.graph(graph, Vec::new(), scope, frame).and_then(|results| {
+            self.expect_declared(step, graph, &results)?;
+            Ok(results)
+        });
         self.stops = stops;
         let inside = std::mem::replace(&mut self.env, outside);
         // A branch that fails is one that is not taken, or data decide.
@@ -156,6 +204,7 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Results {
         let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        self.expect_outputs(node, graph, 1)?;
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
             Some(Some(_)) => Some(None),
@@ -178,7 +227,7 @@ impl<'m> Walk<'m> {
         }
         match literal {
             Some(0) => return self.no_round(node, graph, carried, scope, frame),
-            Some(trips) if goes == Some(true) && trips <= MAX_ROUNDS => {
+            Some(trips) if goes == Some(true) && trips <= self.max_rounds() => {
                 let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
                 if let Some(results) = self.unrolled(graph, Some(trips), carried.clone(), scope, frame)? {
                     return Ok(results);
@@ -195,6 +244,10 @@ impl<'m> Walk<'m> {
             _ => {}
         }
         self.any_rounds(graph, trips.flatten(), goes == Some(true), carried, (scope, frame))
+    }
+
+    fn max_rounds(&self) -> i64 {
+        if self.stops { MAX_ROUNDS.1 } else { MAX_ROUNDS.0 }
     }
 
     fn taken_back(&mut self, before: (ShapeEnv, usize, usize, usize)) {
@@ -225,8 +278,10 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Option<Vec<Value>>, Ended> {
+        // The loop's own step is the last one before its rounds.
+        let step = self.steps.len() - 1;
         let mut added: Vec<Vec<Value>> = Vec::new();
-        for number in 0..trips.unwrap_or(MAX_ROUNDS) {
+        for number in 0..trips.unwrap_or(self.max_rounds()) {
             let inputs = self.round(Some(number), &carried);
             let results = self.graph(graph, inputs, scope, frame)?;
             let mut results = results.into_iter();
@@ -237,7 +292,7 @@ impl<'m> Walk<'m> {
                 Some(Value::Tensor(tensor)) => match tensor.single() {
                     Some(Element::Bool(condition)) => match self.env.statically(condition) {
                         Some(true) => {}
-                        Some(false) => return Ok(Some(self.with_rows(carried, &added))),
+                        Some(false) => return self.with_rows(step, carried, &added).map(Some),
                         None => return Ok(None),
                     },
                     _ => return Ok(None),
@@ -245,21 +300,60 @@ impl<'m> Walk<'m> {
                 _ => return Ok(None),
             }
         }
-        Ok(trips.map(|_| self.with_rows(carried, &added)))
+        if trips.is_none() {
+            return Ok(None);
+        }
+        self.with_rows(step, carried, &added).map(Some)
     }
 
     /// The carried values, and what rounds have added.
-    fn with_rows(&mut self, mut carried: Vec<Value>, added: &[Vec<Value>]) -> Vec<Value> {
-        let Some(first) = added.first() else { return carried };
+    fn with_rows(
+        &mut self,
+        step: usize,
+        mut carried: Vec<Value>,
+        added: &[Vec<Value>],
+    ) -> Result<Vec<Value>, Ended> {
+        let Some(first) = added.first() else { return Ok(carried) };
         let count = self.env.pool.int(added.len() as i64);
         for (at, value) in first.iter().enumerate() {
             let mut row = value.clone();
             for round in added.iter().skip(1) {
-                row = self.widened(&row, &round[at]);
+                row = self.same_row(step, &row, &round[at])?;
             }
             carried.push(stacked(count, &row));
         }
-        carried
+        Ok(carried)
+    }
+
+    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal.
+    fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
+        let shapes = match (a, b) {
+            (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
+            _ => None,
+        };
+        let Some((x, y)) = shapes else {
+            self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
+            return Ok(self.widened(a, b));
+        };
+        if let Err(error) = Cx::on(&mut self.env, self.model.backend).require_same_shape(y, x, "Loop.C1") {
+            self.failed(step, error)?;
+        }
+        Ok(without_elements(a))
+    }
+
+    /// Notes that nothing is known if the shape of a row has sizes that were not there before the loop: each round may
+    /// have other ones.
+    pub(super) fn expect_equal_rows(&mut self, step: usize, rows: &[Value], known: usize) {
+        let fresh: Vec<_> = self.env.unbacked().iter().skip(known).copied().collect();
+        let varies = |row: &Value| match row {
+            Value::Tensor(Tensor { shape: Some(shape), .. }) => {
+                self.env.pool.free_symbols(shape).iter().any(|symbol| fresh.contains(symbol))
+            }
+            _ => true,
+        };
+        if rows.iter().any(varies) {
+            self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
+        }
     }
 
     /// A loop without a round: values stay, and nothing is added.
@@ -316,6 +410,7 @@ impl<'m> Walk<'m> {
         // What a round makes of elements is not followed.
         carried = carried.iter().map(without_elements).collect();
         let initial = carried.clone();
+        let (step, known) = (self.steps.len() - 1, self.env.unbacked().len());
         for attempt in 0..=MAX_TRIES {
             let inputs = self.round(None, &carried);
             let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
@@ -324,6 +419,8 @@ impl<'m> Walk<'m> {
                 results[1.min(results.len())..].iter().take(carried.len()).cloned().collect();
             let stays = carried.iter().zip(&after).all(|(a, b)| same_shape(a, b));
             if stays || attempt == MAX_TRIES {
+                let rows = results.get(1 + carried.len()..).unwrap_or_default();
+                self.expect_equal_rows(step, rows, known);
                 let always = matches!(results.first(), Some(Value::Tensor(tensor))
                     if matches!(tensor.single(), Some(Element::Bool(c)) if c.as_literal_bool() == Some(true)));
                 let count = match trips {

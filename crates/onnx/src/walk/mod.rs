@@ -1,6 +1,7 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
 mod control;
 mod inputs;
+mod lost_sizes;
 mod scan;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
@@ -8,6 +9,7 @@ pub use inputs::{Given, Input, declared, filling, inputs, value};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
 use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, unknown_outputs};
+use lost_sizes::mark_lost_sizes;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_kernels::{Cx, KernelError};
@@ -101,6 +103,8 @@ pub struct Walk<'m> {
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
     keeps: bool,
+    /// How many nodes were visited, those of attempts that were taken back included.
+    visits: usize,
 }
 
 /// The walk has ended early.
@@ -111,7 +115,18 @@ impl<'m> Walk<'m> {
     pub fn new(model: &'m Model, env: ShapeEnv, stops: bool) -> Walk<'m> {
         let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
         let values = FxHashMap::default();
-        Walk { model, env, steps, failures, unknown, unsupported: None, values, stops, keeps: !stops }
+        Walk {
+            model,
+            env,
+            steps,
+            failures,
+            unknown,
+            unsupported: None,
+            values,
+            stops,
+            keeps: !stops,
+            visits: 0,
+        }
     }
 
     /// The values of the outputs for values of the inputs, in the order of the model; `None` where the walk ended
@@ -221,9 +236,10 @@ impl<'m> Walk<'m> {
         self.steps.push(Step(node));
         self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
         let unknown = || vec![Value::Unknown; node.output.len()];
-        if step >= MAX_VISITS || frame.depth > MAX_DEPTH {
+        self.visits += 1;
+        if self.visits >= MAX_VISITS || frame.depth > MAX_DEPTH {
             self.unknown.push((step, "there are too many nodes to visit".to_owned()));
-            return if step > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown()) };
+            return if self.visits > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown()) };
         }
         let inputs: SmallVec<[Option<&Value>; 4]> = node
             .input
@@ -258,8 +274,14 @@ impl<'m> Walk<'m> {
         let outputs: SmallVec<[bool; 4]> = node.output.iter().map(|name| !name.is_empty()).collect();
         let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
         let call = Call { domain, op, version, attributes, inputs, outputs, is_static: true };
+        let before = self.reads_lost_sizes(&call).then(|| self.env.clone());
         let values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
-            Ok(values) => values,
+            Ok(values) => {
+                if let Some(before) = before {
+                    self.ask_of_lost_sizes(step, &call, before);
+                }
+                mark_lost_sizes(&call, values)
+            }
             Err(error) => {
                 self.failed(step, error)?;
                 unknown_outputs(&call)

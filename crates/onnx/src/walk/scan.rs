@@ -4,7 +4,7 @@ use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::NodeProto;
 use crate::shape::{Sequence, Tensor, Value};
 use sizewise_expr::Expr;
-use sizewise_kernels::Cx;
+use sizewise_kernels::{Cx, KernelError};
 
 impl<'m> Walk<'m> {
     /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
@@ -20,6 +20,7 @@ impl<'m> Walk<'m> {
         let Some(states) = inputs.len().checked_sub(scans).filter(|_| scans > 0) else {
             return self.missing(node, "scan inputs");
         };
+        self.expect_outputs(node, graph, 0)?;
         let axes = |name: &str| attribute(node, name).map(|a| a.ints.clone()).unwrap_or_default();
         let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
         let step = self.steps.len() - 1;
@@ -58,7 +59,12 @@ impl<'m> Walk<'m> {
             Some(length) => length,
             None => self.open_size(),
         };
+        if let Err(error) = self.some_slices(length) {
+            self.failed(step, error)?;
+        }
+        let known = self.env.unbacked().len();
         let results = self.graph(graph, values, scope, frame)?;
+        self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
             if at < states {
@@ -79,6 +85,16 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// (Scan.C3) onnxruntime's scans take at least one slice.
+    fn some_slices(&mut self, length: Expr) -> Result<(), KernelError> {
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        if !cx.on_cpu() {
+            return Ok(());
+        }
+        let some = cx.ge(length, 1);
+        cx.require(some, "Scan.C3", |_| "there is nothing to scan".to_owned())
     }
 
     /// A state of a scan, which keeps its shape. (C2) What a round makes of it has the same sizes.

@@ -1,0 +1,121 @@
+//! Numbers that are computed from sizes, but not followed as expressions: `Shape`, a cast to floats, arithmetic.
+//!
+//! Sizes decide them, not data, so what an operator requires of them is no matter of run time: it has to hold for all
+//! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
+use super::Walk;
+use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, infer};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+/// Numbers that are tried in the place of those that are not followed.
+const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
+
+/// What is known of the elements of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// They are numbers, or the same in every run.
+    Constant,
+    /// Sizes decide them.
+    Sizes,
+    /// Data may decide them.
+    Data,
+}
+
+fn origin(value: &Value) -> Origin {
+    let Value::Tensor(tensor) = value else { return Origin::Data };
+    let is_open = match &tensor.elements {
+        None => true,
+        Some(Elements::Fill(element)) => *element == Element::Open,
+        Some(Elements::List(list)) => list.contains(&Element::Open),
+    };
+    let is_number = |element: &Element| element.number().is_some() || matches!(element, Element::Text(_));
+    match &tensor.elements {
+        _ if tensor.from_sizes => Origin::Sizes,
+        _ if tensor.constant || tensor.count() == Some(0) => Origin::Constant,
+        _ if is_open => Origin::Data,
+        Some(Elements::Fill(element)) if is_number(element) => Origin::Constant,
+        Some(Elements::List(list)) if list.iter().all(is_number) => Origin::Constant,
+        _ => Origin::Sizes,
+    }
+}
+
+/// Marks results of which sizes decide the elements, but are not followed.
+pub(super) fn mark_lost_sizes(call: &Call, mut values: Vec<Option<Value>>) -> Vec<Option<Value>> {
+    let origins = || call.inputs.iter().flatten().map(|value| origin(value));
+    // The elements of `Shape` and `Size` never depend on data.
+    let reads_sizes = matches!((call.domain, call.op), ("", "Shape" | "Size"));
+    if !reads_sizes && (origins().any(|o| o == Origin::Data) || !origins().any(|o| o == Origin::Sizes)) {
+        return values;
+    }
+    for value in values.iter_mut().flatten() {
+        if origin(value) == Origin::Data
+            && let Value::Tensor(tensor) = value
+        {
+            tensor.from_sizes = true;
+        }
+    }
+    values
+}
+
+/// The value with a number in the place of elements that are not followed.
+fn with_number(value: &Value, number: f64, env: &mut ShapeEnv) -> Option<Value> {
+    let tensor = value.tensor().filter(|tensor| tensor.from_sizes)?;
+    let element = match tensor.dtype {
+        Dtype::Bool => Element::Bool(env.pool.bool(number != 0.0)),
+        dtype if dtype.is_integer() => Element::Int(env.pool.int(number as i64)),
+        dtype if dtype.is_float() => Element::Float(number / 2.0),
+        _ => return None,
+    };
+    Some(Tensor { from_sizes: false, ..tensor.clone().filled(element) }.into())
+}
+
+/// What of a call depends on elements of its inputs: the shapes of its results, or that it is refused.
+type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
+
+impl Walk<'_> {
+    /// Whether a call has an input whose elements are computed from sizes and not followed.
+    pub(super) fn reads_lost_sizes(&self, call: &Call) -> bool {
+        !self.stops
+            && call
+                .inputs
+                .iter()
+                .flatten()
+                .any(|value| value.tensor().is_some_and(|tensor| tensor.from_sizes))
+    }
+
+    /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment
+    /// from before the call.
+    pub(super) fn ask_of_lost_sizes(&mut self, step: usize, call: &Call, before: ShapeEnv) {
+        let mut first: Option<(Seen, usize)> = None;
+        for &number in TRIED {
+            let mut env = before.clone();
+            let tried: Vec<Option<Value>> = call
+                .inputs
+                .iter()
+                .map(|value| {
+                    value.map(|value| with_number(value, number, &mut env).unwrap_or_else(|| value.clone()))
+                })
+                .collect();
+            let inputs: Vec<Option<&Value>> = tried.iter().map(Option::as_ref).collect();
+            let call = Call { inputs: &inputs, ..*call };
+            let seen: Seen = match infer(&mut Cx::on(&mut env, self.model.backend), &call) {
+                Ok(values) => Ok(values
+                    .iter()
+                    .map(|value| {
+                        value.as_ref().and_then(Value::tensor).and_then(|tensor| tensor.shape.clone())
+                    })
+                    .collect()),
+                // Without a shape function nothing is known anyway.
+                Err(KernelError::Unsupported(_)) => return,
+                Err(_) => Err(()),
+            };
+            let seen = (seen, env.guards().len());
+            if seen.0.is_err() || first.get_or_insert_with(|| seen.clone()) != &seen {
+                let reason = format!("{} depends on numbers that are computed from sizes", call.op);
+                self.unknown.push((step, format!("{reason}, which are not followed")));
+                return;
+            }
+        }
+    }
+}
