@@ -9,7 +9,8 @@ each one whose spec is violated, it counts
 - errors, and those that name a line of the user's code with its text (where the program carries stack traces);
 - counterexamples with a size of 0, or above 10,000, although sizes from 1 to 10,000 break the condition too;
 - counterexamples that break only their own condition and what follows from it;
-- programs with a fix that is `ok` when it is checked as a spec of its own, with a sentence why there is none, or with neither;
+- programs, and the errors in them, with a fix that is `ok` when it is checked as a spec of its own, with a sentence why there
+  is none, or with neither;
 - lines of text.
 """
 import argparse
@@ -168,12 +169,14 @@ def measure(job):
     if fixes:
         again = [json.loads(check(binary, program, fix["spec"], "--format", "json"))["verdict"] for fix in fixes]
         count["programs with a fix"] += 1
+        count["errors with a fix that checks ok"] += (len(errors) + len(report["mismatches"])) * ("ok" in again)
         count["fixes"] += len(fixes)
         count["fixes that check ok"] += again.count("ok")
         if any(verdict != "ok" for verdict in again):
             notes.append(("fix not ok", again))
     elif any(help.startswith("no fix: ") for help in report.get("help", [])):
         count["programs with a reason why there is no fix"] += 1
+        count["errors with a reason why there is no fix"] += len(errors) + len(report["mismatches"])
         notes.append(("no fix", report["help"]))
     else:
         count["programs with neither"] += 1

@@ -79,6 +79,32 @@ fn the_first_fix_is_the_weakest_and_a_check_proves_it() {
     }
 }
 
+/// torch.export infers `c == a + b` to be at least 4 where `a` and `b` may be 0, and the exported module checks that.
+#[test]
+fn sizes_left_to_torch_start_where_the_exported_module_takes_them() {
+    let bounded = |name: &str, min: i64| json!({"dim": name, "min": min, "max": 50});
+    let at_least_2 = json!({"dim": "a", "min": 2, "max": null});
+    for (a, b, c, text) in [
+        (dim("a"), dim("b"), dim("c"), "c = Dim.AUTO\na = Dim('a', min=2)\nb = Dim('b', min=2)"),
+        (at_least_2, dim("b"), dim("c"), "c = Dim.AUTO\nb = Dim('b', min=2)"),
+        // A sum of 50 and 50 is refused: all three are left to torch.
+        (
+            bounded("a", 3),
+            bounded("b", 1),
+            bounded("c", 0),
+            "a = Dim.AUTO(min=3, max=50)\nb = Dim.AUTO(min=2, max=50)\nc = Dim.AUTO(min=2, max=50)",
+        ),
+    ] {
+        let report = check("derived_cat__auto", Some(&json!({"x": [a], "y": [b], "z": [c]})));
+        let fix = &report.fixes[0];
+        assert_eq!(fix.text, text);
+        let note = fix.note.as_deref().unwrap_or_default();
+        assert!(note.starts_with("leaves out sizes below 2 of "), "{note}");
+        let spec = fix.spec.clone().expect("a spec");
+        assert_eq!(check("derived_cat__auto", Some(&spec)).verdict, Outcome::Ok, "{text}");
+    }
+}
+
 #[test]
 fn what_a_spec_cannot_say_costs_inputs_that_work() {
     // z = x + y: no dimension is derived from two.

@@ -55,7 +55,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
             &[
                 "error[guard-not-implied]: the model declares shapes that break `height >= 6`",
                 "  for example   x: f32[7, 3, 5, 9]   batch = 7, height = 5",
-                "1 more condition is broken only where this one is: height >= 5",
+                "once this is fixed, 1 more condition holds as well: height >= 5",
                 "  works         x: f32[7, 3, 11, 9]",
                 "fix 1         height = Dim('height', min=6)",
                 "              a spec, for --spec: an ONNX file cannot declare it",

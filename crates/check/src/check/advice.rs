@@ -70,10 +70,15 @@ fn of_condition(guard: &GuardReport) -> Option<String> {
 fn why_none(report: &Report) -> String {
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
     let at_example = errors.clone().any(|g| g.witness.as_ref().is_some_and(|w| w.is_empty()));
-    if let Some(first) = report.unsupported.first() {
+    if !report.unsupported.is_empty() {
+        let mut operators: Vec<&str> = report.unsupported.iter().map(|node| node.op.as_str()).collect();
+        operators.sort_unstable();
+        operators.dedup();
+        let more = if operators.len() > MAX_NAMED { " and others" } else { "" };
+        operators.truncate(MAX_NAMED);
         return format!(
-            "no spec can be proved while a node is skipped; declare {} with --ops (docs/operators.md)",
-            first.op
+            "no spec can be proved while a node is skipped; declare {}{more} with --ops (docs/operators.md)",
+            operators.join(", ")
         );
     }
     if !report.mismatches.is_empty() || at_example {

@@ -1,5 +1,6 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
 use super::error::CheckError;
+use super::inferred::{self, Inferred};
 use super::pipeline::Examined;
 use super::prove::Prover;
 use super::repair::{self, Changes};
@@ -14,6 +15,8 @@ use sizewise_solve::{Budget, Verdict, decide};
 
 /// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
+/// The most dimensions that a cost names.
+const MAX_NAMED: usize = 4;
 /// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
 
@@ -25,8 +28,8 @@ enum Cost {
     Inputs(String),
     /// It excludes inputs such as these, for which the program gives other shapes than it records.
     Recorded(String),
-    /// The exported module refuses what it does not handle.
-    LeftToModule,
+    /// The exported module refuses what it does not handle of these dimensions.
+    LeftToModule(Vec<String>),
     /// Neither was found out.
     Unknown,
 }
@@ -39,9 +42,16 @@ impl Cost {
             Cost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
             )),
-            Cost::LeftToModule => Some(
-                "torch.export infers these sizes, and the module checks them when it is called".to_string(),
-            ),
+            Cost::LeftToModule(names) => {
+                let (names, them) = match names.as_slice() {
+                    [name] => (name.clone(), "it"),
+                    [names @ .., last] if names.len() < MAX_NAMED => {
+                        (format!("{} and {last}", names.join(", ")), "them")
+                    }
+                    _ => ("these sizes".to_string(), "them"),
+                };
+                Some(format!("torch.export infers {names}, and the module checks {them} when it is called"))
+            }
             Cost::Unknown => None,
         }
     }
@@ -61,8 +71,8 @@ struct Draft {
     spec: Spec,
     /// The changes as Python lines: names with their definitions.
     lines: IndexMap<String, String>,
-    /// Whether some size is left to the program.
-    automatic: bool,
+    /// The dimensions that are left to the program.
+    automatic: Vec<String>,
     /// The changes so far as conditions on the symbols of the given spec; `None` if they cannot be written so.
     conditions: Option<Vec<Expr>>,
     /// Dimensions that the changes have introduced, in those symbols.
@@ -80,7 +90,7 @@ impl Session<'_> {
         let mut start = Draft {
             spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
             lines: IndexMap::new(),
-            automatic: false,
+            automatic: Vec::new(),
             conditions: Some(Vec::new()),
             meaning: dimensions(first),
         };
@@ -95,7 +105,7 @@ impl Session<'_> {
         let settled = first.assumptions.env.pool.free_symbols(&of_constants);
         unnamed.retain(|symbol| !settled.contains(symbol));
         let automatic = match constants.is_empty() && unnamed.is_empty() {
-            true => automatic(first),
+            true => inferred::proposals(first),
             false => Vec::new(),
         };
         let proposals = if !constants.is_empty() {
@@ -141,17 +151,34 @@ impl Session<'_> {
                 return Ok(fixes);
             }
         }
-        for changes in automatic {
-            if let Some(Repair { fix, .. }) = self.pursue(&start, &changes, first, budget)? {
-                // A size that is only fixed because no spec can say how it varies is better left to torch.
-                let at =
-                    if fixes.first().is_none_or(|first| fixes_a_size(&first.text)) { 0 } else { fixes.len() };
-                fixes.insert(at, fix);
-                break;
-            }
+        if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)? {
+            // A size that is only fixed because no spec can say how it varies is better left to torch.
+            let at =
+                if fixes.first().is_none_or(|first| fixes_a_size(&first.text)) { 0 } else { fixes.len() };
+            fixes.insert(at, fix);
         }
         fixes.truncate(MAX_FIXES);
         Ok(fixes)
+    }
+
+    /// The first of the proposals to leave sizes to torch.export that works, preferably without fixing another size.
+    fn automatic_fix(
+        &self,
+        start: &Draft,
+        proposals: Vec<Inferred>,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Option<Fix>, CheckError> {
+        let mut second_best = None;
+        for Inferred { changes, note } in proposals {
+            let Some(Repair { mut fix, .. }) = self.pursue(start, &changes, first, budget)? else { continue };
+            fix.note = fix.note.or(note);
+            if !fixes_a_size(&fix.text) {
+                return Ok(Some(fix));
+            }
+            second_best.get_or_insert(fix);
+        }
+        Ok(second_best)
     }
 
     /// The repairs that the violated conditions call for.
@@ -201,14 +228,11 @@ impl Session<'_> {
                 let kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
                 let cost = match kept {
                     Some(kept) => self.cost(kept, first, budget),
-                    None if draft.automatic => Cost::LeftToModule,
+                    None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
                     None => Cost::Unknown,
                 };
                 let mut note = small_examples(&examined, first);
-                if draft.automatic {
-                    note = note.or_else(|| small_sizes(&examined, first));
-                }
-                let left = left_to_torch(&examined);
+                let left = left_to_torch(&mut examined);
                 if !left.is_empty() {
                     let mut automatic = draft.clone();
                     automatic.apply(&left, first);
@@ -304,23 +328,6 @@ fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
     })
 }
 
-/// What torch makes of sizes of 0 and 1 where it infers others from them: the least that it infers is for sizes of 2.
-fn small_sizes(fixed: &Examined, first: &Examined) -> Option<String> {
-    let env = &fixed.assumptions.env;
-    let speaks = first.assumptions.env.pool.free_symbols(&first.violated);
-    let broken: Vec<&String> = speaks.iter().filter_map(|s| first.assumptions.dims.get(s)).collect();
-    let is_small = |s: Symbol| {
-        let least = env.known_facts().range(s).and_then(|range| range.lower());
-        least.is_none_or(|least| least < Int::from(2))
-    };
-    let named = fixed.assumptions.dims.iter().filter(|(s, name)| broken.contains(name) && is_small(**s));
-    let mut names: Vec<&str> = named.map(|(_, name)| name.as_str()).collect();
-    names.sort_unstable();
-    (!names.is_empty()).then(|| {
-        format!("torch infers them as if {} were 2 or more: it may refuse the smallest", names.join(" and "))
-    })
-}
-
 /// What a fix excludes.
 enum Lost {
     /// No input that works.
@@ -336,34 +343,6 @@ fn fixes_a_size(text: &str) -> bool {
     let value =
         |line: &str| line.split_once(" = ").map(|(_, value)| value.bytes().all(|c| c.is_ascii_digit()));
     text.lines().any(|line| value(line) == Some(true))
-}
-
-/// Leaving dimensions of violated conditions to torch.export: one that an equation ties to several others, or all.
-fn automatic(first: &Examined) -> Vec<Changes> {
-    let pool = &first.assumptions.env.pool;
-    let change = |symbols: &[Symbol]| -> Changes {
-        let named = symbols.iter().filter_map(|s| Some((*s, first.assumptions.dims.get(s)?.clone())));
-        let bounds = |s: Symbol| {
-            let range = first.assumptions.env.known_facts().range(s);
-            let bound = |v: Option<Int>| v.and_then(|v| v.to_i64());
-            (bound(range.and_then(|r| r.lower())), bound(range.and_then(|r| r.upper())))
-        };
-        let auto = |s| {
-            let (min, max) = bounds(s);
-            Change::Auto { min: min.unwrap_or(0), max }
-        };
-        named.map(|(s, name)| (name, auto(s))).collect()
-    };
-    let mut choices: Vec<Changes> = Vec::new();
-    for &condition in &first.violated {
-        let symbols = pool.free_symbols(&[condition]);
-        if pool.as_func(condition, Func::IsZero).is_some() && symbols.len() > 2 && choices.len() < MAX_FIXES {
-            choices.extend(symbols.iter().rev().take(MAX_FIXES).map(|s| change(&[*s])));
-        }
-    }
-    choices.push(change(&pool.free_symbols(&first.violated)));
-    choices.retain(|changes| !changes.is_empty());
-    choices
 }
 
 /// Whether every input that one fix allows is allowed by another one.
@@ -414,7 +393,9 @@ impl Draft {
             }
         }
         for (name, change) in changes {
-            self.automatic |= matches!(change, Change::Auto { .. });
+            if matches!(change, Change::Auto { .. }) && !self.automatic.contains(name) {
+                self.automatic.push(name.clone());
+            }
             let condition = self.condition(name, change, first);
             match (&mut self.conditions, condition) {
                 (Some(conditions), Some(condition)) => conditions.push(condition),

@@ -12,6 +12,7 @@ mod explain;
 mod explain_store;
 mod fix;
 mod guard_set;
+mod inferred;
 mod ledger;
 mod minimal;
 mod nearby;

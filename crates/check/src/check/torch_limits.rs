@@ -1,37 +1,63 @@
 //! Named dimensions that torch.export would refuse although the spec is right.
 //!
-//! torch.export checks the guards on one dimension against its range by solving inequalities, and cannot do so for
-//! those of degree 2 and more: it refuses every range of a named dimension for which it records one. Such a dimension
-//! can be left to torch within the same range.
+//! torch.export checks the guards on one dimension against its range by solving inequalities. It cannot do so for those
+//! of degree 2 and more: it refuses every range of a named dimension for which it records one. For `//` and `%` it puts
+//! in the remainder that the example has, and then refuses ranges with sizes of another remainder. A guard that holds for
+//! every size of 2 or more was recorded because torch does not see that, so no range helps (`n - 5*(n//5) >= 0`); of
+//! others, the range may show torch that they hold. It does not look at `!=` and at conditions joined by `and` or `or`.
+//! A dimension that it would refuse can be left to torch within the same range.
 use super::pipeline::Examined;
 use super::repair::Changes;
 use crate::spec::{Change, DemandKind};
-use sizewise_expr::{Expr, Func, Pool};
+use sizewise_expr::range::ValueRange;
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_solve::{Budget, Facts, decide};
+
+/// The least size that torch.export assumes of a dimension while it traces.
+const LEAST: i64 = 2;
 
 /// The changes that leave such dimensions to torch.
-pub(super) fn left_to_torch(fixed: &Examined) -> Changes {
-    let mut changes = Changes::new();
-    let (env, dims) = (&fixed.assumptions.env, &fixed.assumptions.dims);
+pub(super) fn left_to_torch(fixed: &mut Examined) -> Changes {
     let guards = fixed.assumptions.demands.iter().filter(|demand| demand.kind == DemandKind::Guard);
-    for guard in guards.filter(|guard| has_degree_2(&env.pool, guard.condition)) {
-        let &[symbol] = env.pool.free_symbols(&[guard.condition]).as_slice() else { continue };
+    let guards: Vec<Expr> = guards.map(|guard| guard.condition).collect();
+    let mut changes = Changes::new();
+    for guard in guards {
+        let &[symbol] = fixed.assumptions.env.pool.free_symbols(&[guard]).as_slice() else { continue };
         // New dimensions, which others are computed from, can have no other form.
-        let Some(name) = dims.get(&symbol).filter(|name| !name.starts_with('_')) else { continue };
-        let range = env.known_facts().range(symbol);
+        let name = fixed.assumptions.dims.get(&symbol).filter(|name| !name.starts_with('_'));
+        let Some(name) = name.cloned() else { continue };
+        if !is_beyond_torch(&mut fixed.assumptions.env.pool, guard, symbol) {
+            continue;
+        }
+        let range = fixed.assumptions.env.known_facts().range(symbol);
         let min = range.and_then(|range| range.lower()?.to_i64()).unwrap_or(0);
         let max = range.and_then(|range| range.upper()?.to_i64());
-        changes.insert(name.clone(), Change::Auto { min, max });
+        changes.insert(name, Change::Auto { min, max });
     }
     changes
 }
 
-/// Whether a condition is on a polynomial with a product of sizes.
-fn has_degree_2(pool: &Pool, condition: Expr) -> bool {
-    let p = match pool.as_call(condition) {
-        Some((Func::Not, &[inner])) => return has_degree_2(pool, inner),
-        Some((Func::NotPositive | Func::IsZero, &[p])) => p,
-        _ => return false,
-    };
+/// Whether torch cannot check a guard on one size, whatever the range of the size.
+fn is_beyond_torch(pool: &mut Pool, guard: Expr, symbol: Symbol) -> bool {
+    let Some(p) = compared(pool, guard) else { return false };
     let is_product = |e: Expr| pool.as_symbol(e).is_none() && pool.as_call(e).is_none();
-    pool.poly(p).terms.iter().any(|(monomial, _)| is_product(*monomial))
+    if pool.poly(p).terms.iter().any(|(monomial, _)| is_product(*monomial)) {
+        return true;
+    }
+    let divides = |e: Expr| matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
+    if !pool.reachable(&[p]).into_iter().any(divides) {
+        return false;
+    }
+    let mut facts = Facts::new();
+    facts.declare(pool, symbol, ValueRange::at_least(Int::from(LEAST)));
+    decide(pool, &mut facts, guard, &Budget::small()).verdict.is_implied()
+}
+
+/// What an equation or an inequality compares with 0; `None` for `!=` and for what is no comparison.
+fn compared(pool: &Pool, condition: Expr) -> Option<Expr> {
+    match pool.as_call(condition) {
+        Some((Func::Not, &[inner])) if pool.as_func(inner, Func::IsZero).is_none() => compared(pool, inner),
+        Some((Func::NotPositive | Func::IsZero, &[p])) => Some(p),
+        _ => None,
+    }
 }

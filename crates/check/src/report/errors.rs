@@ -2,7 +2,7 @@
 use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
 use super::origin::needed;
 use super::style::Style;
-use super::words::{allows, plural, shapes, short};
+use super::words::{allows, plural, settled_too, shapes, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -36,6 +36,13 @@ pub(super) fn own_and_follow(report: &Report) -> (Vec<&GuardReport>, Vec<&GuardR
     (own, follow)
 }
 
+/// Whether no error of an exported program can name a line, as the program has none.
+pub(super) fn have_no_lines(report: &Report) -> bool {
+    let is_violated = report.guards.iter().any(|guard| guard.verdict == GuardVerdict::Violated);
+    let names_a_line = report.guards.iter().any(|guard| guard.location.is_some());
+    report.program.onnx.is_none() && is_violated && !names_a_line
+}
+
 /// The errors, with fixes and advice.
 pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     let (own, follow) = own_and_follow(report);
@@ -66,10 +73,9 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     if !follow.is_empty() {
         let shown: Vec<Cow<str>> = follow.iter().take(3).map(|g| short(&g.shown)).collect();
         let more = if follow.len() > 3 { ", ..." } else { "" };
-        let n = plural(follow.len(), "more condition is", "more conditions are");
         let gap = if left > 0 { "" } else { "\n" };
-        let these = if own.len() == 1 { "this one is" } else { "these are" };
-        let _ = writeln!(out, "{gap}{n} broken only where {these}: {}{more}", shown.join(", "));
+        let too = settled_too(own.len(), follow.len());
+        let _ = writeln!(out, "{gap}{too}: {}{more}", shown.join(", "));
     }
     for mismatch in report.mismatches.iter().take(MAX_IN_SHORT) {
         wrong_record(out, report, mismatch, style);

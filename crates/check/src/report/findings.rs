@@ -3,7 +3,7 @@ use super::errors::own_and_follow;
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{allows, plural, shapes};
+use super::words::{allows, plural, settled_too, shapes};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -98,7 +98,7 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         sentences.push(format!("Then {consequence}."));
     }
     let (word, what) = needed(guard);
-    sentences.push(format!("{} {what}.", if word == "recorded" { "Recorded" } else { "Needed by" }));
+    sentences.push(format!("{} {what}.", capital(word)));
     if let Some(works) = &guard.works {
         sentences.push(format!("Shapes nearby that work: {}.", shapes(report, works)));
     }
@@ -116,16 +116,14 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
     finding.saying(sentences)
 }
 
-/// The conditions that are broken only where others are.
+/// The conditions that hold wherever those of the errors do.
 fn folded<'r>(errors: usize, follow: &[&'r GuardReport]) -> Option<Finding<'r>> {
     if follow.is_empty() {
         return None;
     }
-    let n = plural(follow.len(), "more condition is", "more conditions are");
     let named: Vec<String> = follow.iter().take(MAX_NAMED).map(|g| format!("`{}`", g.shown)).collect();
     let more = if follow.len() > MAX_NAMED { ", ..." } else { "" };
-    let these = if errors == 1 { "this one is" } else { "these are" };
-    let text = format!("{n} broken only where {these}: {}{more}.", named.join(", "));
+    let text = format!("{}: {}{more}.", capital(&settled_too(errors, follow.len())), named.join(", "));
     Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "follows").saying([text]))
 }
 
@@ -150,7 +148,7 @@ fn undecided(report: &Report) -> Vec<Finding<'_>> {
             0 => return Vec::new(),
             n => plural(n, "more condition is", "more conditions are"),
         };
-        let text = format!("{n} undecided under this spec; the fix settles that.");
+        let text = format!("{n} undecided under this spec; with the fix they are proved.");
         return vec![Finding::at(&DIAGNOSTIC_NOTE, &[], "undecided").saying([text])];
     }
     open.map(open_condition).collect()

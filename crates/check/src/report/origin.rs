@@ -18,7 +18,7 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
     };
     match (guard.traced, node) {
         (Traced::Forced, Some((node, op))) => {
-            ("recorded", format!("at export; {node} = {op}{clause} needs it{more}"))
+            ("needed by", format!("{node} = {op}{clause}{more}; torch.export recorded it"))
         }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),

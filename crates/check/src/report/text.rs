@@ -49,10 +49,11 @@ fn head(out: &mut String, report: &Report, style: Style) {
     let dynamic = report.symbols.len();
     let _ = writeln!(out, "{}: {}", style.strong(&visible(&program.path)), verdict(report, style));
     let facts = format!(
-        "{}, {}, {}",
+        "{}, {}, {}{}",
         plural(program.nodes, "node", "nodes"),
         plural(dynamic, "dynamic dimension", "dynamic dimensions"),
         visible(&program.kind()),
+        if errors::have_no_lines(report) { ", saved without source lines" } else { "" },
     );
     let _ = writeln!(out, "{}", style.faint(&facts));
 }
@@ -111,7 +112,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Unknown).collect();
     if report.verdict == Outcome::Violated && !report.fixes.is_empty() && !open.is_empty() {
         let n = plural(open.len(), "more condition is", "more conditions are");
-        let _ = writeln!(out, "\n{n} undecided under this spec; fix 1 settles that");
+        let _ = writeln!(out, "\n{n} undecided under this spec; with fix 1 they are proved");
         return;
     }
     for guard in open.iter().take(MAX_UNDECIDED) {
@@ -281,9 +282,9 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         let (errors, follow) = errors::count(report);
         let mut part = plural(errors, "error", "errors");
         if follow > 0 {
-            let them = if errors == 1 { "it" } else { "them" };
-            let follows = plural(follow, "condition follows", "conditions follow");
-            let _ = write!(part, ", {follows} from {them}");
+            let them = if errors == 1 { "it is" } else { "they are" };
+            let holds = plural(follow, "more condition holds", "more conditions hold");
+            let _ = write!(part, "; {holds} once {them} fixed");
         }
         parts.push(part);
         parts.push(match report.fixes.len() {

@@ -25,6 +25,12 @@ pub(super) fn short(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} ...", visible(&start)))
 }
 
+/// What is said of conditions that hold wherever those of the errors do, before they are listed.
+pub(super) fn settled_too(errors: usize, follow: usize) -> String {
+    let these = if errors == 1 { "this is" } else { "these are" };
+    format!("once {these} fixed, {} as well", plural(follow, "more condition holds", "more conditions hold"))
+}
+
 pub(super) fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
