@@ -1,9 +1,8 @@
 //! Statements about shape functions: a call, and the values and guards that it gives.
 //!
 //! A call is `OP-VERSION` or `DOMAIN::OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as
-//! `f32[s0,3]`, with elements behind an equals sign (two for an initializer), or `-` for
-//! one that is left out. The symbols have the hints 4, 6,
-//! 8 and so on.
+//! `f32[s0,3]`, with elements behind an equals sign (two for an initializer), or `-` for one that is left out. The symbols
+//! have the hints 4, 6, 8 and so on.
 use super::*;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;

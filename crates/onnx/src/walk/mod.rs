@@ -16,7 +16,7 @@ use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
 
 /// The most nodes that a walk visits, those of loops each time.
-const MAX_VISITS: usize = 200_000;
+const MAX_VISITS: usize = 100_000;
 /// The greatest nesting of graphs and function calls.
 const MAX_DEPTH: usize = 64;
 
@@ -105,6 +105,8 @@ pub struct Walk<'m> {
     keeps: bool,
     /// How many nodes were visited, those of attempts that were taken back included.
     visits: usize,
+    /// How many may be.
+    pub(crate) most_visits: usize,
 }
 
 /// The walk has ended early.
@@ -126,6 +128,7 @@ impl<'m> Walk<'m> {
             stops,
             keeps: !stops,
             visits: 0,
+            most_visits: MAX_VISITS,
         }
     }
 
@@ -237,9 +240,11 @@ impl<'m> Walk<'m> {
         self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
         let unknown = || vec![Value::Unknown; node.output.len()];
         self.visits += 1;
-        if self.visits >= MAX_VISITS || frame.depth > MAX_DEPTH {
-            self.unknown.push((step, "there are too many nodes to visit".to_owned()));
-            return if self.visits > 2 * MAX_VISITS { Err(Ended) } else { Ok(unknown()) };
+        if self.visits > self.most_visits || frame.depth > MAX_DEPTH {
+            let message = "there are too many nodes to visit".to_owned();
+            self.unsupported.get_or_insert((step, message.clone()));
+            self.unknown.push((step, message));
+            return if self.visits > self.most_visits { Err(Ended) } else { Ok(unknown()) };
         }
         let inputs: SmallVec<[Option<&Value>; 4]> = node
             .input
