@@ -165,7 +165,7 @@ fn tensor(env: &mut ShapeEnv, json: &Json) -> Read<Tensor> {
             None => tensor,
         },
         Some(Json::Array(items)) if items.len() <= MAX_ELEMENTS => {
-            let elements = items.iter().map(|item| element(env, dtype, item)).collect();
+            let elements: Vec<_> = items.iter().map(|item| element(env, dtype, item)).collect();
             tensor.with(elements)
         }
         Some(Json::Array(_)) => tensor,

@@ -38,6 +38,12 @@ pub(super) struct Walked<'m> {
     pub results: Option<Vec<Value>>,
 }
 
+/// The hints of symbols, by their order, in an example.
+fn hint(example: usize) -> impl Fn(usize) -> i64 {
+    let (first, step) = EXAMPLES[example];
+    move |at| first + step * at as i64
+}
+
 /// Walks a model at hints that it accepts, if such hints are found.
 pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m> {
     let walked = |symbolic: Symbolic| {
@@ -45,26 +51,35 @@ pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m
         let results = walk.run(symbolic.values());
         Walked { symbolic, walk, results }
     };
-    let (first, step) = EXAMPLES[0];
-    let once = walked(Symbolic::new(model, limits, &|at| first + step * at as i64));
+    let once = walked(Symbolic::new(model, limits, &hint(0)));
     // Most models accept the first example.
     if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
         return once;
     }
-    walked(symbolic(model, limits))
+    match accepted(model, limits, &once.symbolic) {
+        Some(0) => once,
+        Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
+        None => walked(solved(model, limits)),
+    }
 }
 
-/// The model's inputs with symbols whose hints the model accepts, if such hints are found.
-pub(super) fn symbolic(model: &Model, limits: Option<&Limits>) -> Symbolic {
-    for &(first, step) in EXAMPLES {
-        let symbolic = Symbolic::new(model, limits, &|at| first + step * at as i64);
-        let Some(sizes) = symbolic.at(|symbol| symbolic.hint(symbol)) else { continue };
-        let refused = evaluate(model, &sizes, &FxHashMap::default()).err();
-        if refused.is_none_or(|refused| refused.is_unsupported) {
-            return symbolic;
-        }
-    }
-    solved(model, limits)
+/// The first example that a model accepts, or of which it is not known; `first` has the hints of the first one.
+fn accepted(model: &Model, limits: Option<&Limits>, first: &Symbolic) -> Option<usize> {
+    (0..EXAMPLES.len()).find(|&example| {
+        let sizes = match limits {
+            _ if example == 0 => first.at(|symbol| first.hint(symbol)),
+            // The symbols are the same in all examples: only their hints differ.
+            None => first.at(|symbol| first.hint_by(symbol, &hint(example))),
+            Some(_) => {
+                let symbolic = Symbolic::new(model, limits, &hint(example));
+                symbolic.at(|symbol| symbolic.hint(symbol))
+            }
+        };
+        sizes.is_some_and(|sizes| {
+            let refused = evaluate(model, &sizes, &FxHashMap::default()).err();
+            refused.is_none_or(|refused| refused.is_unsupported)
+        })
+    })
 }
 
 /// Hints that satisfy the conditions which the walk meets, one after the other.
@@ -98,4 +113,30 @@ fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
         hints = symbolic.symbols.iter().map(|(s, _)| value(s).or(symbolic.hint(*s)).unwrap_or(1)).collect();
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_examples_are_those_of_symbols_with_their_hints() {
+        for inputs in [
+            "float[a, b, 3] x",
+            "float[a, b] x, float[b, ?] y, float[\"a + b\", \"2*c + 1\"] z",
+            "float[n, \"unk-1\"] x, float[\"n // q\", 4] y",
+            "float[7] x, float x2, float[] x3",
+        ] {
+            let text =
+                format!("<ir_version: 8, opset_import: [\"\" : 17]>\ng ({inputs}) => (r) {{ r = Neg(x) }}");
+            let model = Model::read(text.into_bytes()).expect(inputs);
+            let first = Symbolic::new(&model, None, &hint(0));
+            for example in 0..EXAMPLES.len() {
+                let symbolic = Symbolic::new(&model, None, &hint(example));
+                let sizes = symbolic.at(|symbol| symbolic.hint(symbol));
+                assert!(sizes.is_some(), "{inputs}");
+                assert_eq!(first.at(|symbol| first.hint_by(symbol, &hint(example))), sizes, "{inputs}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::Walk;
 use indexmap::IndexMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -18,7 +18,7 @@ pub struct Shapes {
     pub symbols: Vec<Named>,
     /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes
     /// that data decide.
-    pub values: IndexMap<String, ShownValue>,
+    pub values: IndexMap<String, ShownValue, FxBuildHasher>,
 }
 
 /// The shape of a value.
@@ -42,7 +42,7 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
     names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
     names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
     let known: FxHashSet<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
-    let mut values = IndexMap::with_capacity(names.len());
+    let mut values = IndexMap::with_capacity_and_hasher(names.len(), FxBuildHasher);
     // Most sizes stand in many shapes.
     let mut sizes: FxHashMap<Expr, ShownSize> = FxHashMap::default();
     let Walk { values: found, env, .. } = walk;

@@ -79,6 +79,11 @@ fn usual() -> Bounds {
     (Int::from(LEAST), None)
 }
 
+/// A hint within the range of its symbol.
+fn within(hint: i64, least: i64, most: Option<i64>) -> i64 {
+    hint.min(most.unwrap_or(i64::MAX)).max(least)
+}
+
 /// The hint of a symbol by its number.
 type Hints<'h> = &'h dyn Fn(usize) -> i64;
 
@@ -326,7 +331,7 @@ impl Symbolic {
         };
         let least = min.to_i64().unwrap_or(i64::MAX);
         let most = max.as_ref().and_then(Int::to_i64);
-        let example = hint(self.symbols.len()).min(most.unwrap_or(i64::MAX)).max(least);
+        let example = within(hint(self.symbols.len()), least, most);
         let place = source.as_ref().map(|(input, at)| format!("{input}[{at}]").into());
         let info = SymbolInfo { hint: Some(Number::Int(Int::from(example))), source: place };
         let range = ValueRange::between_options(Some(min.clone()), max.clone());
@@ -413,6 +418,13 @@ impl Symbolic {
             Some(named) => named.name.clone(),
             None => pool.symbol_name(symbol).to_owned(),
         }
+    }
+
+    /// What the hint of a symbol is with other hints, where no spec gives the sizes that inputs declare as numbers.
+    pub fn hint_by(&self, symbol: Symbol, hint: Hints) -> Option<i64> {
+        let at = self.symbols.iter().position(|(known, _)| *known == symbol)?;
+        let named = &self.symbols[at].1;
+        Some(within(hint(at), named.min, named.max))
     }
 
     /// The hint of a symbol.

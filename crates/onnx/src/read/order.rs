@@ -83,7 +83,7 @@ pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) 
         }
     }
     if uses.iter().any(|(maker, user)| maker >= user) {
-        let order = order(list, uses, graph_name)?;
+        let order = order(list, &uses, graph_name)?;
         let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
         list.extend(order.into_iter().filter_map(|at| taken[at].take()));
     }
@@ -91,23 +91,29 @@ pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) 
 }
 
 /// An order of nodes in which each comes after those that make what it uses, given as pairs of maker and user.
-fn order(
-    list: &[NodeProto],
-    mut uses: Vec<(usize, usize)>,
-    graph_name: &str,
-) -> Result<Vec<usize>, ReadError> {
-    uses.sort_unstable();
-    uses.dedup();
-    // How many nodes each node waits for. `uses` is sorted by maker: the users of a node are next to each other.
-    let mut waits: Vec<usize> = vec![0; list.len()];
-    uses.iter().for_each(|&(_, user)| waits[user] += 1);
+fn order(list: &[NodeProto], uses: &[(usize, usize)], graph_name: &str) -> Result<Vec<usize>, ReadError> {
+    // How many uses each node waits for, and where the users of each maker end.
+    let (mut waits, mut ends) = (vec![0; list.len()], vec![0; list.len() + 1]);
+    for &(maker, user) in uses {
+        waits[user] += 1;
+        ends[maker + 1] += 1;
+    }
+    for at in 0..list.len() {
+        ends[at + 1] += ends[at];
+    }
+    // The users of each maker, next to each other: `ends` of a maker is where they begin until all are there.
+    let mut users = vec![0; uses.len()];
+    for &(maker, user) in uses {
+        users[ends[maker]] = user;
+        ends[maker] += 1;
+    }
     let mut ready: BinaryHeap<Reverse<usize>> =
         (0..list.len()).filter(|&at| waits[at] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(list.len());
     while let Some(Reverse(at)) = ready.pop() {
         order.push(at);
-        let first = uses.partition_point(|&(maker, _)| maker < at);
-        for &(_, user) in uses[first..].iter().take_while(|&&(maker, _)| maker == at) {
+        let first = if at == 0 { 0 } else { ends[at - 1] };
+        for &user in &users[first..ends[at]] {
             waits[user] -= 1;
             if waits[user] == 0 {
                 ready.push(Reverse(user));

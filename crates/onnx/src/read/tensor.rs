@@ -2,6 +2,7 @@
 use super::message::{AttributeProto, TensorProto};
 use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
 use sizewise_expr::{Expr, Pool};
+use std::sync::Arc;
 
 /// The tensor of a message. Its elements are read if they are few and stand in the file; `None` if its type or a size
 /// is impossible.
@@ -23,11 +24,12 @@ pub fn tensor(pool: &mut Pool, message: &TensorProto) -> Option<Tensor> {
     }
 }
 
-fn elements(pool: &mut Pool, message: &TensorProto, dtype: Dtype, count: usize) -> Option<Vec<Element>> {
+/// Its elements, which are written once, where they stay.
+fn elements(pool: &mut Pool, message: &TensorProto, dtype: Dtype, count: usize) -> Option<Arc<[Element]>> {
     if message.data_location != 0 {
         return None;
     }
-    let found: Vec<Element> = if message.raw_data.is_empty() {
+    let found: Arc<[Element]> = if message.raw_data.is_empty() {
         typed(pool, message, dtype)?
     } else {
         raw(pool, &message.raw_data, dtype)?
@@ -35,7 +37,7 @@ fn elements(pool: &mut Pool, message: &TensorProto, dtype: Dtype, count: usize) 
     (found.len() == count).then_some(found)
 }
 
-fn typed(pool: &mut Pool, message: &TensorProto, dtype: Dtype) -> Option<Vec<Element>> {
+fn typed(pool: &mut Pool, message: &TensorProto, dtype: Dtype) -> Option<Arc<[Element]>> {
     Some(match dtype {
         Dtype::F32 => message.float_data.iter().map(|&value| Element::Float(f64::from(value))).collect(),
         Dtype::F64 => message.double_data.iter().map(|&value| Element::Float(value)).collect(),
@@ -52,12 +54,12 @@ fn typed(pool: &mut Pool, message: &TensorProto, dtype: Dtype) -> Option<Vec<Ele
             .iter()
             .map(|text| Element::Text(String::from_utf8_lossy(text).as_ref().into()))
             .collect(),
-        Dtype::F16 | Dtype::BF16 => vec![Element::Open; message.int32_data.len()],
+        Dtype::F16 | Dtype::BF16 => vec![Element::Open; message.int32_data.len()].into(),
         _ => return None,
     })
 }
 
-fn raw(pool: &mut Pool, data: &[u8], dtype: Dtype) -> Option<Vec<Element>> {
+fn raw(pool: &mut Pool, data: &[u8], dtype: Dtype) -> Option<Arc<[Element]>> {
     macro_rules! numbers {
         ($type:ty, $make:expr) => {{
             let (chunks, rest) = data.as_chunks::<{ size_of::<$type>() }>();
@@ -80,7 +82,7 @@ fn raw(pool: &mut Pool, data: &[u8], dtype: Dtype) -> Option<Vec<Element>> {
         Dtype::U16 => numbers!(u16, |value: u16| int(value.into())),
         Dtype::U8 => numbers!(u8, |value: u8| int(value.into())),
         Dtype::Bool => data.iter().map(|&value| Element::Bool(pool.bool(value != 0))).collect(),
-        Dtype::F16 | Dtype::BF16 => vec![Element::Open; data.len() / 2],
+        Dtype::F16 | Dtype::BF16 => vec![Element::Open; data.len() / 2].into(),
         _ => return None,
     })
 }

@@ -164,6 +164,9 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
     } else {
         kernel(cx, &checked)?
     };
-    let mut outputs = outputs.into_iter();
-    Ok(call.outputs.iter().map(|asked| outputs.next().filter(|_| *asked)).collect())
+    // The list of the kernel's results is used for them again.
+    let asked = outputs.into_iter().zip(call.outputs).map(|(value, asked)| asked.then_some(value));
+    let mut outputs: Vec<Option<Value>> = asked.collect();
+    outputs.resize(call.outputs.len(), None);
+    Ok(outputs)
 }

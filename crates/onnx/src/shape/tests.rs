@@ -31,7 +31,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
         dtype if dtype.is_integer() => Element::Int(expression(pool, item)),
         _ => Element::Float(item.parse().expect(item)),
     });
-    let items = items.collect();
+    let items: Vec<_> = items.collect();
     Tensor { constant, ..tensor.with(items) }
 }
 

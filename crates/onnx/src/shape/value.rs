@@ -115,11 +115,11 @@ impl Tensor {
     /// A tensor of these integers, with one dimension.
     pub fn of_ints(dtype: Dtype, items: Vec<Expr>) -> Tensor {
         let shape = vec![Expr::from(i32::try_from(items.len()).unwrap_or(i32::MAX))];
-        Tensor::new(dtype, shape).with(items.into_iter().map(Element::Int).collect())
+        Tensor::new(dtype, shape).with(items.into_iter().map(Element::Int).collect::<Arc<[_]>>())
     }
 
     /// The tensor with these elements.
-    pub fn with(mut self, elements: Vec<Element>) -> Tensor {
+    pub fn with(mut self, elements: impl Into<Arc<[Element]>>) -> Tensor {
         self.elements = Some(Elements::List(elements.into()));
         self
     }
