@@ -120,7 +120,8 @@ class Value:
 class Report:
     """What a check found.
 
-    Printing it gives the text of ``sizewise check``; in Jupyter it shows the page.
+    It is true where the verdict is ``"ok"``. Printing it gives the text of ``sizewise check``; in Jupyter it shows the
+    page.
     """
 
     def __init__(self, native: _native.Report, template: Any = None) -> None:
@@ -256,6 +257,9 @@ class Report:
     def to_github(self) -> str:
         """Annotations for GitHub Actions."""
         return self._render("github")
+
+    def __bool__(self) -> bool:
+        return self.ok
 
     def __str__(self) -> str:
         return self._render("text").rstrip("\n")
