@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -76,8 +77,9 @@ def audit_guards(
         guards.
     ranges : mapping
         What will be served, by the names of inputs: for a tensor a list or a dict by dimensions, for a number one
-        entry. An entry is an integer, a pair ``(min, max)`` of integers or `None`, or a `Dim`: dimensions with the
-        same `Dim` are equal. What is not mentioned may be anything.
+        entry. An input that there is not is refused where the inputs are known. An entry is an integer, a pair ``(min,
+        max)`` of integers or `None`, or a `Dim`: dimensions with the same `Dim` are equal. What is not mentioned may be
+        anything.
     assume : str or iterable of str, optional
         More that holds, as ``"x.shape[0] % 8 == 0"``.
     contiguous : bool
@@ -288,7 +290,8 @@ def _names(program: Any) -> list[str]:
 def _parameters(compiled: Any) -> tuple[str, ...]:
     """The names of what a compiled function takes."""
     code = _function(compiled).__code__
-    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    collected = sum(bool(code.co_flags & flag) for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS))
+    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + collected])
 
 
 def _frames(compiled: Any) -> list[Any]:
@@ -317,6 +320,9 @@ def _is_about_sizes(text: str) -> bool:
         return False
     if any(_OF_TENSOR.match(source) or source.endswith(".storage_offset()") for source in found):
         return True
+    if re.search(r"\b(True|False|None)\b", text):
+        # Attributes as `requires_grad`.
+        return False
     env = Env()
     env.symbol("v0")
     try:

@@ -287,7 +287,7 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
         raise TypeError(f"shapes: expected shapes by the names of inputs, got {type(shapes).__name__}")
     request: dict[str, Any] = {"shapes": {}, "scalars": {}}
     for name, value in shapes.items():
-        shape = getattr(value, "shape", value)
+        shape: Any = getattr(value, "shape", value)
         is_shape = isinstance(shape, Sequence) and not isinstance(shape, str)
         request["shapes" if is_shape else "scalars"][name] = [int(size) for size in shape] if is_shape else shape
     answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops)))

@@ -192,10 +192,10 @@ class Env:
         Assumptions are not used: the guards are to say everything. A single expression is one guard.
         """
         check_budget(budget)
-        guards = [guards] if is_expression(guards) else list(guards)
-        numbered = [(self._condition(guard), _text(guard)) for guard in guards]
+        listed: list[Any] = [guards] if is_expression(guards) else [*guards]  # type: ignore[misc]
+        numbered = [(self._condition(guard), _text(guard)) for guard in listed]
         kept, dropped = self._native.minimize(numbered, budget)
-        shown = [Dropped(str(guards[i]), because) for i, because in dropped]
+        shown = [Dropped(str(listed[i]), because) for i, because in dropped]
         return Minimized([Expr(_TEXT, text) for text in kept], shown)
 
     def branch(self) -> Env:

@@ -128,6 +128,11 @@ class Report:
         self._native: _native.Report | None = native
         self._template = template
         self._rendered: dict[str, str] = {}
+        self._notes: list[dict[str, Any]] = []
+
+    def add_note(self, code: str, message: str) -> None:
+        """Adds a note to `diagnostics`: what was done with the report. The rendered forms stay as they are."""
+        self._notes.append({"code": code, "level": "note", "message": message, "node": None, "location": None})
 
     def _render(self, form: str) -> str:
         text = self._rendered.get(form)
@@ -172,7 +177,11 @@ class Report:
 
     @cached_property
     def fixes(self) -> list[Fix]:
-        """Changes of the spec that make it imply every condition, the best first."""
+        """Changes of the spec that make it imply every condition.
+
+        Those that keep the dimensions named come first, those that leave them to torch after them. So the first may
+        lose shapes that a later one keeps: see `Fix.cost`.
+        """
         return [
             Fix(fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template) for fix in self._data["fixes"]
         ]
@@ -208,8 +217,7 @@ class Report:
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
         """Warnings and notes."""
-        diagnostics: list[dict[str, Any]] = self._data["diagnostics"]
-        return diagnostics
+        return [*self._data["diagnostics"], *self._notes]
 
     @property
     def timings(self) -> dict[str, float]:
@@ -300,12 +308,13 @@ class Report:
 
     def __getstate__(self) -> dict[str, Any]:
         rendered = {form: self._render(form) for form in _FORMATS}
-        return {"rendered": rendered, "template": _picklable(self._template)}
+        return {"rendered": rendered, "template": _picklable(self._template), "notes": self._notes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._native = None
         self._rendered = state["rendered"]
         self._template = state["template"]
+        self._notes = state["notes"]
 
 
 def _picklable(template: Any) -> Any:
