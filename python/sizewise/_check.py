@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from sizewise import _native
-from sizewise._errors import SpecError
+from sizewise._arguments import check_budget, check_count
+from sizewise._errors import SpecError, Unsupported
 from sizewise._report import Report
 from sizewise._spec import to_code, to_json, to_objects
 
@@ -42,11 +43,32 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
     ProgramError
         If the program cannot be read.
     SpecError
-        If the spec cannot be read. One that does not fit the program is a report with the verdict ``"invalid"``.
+        If the spec cannot be read, or is a sequence with fewer entries than there are arguments. One that does not
+        fit the program otherwise is a report with the verdict ``"invalid"``.
     """
+    check_budget(budget)
     native = read(program)
     spec, template = _spec(dynamic_shapes)
+    _refuse_short(native, dynamic_shapes)
     return Report(native.check(spec, operators(ops), budget), template)
+
+
+def _refuse_short(native: _native.Program, shapes: Any) -> None:
+    """Refuses a sequence of fewer entries than there are arguments, as torch does; an empty one is all static."""
+    if not isinstance(shapes, (list, tuple)) or not shapes:
+        return
+    try:
+        names = dict.fromkeys(parameter for _, parameter, *_ in native.inputs() if parameter)
+    except Unsupported:
+        # The inputs of an ONNX model may be left out.
+        return
+    last = shapes[-1]
+    collects = isinstance(last, Mapping) and bool(last) and all(key in names for key in last)
+    # What `*args` and `**kwargs` take is one entry.
+    if len(shapes) >= len(names) or collects or any(name.endswith("_0") for name in names):
+        return
+    entries = "1 entry" if len(shapes) == 1 else f"{len(shapes)} entries"
+    raise SpecError(f"the spec: {entries} for {len(names)} arguments: {', '.join(names)}")
 
 
 def _spec(dynamic_shapes: Any) -> tuple[str | None, Any]:
@@ -58,6 +80,9 @@ def _spec(dynamic_shapes: Any) -> tuple[str | None, Any]:
                 return file.read(), None
         except OSError as error:
             raise SpecError(f"{os.fspath(dynamic_shapes)}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            message = f"{os.fspath(dynamic_shapes)}: a spec is JSON or Python text; this is not UTF-8: {error}"
+            raise SpecError(message) from error
     return to_json(dynamic_shapes), dynamic_shapes
 
 
@@ -71,15 +96,32 @@ def read(program: Any) -> _native.Program:
         return _native.Program.from_file(program)
     # What torch.onnx.export returns has the message, and the exported program that it was made of.
     program = getattr(program, "model_proto", program)
-    if hasattr(program, "graph_module") and hasattr(program, "module_call_graph"):
-        from sizewise._walk import program_json
-
-        return _native.Program(_name(program), program_json(program).encode())
+    if is_live(program):
+        return _native.Program(_name(program), walked(program))
     if callable(getattr(program, "exported_program", None)):
         return read(program.exported_program())
     if callable(getattr(program, "SerializeToString", None)) and hasattr(program, "opset_import"):
         return _native.Program(f"{program.graph.name or 'model'}.onnx", program.SerializeToString())
     raise TypeError(f"expected an ExportedProgram, an onnx.ModelProto, a path or bytes, got {type(program).__name__}")
+
+
+def is_live(program: Any) -> bool:
+    """Whether it is an ``ExportedProgram``."""
+    return hasattr(program, "graph_module") and hasattr(program, "module_call_graph")
+
+
+def walked(program: Any) -> bytes:
+    """The JSON of a live program."""
+    from sizewise._walk import program_json
+
+    return program_json(program).encode()
+
+
+def source_of(program: Any) -> Any:
+    """What `read` can be given again: a path, bytes, or the JSON of a live program. `None` for all else."""
+    if is_live(program):
+        return walked(program)
+    return program if isinstance(program, (str, os.PathLike, bytes, bytearray, memoryview)) else None
 
 
 def _name(program: Any) -> str:
@@ -99,6 +141,8 @@ def operators(ops: Ops) -> list[tuple[str, str]]:
         return []
     if isinstance(ops, Mapping):
         return list(ops.items())
+    if not isinstance(ops, (str, os.PathLike, Sequence)) or isinstance(ops, (bytes, bytearray)):
+        raise TypeError(f"ops: expected a path, paths or a mapping of texts by name, got {type(ops).__name__}")
     declared = []
     for path in [ops] if isinstance(ops, (str, os.PathLike)) else ops:
         try:
@@ -131,10 +175,30 @@ def explain(program: Any, name: str, dim: int | None = None, *, ops: Ops = None)
     name : str
         The input, ``"x"``; or the dimension, ``"x.shape[0]"``.
     dim : int, optional
-        The dimension.
+        The dimension; a negative one counts from the end. By default every dimension of the input is explained, and
+        `Explanation.data` has them under ``"dimensions"``.
     """
-    data, text = read(program).explain(name if dim is None else f"{name}.shape[{dim}]", operators(ops))
+    native, declared = read(program), operators(ops)
+    rank = None
+    if dim is None or dim < 0:
+        rank = _rank(native, declared, name)
+    if dim is None and rank is not None:
+        found = [native.explain(f"{name}.shape[{i}]", declared) for i in range(rank)]
+        text = "\n".join(text for _, text in found) if found else f"{name} has no dimensions"
+        return Explanation(text, {"dimensions": [json.loads(data) for data, _ in found]})
+    if dim is not None and dim < 0:
+        if rank is not None and not -rank <= dim:
+            raise SpecError(f"{name} has {rank} dimensions, so there is no dimension {dim}")
+        dim += rank or 0
+    data, text = native.explain(name if dim is None else f"{name}.shape[{dim}]", declared)
     return Explanation(text, json.loads(data))
+
+
+def _rank(native: _native.Program, declared: list[tuple[str, str]], name: str) -> int | None:
+    """The number of dimensions of an input; `None` if it is no tensor or not known."""
+    inputs = json.loads(native.check(None, declared).render("json") or "{}").get("inputs", [])
+    shape = next((entry["shape"] for entry in inputs if entry["name"] == name), None)
+    return None if shape is None else len(shape)
 
 
 @dataclass(frozen=True)
@@ -145,16 +209,22 @@ class Spec:
     tree: Any
     #: Whether a check proved that it suffices; `None` where that was not asked.
     proved: bool | None = None
+    #: The same in the containers of the arguments, as far as they are known.
+    _template: Any = field(default=None, repr=False, compare=False)
 
     @property
     def dynamic_shapes(self) -> Any:
         """The spec for ``torch.export.export``."""
-        return to_objects(self.tree)
+        return to_objects(*self._in_containers())
 
     @property
     def code(self) -> str:
         """The spec as Python to paste."""
-        return to_code(self.tree)
+        return to_code(*self._in_containers())
+
+    def _in_containers(self) -> tuple[Any, Any]:
+        """The tree and the template of its containers."""
+        return (self.tree, None) if self._template is None else (self._template, self._template)
 
     def __str__(self) -> str:
         return self.code
@@ -162,13 +232,27 @@ class Spec:
 
 def spec_of(program: Any) -> Spec:
     """The spec that a program was exported with, as far as it is recorded; for an ONNX model, what it declares."""
-    return Spec(json.loads(read(program).recorded_spec()))
+    native = read(program)
+    return _made(program, native, json.loads(native.recorded_spec()), None)
 
 
 def widest_spec(program: Any, *, ops: Ops = None) -> Spec:
     """The widest spec that a program supports."""
-    tree, proved = read(program).widest_spec(operators(ops))
-    return Spec(json.loads(tree), proved)
+    native = read(program)
+    tree, proved = native.widest_spec(operators(ops))
+    return _made(program, native, json.loads(tree), proved)
+
+
+def _made(program: Any, native: _native.Program, tree: Any, proved: bool | None) -> Spec:
+    from sizewise._structure import arranged, document, is_nested, parameters, structure
+
+    if not is_nested(tree):
+        return Spec(tree, proved)
+    source = source_of(program)
+    recorded = None if source is None else structure(document(source))
+    if recorded is None:
+        return Spec(tree, proved)
+    return Spec(tree, proved, arranged(tree, parameters(native, recorded)))
 
 
 @dataclass(frozen=True)
@@ -199,9 +283,11 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
         Shapes by placeholder name, and values of inputs that are no tensors. Inputs that are missing keep the sizes of
         the example.
     """
+    if not isinstance(shapes, Mapping):
+        raise TypeError(f"shapes: expected shapes by the names of inputs, got {type(shapes).__name__}")
     request: dict[str, Any] = {"shapes": {}, "scalars": {}}
     for name, value in shapes.items():
-        shape = getattr(value, "shape", value)
+        shape: Any = getattr(value, "shape", value)
         is_shape = isinstance(shape, Sequence) and not isinstance(shape, str)
         request["shapes" if is_shape else "scalars"][name] = [int(size) for size in shape] if is_shape else shape
     answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops)))
@@ -209,18 +295,26 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
     return Evaluation(answer["ok"], outputs, answer.get("error"), answer.get("node"), answer.get("expr"))
 
 
-def check_many(paths: Sequence[Any], jobs: int | None = None, *, progress: bool = False) -> Iterator[Report]:
+def check_many(paths: Any, jobs: int | None = None, *, progress: bool = False) -> Iterator[Report]:
     """Checks several programs under their own contracts, in order, on several threads.
 
     Parameters
     ----------
-    paths : sequence
-        Programs, as `check` takes them.
+    paths : sequence, path or bytes
+        Programs, as `check` takes them; a path or bytes is one program.
     jobs : int, optional
         Threads; by default as many as there are processors.
     progress : bool
         Whether a bar is shown (with tqdm, if it is installed).
     """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        paths = [paths]
+    if jobs is not None:
+        check_count("jobs", jobs, 1)
+    return _check_many(paths, jobs, progress)
+
+
+def _check_many(paths: Sequence[Any], jobs: int | None, progress: bool) -> Iterator[Report]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as threads:

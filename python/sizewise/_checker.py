@@ -6,28 +6,32 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sizewise import _native
-from sizewise._check import Ops, evaluate, operators, read
-from sizewise._errors import ShapeError, SpecError
+from sizewise._check import Ops, evaluate, operators, read, source_of
+from sizewise._errors import ProgramError, ShapeError
+from sizewise._structure import containers, document, structure
 
 
 class ShapeChecker:
     """Raises `ShapeError` for inputs that a program does not serve.
 
-    It is called as the module is. A call costs microseconds where the inputs are in the region that is proved; others
-    are looked at one by one, which takes a millisecond: single sizes of 0 or 1 may be served although no proof
-    covers them.
+    It is called as the module is: what the program takes by position is passed by position, what it takes by keyword
+    by keyword, and containers are those of the example. A call costs microseconds where the inputs are in the region
+    that is proved; others are looked at one by one, which takes a millisecond: single sizes of 0 or 1 may be served
+    although no proof covers them. A checker can be pickled; the program goes with it, without its weights.
     """
 
-    def __init__(self, program: _native.Program, declared: list[tuple[str, str]]) -> None:
+    def __init__(self, program: _native.Program, declared: list[tuple[str, str]], source: Any = None) -> None:
         self._program = program
         self._declared = declared
-        self._names, self._call = _compiled(program, program.guards("python", declared))
+        self._source = source
+        text = program.guards("python", declared)
+        self._names, self._call = _compiled(program, text, structure(document(source)) if source is not None else None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         try:
             doubt = self._call(args, kwargs)
-        except (LookupError, AttributeError, TypeError):
-            doubt = self._moved(args, kwargs)
+        except (LookupError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+            raise ShapeError(self._refusal(args, kwargs, error)) from None
         if doubt is not None:
             self._decide(doubt)
 
@@ -35,7 +39,9 @@ class ShapeChecker:
         """Raises unless these shapes are served."""
         try:
             result = evaluate(self._program, sizes, ops=dict(self._declared))
-        except (SpecError, TypeError) as error:
+        except ProgramError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
             raise ShapeError(str(error)) from None
         if not result.ok:
             raise ShapeError(result.error or "refused")
@@ -48,18 +54,36 @@ class ShapeChecker:
             return False
         return True
 
-    def _moved(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        """For inputs that are not passed as they were when the program was exported."""
-        args, kwargs = _moved(self._names, args, kwargs)
-        try:
-            return self._call(args, kwargs)
-        except (LookupError, AttributeError, TypeError) as error:
-            message = f"the inputs are not structured as those of the example: {error}"
-            raise ShapeError(message) from None
+    def _refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
+        """What is wrong with a call whose inputs are not structured as those of the example."""
+        positional, by_keyword = self._names
+        known = ", ".join([*positional, *sorted(by_keyword)])
+        for name in kwargs:
+            if name in by_keyword:
+                continue
+            if name in positional:
+                return f"{name} is passed by keyword, but the program takes it by position"
+            return f"{name} is no input of the program; its inputs are: {known}"
+        missing = [name for name in sorted(by_keyword) if name not in kwargs]
+        if missing:
+            return f"{', '.join(missing)}: missing; the program takes it by keyword"
+        if len(args) != len(positional):
+            return f"expected {len(positional)} positional arguments ({', '.join(positional)}), got {len(args)}"
+        return f"the inputs are not structured as those of the example: {error}"
 
     def source(self, language: str = "python") -> str:
         """The proved region as a file without dependencies: ``"python"``, ``"c"``, ``"rust"``, or ``"json"``."""
         return self._program.guards(language, self._declared)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = None if self._source is None else document(self._source)
+        if data is None:
+            raise TypeError("this checker cannot be pickled: the bytes of its program are not at hand")
+        return _restored, (data, self._declared)
+
+
+def _restored(data: bytes, declared: list[tuple[str, str]]) -> ShapeChecker:
+    return ShapeChecker(read(data), declared, data)
 
 
 def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
@@ -76,25 +100,20 @@ def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
     >>> check = sizewise.shape_checker("../examples/area.pt2")  # doctest: +SKIP
     >>> check(x, y)  # doctest: +SKIP
     """
-    return ShapeChecker(read(program), operators(ops))
+    source = source_of(program)
+    if source is None:
+        return ShapeChecker(read(program), operators(ops))
+    # The file may have changed or be gone when the checker is pickled, so what it needs is read now.
+    return ShapeChecker(read(source), operators(ops), document(source))
 
 
 #: Positional parameters by position, and the names of all that are passed by keyword.
 _Names = tuple[list[str], set[str]]
 
 
-def _moved(names: _Names, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments that were passed by keyword at the places of the example, and the other way round."""
-    positional, by_keyword = names
-    given, rest = list(args), dict(kwargs)
-    for name in positional[len(given) :]:
-        if name not in rest:
-            break
-        given.append(rest.pop(name))
-    return tuple(given), rest
-
-
-def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[Any, Any], dict[str, Any] | None]]:
+def _compiled(
+    program: _native.Program, source: str, recorded: dict[str, Any] | None
+) -> tuple[_Names, Callable[[Any, Any], dict[str, Any] | None]]:
     """The names of the parameters, and what gives the sizes of inputs that are not in the proved region."""
     space: dict[str, Any] = {}
     exec(compile(source, "<sizewise shape checker>", "exec"), space)
@@ -112,6 +131,12 @@ def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[
     count = 1 + max(positional, default=-1)
     text = "def call(args, kwargs):\n"
     text += f"    if len(args) != {count} or len(kwargs) != {len(keywords)}:\n        raise LookupError(_count)\n"
+    for container in containers(recorded) if plain and recorded is not None else ():
+        # A dictionary of another class is as good to torch.
+        has_kind = "isinstance({0}, dict)" if container.kind is dict else f"type({{0}}) is {container.kind.__name__}"
+        message = f"{container.path} has to be a {container.kind.__name__} of {container.length} elements"
+        text += f"    if not ({has_kind.format(container.path)} and len({container.path}) == {container.length}):\n"
+        text += f"        raise LookupError({message!r})\n"
     if not plain:
         text += "    flat = _flatten((args, kwargs))\n"
         text += f"    if len(flat) != {len(inputs)}:\n        raise LookupError(_count)\n"
@@ -124,11 +149,16 @@ def _compiled(program: _native.Program, source: str) -> tuple[_Names, Callable[[
 
 
 def _size(value: Any) -> Any:
-    """The shape of a tensor, and anything else as it is."""
+    """The shape of a tensor, and a number as it is."""
     try:
-        return value.shape
+        shape = value.shape
     except AttributeError:
+        if isinstance(value, (list, tuple, dict)):
+            raise LookupError(f"expected a tensor or a number, got a {type(value).__name__}") from None
         return value
+    if type(value).__module__ == "numpy":
+        raise LookupError("expected a tensor, got an array of numpy")
+    return shape
 
 
 def _flatten(value: Any) -> list[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sizewise._check import check
 from sizewise._errors import ShapeError, SizewiseError
-from sizewise._report import Report
+from sizewise._report import Fix, Report
 
 
 def export(
@@ -29,7 +32,8 @@ def export(
     module, args, kwargs, dynamic_shapes, strict, options
         As ``torch.export.export`` takes them.
     fix : bool
-        Whether a wrong spec is replaced by the first proved fix.
+        Whether a wrong spec is replaced by a proved fix: the first that loses no shapes that work, or the first if each
+        loses some. A note in ``report.diagnostics`` says which it is, and what it costs.
 
     Returns
     -------
@@ -45,7 +49,8 @@ def export(
     from torch.export import export as torch_export
 
     def attempt(shapes: Any) -> Any:
-        return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
+        with _errors_held():
+            return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
 
     shapes = _resolved(dynamic_shapes, module, args, kwargs)
     try:
@@ -58,6 +63,34 @@ def export(
     if report.verdict != "violated":
         return program, report
     return _fixed(attempt, report, None, fix)
+
+
+class _Held(logging.Filter):
+    """Keeps what a thread logs instead of letting it pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread = threading.get_ident()
+        self.records: list[logging.LogRecord] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.thread != self.thread:
+            return True
+        self.records.append(record)
+        return False
+
+
+@contextlib.contextmanager
+def _errors_held() -> Iterator[None]:
+    """Holds back what torch logs of a guard that it cannot make; if the export fails, the exception says as much."""
+    logger, held = logging.getLogger("torch._guards"), _Held()
+    logger.addFilter(held)
+    try:
+        yield
+    finally:
+        logger.removeFilter(held)
+    for record in held.records:
+        logger.handle(record)
 
 
 def _resolved(shapes: Any, module: Any, args: Any, kwargs: Any) -> Any:
@@ -102,7 +135,7 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
 def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
-        for candidate in proved:
+        for candidate in sorted(proved, key=_loses_shapes):
             shapes = candidate.dynamic_shapes
             try:
                 program = attempt(shapes)
@@ -114,11 +147,18 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
                     continue
             again = check(program, shapes)
             if again.verdict == "ok":
+                cost = candidate.cost or "what that costs is not known"
+                again.add_note("fix-applied", f"the spec was changed: {candidate.text}; {cost}")
                 return program, again
     message = str(report)
     if proved:
         message += f"\n\nWrite instead:\n\n{_indented(proved[0].code)}"
     raise ShapeError(message, report) from refusal
+
+
+def _loses_shapes(fix: Fix) -> bool:
+    """Whether a changed spec rejects shapes that work, or may."""
+    return fix.cost is None or fix.cost.startswith("also rejects")
 
 
 def _indented(text: str) -> str:

@@ -120,6 +120,9 @@ class Expr:
     def __pow__(self, other: ExprLike) -> Expr:
         return self._call("PowByNatural", other)
 
+    def __rpow__(self, other: ExprLike) -> Expr:
+        return self._call("PowByNatural", other, swap=True)
+
     def __neg__(self) -> Expr:
         return Expr("Mul", -1, self)
 

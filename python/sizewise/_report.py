@@ -120,13 +120,19 @@ class Value:
 class Report:
     """What a check found.
 
-    Printing it gives the text of ``sizewise check``; in Jupyter it shows the page.
+    It is true where the verdict is ``"ok"``. Printing it gives the text of ``sizewise check``; in Jupyter it shows the
+    page.
     """
 
     def __init__(self, native: _native.Report, template: Any = None) -> None:
         self._native: _native.Report | None = native
         self._template = template
         self._rendered: dict[str, str] = {}
+        self._notes: list[dict[str, Any]] = []
+
+    def add_note(self, code: str, message: str) -> None:
+        """Adds a note to `diagnostics`: what was done with the report. The rendered forms stay as they are."""
+        self._notes.append({"code": code, "level": "note", "message": message, "node": None, "location": None})
 
     def _render(self, form: str) -> str:
         text = self._rendered.get(form)
@@ -171,7 +177,11 @@ class Report:
 
     @cached_property
     def fixes(self) -> list[Fix]:
-        """Changes of the spec that make it imply every condition, the best first."""
+        """Changes of the spec that make it imply every condition.
+
+        Those that keep the dimensions named come first, those that leave them to torch after them. So the first may
+        lose shapes that a later one keeps: see `Fix.cost`.
+        """
         return [
             Fix(fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template) for fix in self._data["fixes"]
         ]
@@ -207,8 +217,7 @@ class Report:
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
         """Warnings and notes."""
-        diagnostics: list[dict[str, Any]] = self._data["diagnostics"]
-        return diagnostics
+        return [*self._data["diagnostics"], *self._notes]
 
     @property
     def timings(self) -> dict[str, float]:
@@ -257,6 +266,9 @@ class Report:
         """Annotations for GitHub Actions."""
         return self._render("github")
 
+    def __bool__(self) -> bool:
+        return self.ok
+
     def __str__(self) -> str:
         return self._render("text").rstrip("\n")
 
@@ -296,12 +308,13 @@ class Report:
 
     def __getstate__(self) -> dict[str, Any]:
         rendered = {form: self._render(form) for form in _FORMATS}
-        return {"rendered": rendered, "template": _picklable(self._template)}
+        return {"rendered": rendered, "template": _picklable(self._template), "notes": self._notes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._native = None
         self._rendered = state["rendered"]
         self._template = state["template"]
+        self._notes = state["notes"]
 
 
 def _picklable(template: Any) -> Any:

@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sizewise._check import Ops, check, operators, read
+from sizewise._arguments import check_count
+from sizewise._check import Ops, check, is_live, operators, read
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -54,10 +55,14 @@ def corners(program: Any, *, limit: int = 64, ops: Ops = None) -> Iterator[dict[
     limit : int
         At most so many are given.
     """
-    space = _Space(program, ops)
+    check_count("limit", limit, 0)
+    return _corners(_Space(program, ops), limit)
+
+
+def _corners(space: _Space, limit: int) -> Iterator[dict[str, list[int]]]:
     given = 0
     for values in itertools.product(*(symbol.corners() for symbol in space.symbols)):
-        if given == limit:
+        if given >= limit:
             return
         found = space.allowed(list(values))
         if found is not None:
@@ -96,6 +101,8 @@ def inputs(program: Any, *, ops: Ops = None) -> SearchStrategy[tuple[tuple[Any, 
     import torch
     from torch.utils._pytree import tree_flatten, tree_unflatten
 
+    if not is_live(program):
+        raise TypeError(f"expected an ExportedProgram, got {type(program).__name__}; torch.export.load reads a file")
     example = program.example_inputs
     if example is None:
         raise ValueError("the program has no example inputs")

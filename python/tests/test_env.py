@@ -57,7 +57,8 @@ def test_contradictory_facts_are_named() -> None:
     answer = env.implies("s0 == 5")
     assert answer.verdict == "inconsistent" and not answer
     env = Env()
-    env.symbol("s0", min=7, max=2)
+    env.symbol("s0", min=7)
+    env.symbol("s0", max=2)
     assert env.implies("s0 == 5").verdict == "inconsistent"
 
 

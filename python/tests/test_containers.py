@@ -1,0 +1,127 @@
+"""Specs and checkers of programs whose arguments are containers."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+
+import sizewise
+
+torch = pytest.importorskip("torch", exc_type=ImportError)
+
+from programs import branch, halves, module  # noqa: E402
+from torch import randn  # noqa: E402
+from torch.export import Dim  # noqa: E402
+
+
+@dataclasses.dataclass
+class Pair:
+    """A dataclass whose fields are not in the order of the alphabet."""
+
+    b: Any
+    a: Any
+
+
+torch.export.register_dataclass(Pair, serialized_type_name="test_containers.Pair")
+
+
+def uses(self: Any, past: Any, pair: Any, d: Any, items: Any, ordered: Any) -> Any:
+    return past[0] + past[1], pair.b + 1, pair.a + 2, d["k"] * 2, items[0] * 1, ordered["z"] + ordered["a"]
+
+
+def arguments(n: int = 4) -> tuple[Any, ...]:
+    return (
+        (randn(n, 3), randn(n, 3)),
+        Pair(randn(n, 3), randn(n, 2)),
+        {"k": randn(n, 3)},
+        [randn(n, 3)],
+        OrderedDict(z=randn(n, 3), a=randn(n, 3)),
+    )
+
+
+def exported(shapes: Any) -> Any:
+    return torch.export.export(module(uses), arguments(), dynamic_shapes=shapes)
+
+
+AUTO = {0: Dim.AUTO}
+SHAPES = ((AUTO, AUTO), [AUTO, AUTO], {"k": AUTO}, [AUTO], OrderedDict(z=AUTO, a=AUTO))
+
+
+def test_specs_are_what_torch_takes() -> None:
+    program = exported(SHAPES)
+    saved = io.BytesIO()
+    torch.export.save(program, saved)
+    for source in (program, saved.getvalue()):
+        for spec in (sizewise.widest_spec(source), sizewise.spec_of(source)):
+            again = exported(spec.dynamic_shapes)
+            assert sizewise.check(again, spec.dynamic_shapes).ok
+            space: dict[str, Any] = {"Dim": Dim, "OrderedDict": OrderedDict}
+            exec(spec.code, space)
+            assert sizewise.check(exported(space["dynamic_shapes"]), space["dynamic_shapes"]).ok
+            assert isinstance(spec.dynamic_shapes["past"], tuple) and isinstance(spec.dynamic_shapes["pair"], list)
+            assert isinstance(spec.tree["pair"], dict)
+
+
+def test_a_checker_refuses_other_containers() -> None:
+    def forward(self: Any, past: Any, d: Any) -> Any:
+        return past[0] + past[1] + d["k"]
+
+    x = randn(4, 3)
+    program = torch.export.export(module(forward), ((x, x), {"k": x}), dynamic_shapes=((AUTO, AUTO), {"k": AUTO}))
+    runs, check = program.module(), sizewise.shape_checker(program)
+    y = randn(6, 3)
+    cases: list[tuple[Any, ...]] = [
+        ((y, y), {"k": y}),
+        ([y, y], {"k": y}),
+        ((y, y, y), {"k": y}),
+        ((y,), {"k": y}),
+        ((y, y), {"k": y, "j": y}),
+        ((y, y), {"j": y}),
+        ((y, [y]), {"k": y}),
+        ((y, y), y),
+        ((y, y.numpy()), {"k": y}),
+    ]
+    for case in cases:
+        try:
+            runs(*case)
+            served = True
+        except Exception:
+            served = False
+        assert check.accepts(*case) == served, case
+        assert served == (case is cases[0])
+
+
+def test_inputs_are_of_live_programs() -> None:
+    with pytest.raises(TypeError, match="expected an ExportedProgram, got str; torch.export.load"):
+        sizewise.testing.inputs("a.pt2")
+
+
+def test_a_fix_without_loss_is_served() -> None:
+    n, m = Dim("n", min=1, max=512), Dim("m", min=1, max=512)
+    doubled = module(lambda self, x, y: x[: y.shape[0] * 2] + y.repeat(2))
+    program, report = sizewise.export(doubled, (randn(12), randn(6)), dynamic_shapes=({0: n}, {0: m}), fix=True)
+    [note] = [one for one in report.diagnostics if one["code"] == "fix-applied"]
+    assert "torch.export infers" in note["message"] and "also rejects" not in note["message"]
+    assert program.module()(randn(4), randn(2)).shape == (4,)
+    _, report = sizewise.export(module(branch), (randn(16, 3),), dynamic_shapes=({0: n},), fix=True)
+    assert "n = Dim('n', min=8, max=512); loses no working shapes" in report.diagnostics[-1]["message"]
+
+
+def test_a_strict_export_that_is_fixed_logs_nothing(caplog: Any) -> None:
+    spec = ({0: Dim("batch", min=1, max=64)},)
+    with caplog.at_level(logging.ERROR):
+        _, report = sizewise.export(module(halves), (randn(6, 3),), dynamic_shapes=spec, strict=True, fix=True)
+    assert report.ok
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_audits_know_the_inputs() -> None:
+    program = torch.export.export(module(branch), (randn(16, 3),), dynamic_shapes=(AUTO,))
+    sizewise.audit_guards(program, {"x": [(8, 64), 3]})
+    with pytest.raises(ValueError, match="q: no such input; there are: x"):
+        sizewise.audit_guards(program, {"q": [(8, 64), 3]})
