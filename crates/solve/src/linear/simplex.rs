@@ -4,7 +4,7 @@
 //! The tableau is dense and holds integers. A row `d·b = Σ c·x` has a denominator of its own and no common
 //! divisor, so single entries need no greatest common divisors.
 use super::rational::{Number, Whole};
-use sizewise_expr::Int;
+use sizewise_expr::{Int, is_cancelled};
 use std::cmp::Ordering;
 
 /// Inclusive bounds.
@@ -121,6 +121,10 @@ impl<N: Number> Tableau<N> {
             }
         }
         loop {
+            // A pivot of large numbers takes long enough for the caller to have given up.
+            if is_cancelled() {
+                return None;
+            }
             // The violated basic variable of the least number.
             let mut violated: Option<(usize, bool)> = None;
             for (row, &v) in self.basic.iter().enumerate() {
