@@ -123,18 +123,6 @@ impl Operations {
         pool.for_each_child(e, |child| children.push(class(child)));
         Term { operation, children }
     }
-
-    /// The same, if the operation occurs.
-    pub fn known_term(&self, pool: &Pool, e: Expr, class: impl Fn(Expr) -> Option<Id>) -> Option<Term> {
-        let operation = self.0.get_index_of(&OperationOf(pool, e))? as u32;
-        let mut children: SmallVec<[Id; 2]> = SmallVec::new();
-        let mut all = true;
-        pool.for_each_child(e, |child| match class(child) {
-            Some(class) => children.push(class),
-            None => all = false,
-        });
-        all.then_some(Term { operation, children })
-    }
 }
 
 /// The expressions that a class holds, sorted.
