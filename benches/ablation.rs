@@ -7,9 +7,10 @@
 use serde_json::{Map, Value};
 use sizewise::check::Checker;
 use sizewise::decide::{self, Budget, Verdict};
+use sizewise::expr::{Expr, Pool};
 use sizewise::fake::Operators;
 use sizewise::query::entail::Question;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -64,14 +65,19 @@ fn alone(path: &Path, answers: &mut Answers) {
     }
 }
 
-/// Questions of equal facts one after the other, in one environment.
-fn together(path: &Path, answers: &mut Answers) {
+/// The questions with equal facts, where there are several.
+fn sessions(path: &Path) -> Vec<Vec<Numbered>> {
     let mut sessions: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
     for (i, line) in lines(path).into_iter().enumerate() {
         let facts = format!("{:?} {:?}", line.get("symbols"), line.get("given"));
         sessions.entry(facts).or_default().push((i, line));
     }
-    for lines in sessions.values().filter(|lines| lines.len() > 1) {
+    sessions.into_values().filter(|lines| lines.len() > 1).collect()
+}
+
+/// Questions of equal facts one after the other, in one environment.
+fn together(path: &Path, answers: &mut Answers) {
+    for lines in &sessions(path) {
         let Ok(mut session) = Question::read(&lines[0].1) else { continue };
         session.assume();
         for (i, line) in lines {
@@ -89,6 +95,58 @@ fn together(path: &Path, answers: &mut Answers) {
             note(answers, format!("{i}"), Answer { verdict, rung, time_ns });
         }
     }
+}
+
+/// Counts the questions of sessions; those of them whose goal, or its negation, was asked or settled before; and which
+/// of these the store answers, where reasons are asked for and where the verdict alone is.
+///
+/// Asked before: a goal before it in the session has the same normal form under the facts' equations. Settled before: it
+/// is a fact, or the classes know its truth, and ranges alone do not.
+fn repeated(path: &Path) -> [usize; 4] {
+    let mut counts = [0; 4];
+    for lines in &sessions(path) {
+        let Ok(mut session) = Question::read(&lines[0].1) else { continue };
+        session.assume();
+        let (pool, facts) = (&mut session.pool, &mut session.premises.facts);
+        let equations: BTreeMap<_, _> = facts.clone().view(pool).equations.into_iter().collect();
+        let normal = |pool: &mut Pool, e: Expr| {
+            let e = pool.truth(e);
+            pool.substitute(e, |part| equations.get(&part).copied())
+        };
+        let mut before: BTreeSet<Expr> = BTreeSet::new();
+        let note = |pool: &mut Pool, before: &mut BTreeSet<Expr>, e: Expr| {
+            before.extend([e, pool.not(e)]);
+        };
+        for fact in facts.conditions().to_vec() {
+            note(pool, &mut before, fact);
+        }
+        let mut by_verdict = facts.clone();
+        for (_, line) in lines {
+            let goal = line.get("goal").and_then(Value::as_str).unwrap_or_default();
+            let Ok(read) = sizewise::expr::read::closed(pool, goal) else { continue };
+            if !read.divisors.is_empty() || !read.dropped.is_empty() {
+                continue;
+            }
+            let goal = pool.truth(read.expr);
+            let in_normal_form = normal(pool, goal);
+            let (mut by_classes, mut by_ranges) = (facts.clone(), facts.clone());
+            by_ranges.use_ranges_only();
+            // The first question does not look at the classes.
+            decide::known(pool, &mut by_classes, goal);
+            let settled = decide::known(pool, &mut by_classes, goal).is_some()
+                && decide::known(pool, &mut by_ranges, goal).is_none();
+            let repeats = settled || before.contains(&goal) || before.contains(&in_normal_form);
+            let answer = decide::entails(pool, facts, goal, &Budget::default());
+            let (_, means) = decide::settle(pool, &mut by_verdict, goal, &Budget::default());
+            counts[0] += 1;
+            counts[1] += usize::from(repeats);
+            counts[2] += usize::from(repeats && answer.decided_by.name() == "egraph");
+            counts[3] += usize::from(repeats && means == decide::Means::Store);
+            note(pool, &mut before, goal);
+            note(pool, &mut before, in_normal_form);
+        }
+    }
+    counts
 }
 
 /// The conditions of a program. Its time is that of the whole check, in the answer without a condition.
@@ -126,7 +184,7 @@ fn compare(what: &str, ask: impl Fn(&mut Answers)) {
     println!(
         "| {what} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} |",
         with.len(),
-        count(&|a, _| a.rung == "egraph"),
+        with.values().filter(|answer| answer.rung == "egraph").count(),
         count(&|a, b| a.verdict != b.verdict),
         count(&|a, b| a.rung != b.rung),
         count(&|a, b| slower(a, b)),
@@ -151,6 +209,16 @@ fn main() {
         compare(&name, |answers| alone(path, answers));
         compare(&format!("{name}, in sessions"), |answers| together(path, answers));
     }
+    println!(
+        "\n| in sessions | questions | asked or settled before | by the store | by the store, verdict alone |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: |");
+    for path in of_kind("jsonl") {
+        let [all, repeats, reasons, verdicts] = repeated(path);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        println!("| {name} | {all} | {repeats} | {reasons} | {verdicts} |");
+    }
+    println!();
     let (operators, programs) = (Operators::new(), of_kind("pt2"));
     if !programs.is_empty() {
         compare("conditions of programs", |answers| {

@@ -1,7 +1,7 @@
 //! A worklist of conditions: when the table of domains learns something from one of them, those about the
 //! same expressions are queued to be assumed again.
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Subject, is_idempotent};
+use sizewise_expr::range::{Subject, is_learned_at_once};
 use sizewise_expr::{Expr, Pool};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ impl Worklist {
                     self.dependents.entry(Subject::of(pool, part)).or_default().push(number);
                 }
             }
-            self.conditions.push((condition, !is_idempotent(pool, condition)));
+            self.conditions.push((condition, !is_learned_at_once(pool, condition)));
             self.queued.push(true);
             self.queue.push_back(number);
         }

@@ -392,6 +392,25 @@ pub fn is_idempotent(pool: &Pool, condition: Expr) -> bool {
     }
 }
 
+/// Whether assuming a condition once teaches all that it says by itself, so that it is worth assuming again only when
+/// something else has changed: as [`is_idempotent`], and where two symbols differ by a constant or have a constant sum
+/// (each then has the values that the other leaves it, exactly), or a symbol is a multiple of a constant.
+pub fn is_learned_at_once(pool: &Pool, condition: Expr) -> bool {
+    let is_symbol = |e: Expr| pool.as_symbol(e).is_some();
+    let Some(zero) = pool.as_func(condition, Func::IsZero).and_then(|args| args.first()) else {
+        return is_idempotent(pool, condition);
+    };
+    match pool.node(*zero) {
+        Some(Node::Sum { terms, .. }) if terms.len() == 2 => {
+            terms.iter().all(|(monomial, c)| is_symbol(*monomial) && c.abs().is_one())
+        }
+        Some(Node::Call(Func::Mod, args)) => {
+            matches!(args.as_slice(), &[a, d] if is_symbol(a) && pool.is_constant(d))
+        }
+        _ => is_idempotent(pool, condition),
+    }
+}
+
 /// The facts about expressions that occur in both lists (sorted), joined.
 fn shared(a: &[(Expr, Domain)], b: &[(Expr, Domain)]) -> Vec<(Expr, Domain)> {
     a.iter()

@@ -31,7 +31,7 @@ mod table_tests;
 #[cfg(test)]
 mod tests;
 
-pub use assume::is_idempotent;
+pub use assume::{is_idempotent, is_learned_at_once};
 pub use bound::Bound;
 pub use bounds::Bounds;
 pub use congruence::Congruence;

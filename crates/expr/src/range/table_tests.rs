@@ -1,6 +1,7 @@
 //! The domains that a table derives from facts, as statements about expressions.
 use super::{
-    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, is_idempotent, truth,
+    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, is_idempotent,
+    is_learned_at_once, truth,
 };
 use crate::text::read;
 use crate::{Expr, Int, Pool};
@@ -346,6 +347,37 @@ fn a_comparison_is_decided_alike_whether_or_not_parts_of_it_are_known() {
             assert_eq!(bare.decide(&pool, e), Some(true), "{text}");
             let not = pool.not(e);
             assert_eq!(bare.decide(&pool, not), Some(false), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_learned_at_once_teaches_nothing_when_it_is_assumed_again() {
+    let domains = |low: i32| -> Vec<Domain> {
+        let ranges =
+            (low..=4).flat_map(|lo| [None, Some(lo), Some(lo + 1), Some(6)].map(|hi| (Some(lo), hi)));
+        let ranges = ranges.chain([(None, Some(low + 3)), (None, None)]);
+        let ranges =
+            ranges.filter_map(|(lo, hi)| ValueRange::between_options(lo.map(Int::from), hi.map(Int::from)));
+        let classes = [(1, 0), (2, 1), (6, 2), (4, 3)];
+        let all = ranges.flat_map(|range| {
+            let congruences = classes.map(|(m, r)| Congruence::new(Int::from(m), Int::from(r)));
+            congruences.into_iter().map(|c| (range.clone(), c)).collect::<Vec<_>>()
+        });
+        all.filter_map(|(range, congruence)| Domain::new(range, congruence)).collect()
+    };
+    let (first, second) = (domains(-2), domains(-1));
+    for text in ["Eq(s0, s1)", "Eq(s0 + s1, 3)", "Eq(s0, s1 + 2)", "Eq(s0 % 4, 0)", "Eq(s0 % 5, 0)"] {
+        let mut pool = Pool::new();
+        let (condition, a, b) = (parse(&mut pool, text), parse(&mut pool, "s0"), parse(&mut pool, "s1"));
+        assert!(is_learned_at_once(&pool, condition), "{text}");
+        for (x, y) in first.iter().flat_map(|x| second.iter().map(move |y| (x, y))) {
+            let mut table = DomainTable::new();
+            table.set(&pool, a, x.clone()).expect("a domain");
+            table.set(&pool, b, y.clone()).expect("a domain");
+            if table.assume(&pool, condition).is_ok() {
+                assert_eq!(table.assume(&pool, condition), Ok(false), "{text} where {x:?}, {y:?}");
+            }
         }
     }
 }

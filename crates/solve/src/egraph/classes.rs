@@ -1,8 +1,8 @@
 //! The core of the e-graph: classes of equal expressions, closed under congruence.
 use super::language::{MemberAnalysis, Members, Operations, Term};
 use egg::{EGraph, Id};
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_expr::{Expr, Func, Pool};
 use smallvec::SmallVec;
 use std::sync::LazyLock;
@@ -28,6 +28,9 @@ static STOPPED_CLOCK: LazyLock<quanta::Clock> = LazyLock::new(|| quanta::Clock::
 const SMALL_GRAPH: usize = 256;
 /// Larger ones when one of this many expressions has been merged.
 const OPEN_SHARE: usize = 4;
+
+/// Sets of up to this many expressions are searched from end to end.
+const MAX_SCANNED: usize = 16;
 
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
@@ -64,8 +67,8 @@ impl Classes {
         if self.ids.contains_key(&e) {
             return;
         }
-        let mut parts = vec![e];
-        let mut order = Vec::new();
+        let mut parts: SmallVec<[Expr; 16]> = SmallVec::from_slice(&[e]);
+        let mut order: SmallVec<[Expr; 16]> = SmallVec::new();
         // A part is older than expressions that contain it, but integers stored in their handle compare arbitrarily.
         while let Some(part) = parts.pop() {
             if self.ids.contains_key(&part) || order.contains(&part) {
@@ -177,17 +180,32 @@ impl Classes {
     }
 
     /// The expressions that are built of `e`, `e` included if it has been added, up to a number of them.
-    pub fn built_of(&self, e: Expr, most: usize) -> Vec<Expr> {
-        let mut found: IndexSet<Expr, FxBuildHasher> = IndexSet::default();
+    pub fn built_of(&self, e: Expr, most: usize) -> SmallVec<[Expr; 8]> {
+        let mut found: SmallVec<[Expr; 8]> = SmallVec::new();
         found.extend(self.contains(e).then_some(e));
+        // A scan of a few handles costs less than hashing them.
+        let mut seen: FxHashSet<Expr> = FxHashSet::default();
         let mut next = 0;
         while found.len() < most
-            && let Some(&part) = found.get_index(next)
+            && let Some(&part) = found.get(next)
         {
             next += 1;
-            found.extend(self.users.get(&part).into_iter().flatten().copied());
+            for &user in self.users.get(&part).into_iter().flatten() {
+                let new = match found.len() {
+                    0..=MAX_SCANNED => !found.contains(&user),
+                    _ => {
+                        if seen.is_empty() {
+                            seen.extend(found.iter().copied());
+                        }
+                        seen.insert(user)
+                    }
+                };
+                if new {
+                    found.push(user);
+                }
+            }
         }
-        found.into_iter().collect()
+        found
     }
 
     /// Closes the classes under congruence.

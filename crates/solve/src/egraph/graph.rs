@@ -330,7 +330,10 @@ impl Graph {
                     if pool.is_spent() {
                         break;
                     }
-                    self.join_normal(pool, e);
+                    // What is settled is in the class of its truth value already.
+                    if self.solved.truth(pool, e).is_none() {
+                        self.join_normal(pool, e);
+                    }
                 }
             }
             self.follow_up(pool);

@@ -4,10 +4,11 @@
 //! coefficients and powers. As every node comes from the pool's canonical construction, no rule for commutativity or
 //! associativity is needed; when classes merge, the expressions above are built again ([`super::solve`]).
 use egg::{DidMerge, EGraph, Id};
-use indexmap::IndexSet;
+use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxBuildHasher;
 use sizewise_expr::{Expr, Func, Int, Node, Pool};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
 /// An e-node.
@@ -39,7 +40,7 @@ impl egg::Language for Term {
 }
 
 /// The operation of a node on its children.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Operation {
     /// A constant or symbol.
     Leaf(Expr),
@@ -50,6 +51,65 @@ enum Operation {
     Call(Func),
 }
 
+impl Operation {
+    fn of(pool: &Pool, e: Expr) -> Operation {
+        match pool.node(e) {
+            Some(Node::Sum { constant, terms }) => {
+                Operation::Sum(constant.clone(), terms.iter().map(|(_, c)| c.clone()).collect())
+            }
+            Some(Node::Product(factors)) => Operation::Product(factors.iter().map(|(_, p)| *p).collect()),
+            Some(Node::Call(func, _)) => Operation::Call(*func),
+            _ => Operation::Leaf(e),
+        }
+    }
+}
+
+impl Hash for Operation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Operation::Leaf(e) => e.hash(state),
+            Operation::Sum(constant, coefficients) => hash_sum(constant, coefficients.iter(), state),
+            Operation::Product(powers) => powers.iter().for_each(|power| power.hash(state)),
+            Operation::Call(func) => func.hash(state),
+        }
+    }
+}
+
+fn hash_sum<'a, H: Hasher>(constant: &Int, coefficients: impl Iterator<Item = &'a Int>, state: &mut H) {
+    constant.hash(state);
+    coefficients.for_each(|c| c.hash(state));
+}
+
+/// An expression, to look up its operation.
+struct OperationOf<'a>(&'a Pool, Expr);
+
+impl Hash for OperationOf<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.0.node(self.1) {
+            Some(Node::Sum { constant, terms }) => hash_sum(constant, terms.iter().map(|(_, c)| c), state),
+            Some(Node::Product(factors)) => factors.iter().for_each(|(_, power)| power.hash(state)),
+            Some(Node::Call(func, _)) => func.hash(state),
+            _ => self.1.hash(state),
+        }
+    }
+}
+
+impl Equivalent<Operation> for OperationOf<'_> {
+    fn equivalent(&self, operation: &Operation) -> bool {
+        match (operation, self.0.node(self.1)) {
+            (Operation::Sum(c, coefficients), Some(Node::Sum { constant, terms })) => {
+                c == constant && coefficients.iter().eq(terms.iter().map(|(_, c)| c))
+            }
+            (Operation::Product(powers), Some(Node::Product(factors))) => {
+                powers.iter().eq(factors.iter().map(|(_, power)| power))
+            }
+            (Operation::Call(func), Some(Node::Call(other, _))) => func == other,
+            (Operation::Leaf(e), _) => *e == self.1,
+            _ => false,
+        }
+    }
+}
+
 /// The operations that occur, numbered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Operations(IndexSet<Operation, FxBuildHasher>);
@@ -57,17 +117,11 @@ pub(super) struct Operations(IndexSet<Operation, FxBuildHasher>);
 impl Operations {
     /// The node of an expression whose children have the given classes.
     pub fn term(&mut self, pool: &Pool, e: Expr, class: impl Fn(Expr) -> Id) -> Term {
+        let known = self.0.get_index_of(&OperationOf(pool, e));
+        let operation = known.unwrap_or_else(|| self.0.insert_full(Operation::of(pool, e)).0) as u32;
         let mut children = SmallVec::new();
         pool.for_each_child(e, |child| children.push(class(child)));
-        let operation = match pool.node(e) {
-            Some(Node::Sum { constant, terms }) => {
-                Operation::Sum(constant.clone(), terms.iter().map(|(_, c)| c.clone()).collect())
-            }
-            Some(Node::Product(factors)) => Operation::Product(factors.iter().map(|(_, p)| *p).collect()),
-            Some(Node::Call(func, _)) => Operation::Call(*func),
-            _ => Operation::Leaf(e),
-        };
-        Term { operation: self.0.insert_full(operation).0 as u32, children }
+        Term { operation, children }
     }
 }
 

@@ -57,7 +57,10 @@ impl Solved {
             return e;
         }
         let values = &self.values;
-        let mut normal = pool.substitute_memo(e, &|part| values.get(&part).copied(), &mut self.memo);
+        let mut normal = match values.get(&e) {
+            Some(&value) => value,
+            None => pool.substitute_memo(e, &|part| values.get(&part).copied(), &mut self.memo),
+        };
         for _ in 0..MAX_PRODUCT_ROUNDS {
             if self.products.is_empty() {
                 break;
