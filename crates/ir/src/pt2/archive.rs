@@ -156,8 +156,8 @@ fn entry_names(archive: &Archive<'_>) -> ReadResult<Vec<String>> {
 fn read_old_layout(archive: &mut Archive<'_>, names: &[String], limits: &Limits) -> ReadResult<ModelEntry> {
     let has = |name: &str| names.iter().any(|known| known == name);
     if !has("version") || !has(OLD_LAYOUT_MODEL) {
-        let message = "a zip archive that is no .pt2: it has neither `<folder>/archive_format` nor `version` with \
-                       `serialized_exported_program.json`";
+        let message = "a zip archive that is no .pt2, or the rest of one that is cut off: it has neither \
+                       `<folder>/archive_format` nor `version` with `serialized_exported_program.json`";
         return Err(ReadError::new(ReadErrorKind::NotAProgram, message));
     }
     let version = read_entry(archive, "version", MARKER_BYTES, limits)?;
