@@ -6,7 +6,7 @@ use crate::expressions::tree::{Condition, Op, SYMBOLS, Tree, condition};
 use campaign::{config, count};
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use sizewise::decide::{self, Budget, Facts};
+use sizewise::decide::{self, Budget, Facts, Verdict};
 use sizewise::expr::{Expr, Pool, Value};
 use sizewise::range::ValueRange;
 use sizewise::shape_env::{ShapeEnv, SymbolInfo};
@@ -31,6 +31,29 @@ fn fact() -> impl Strategy<Value = Condition> {
         }
     });
     prop_oneof![6 => simple, 1 => condition()]
+}
+
+/// Builds an expression that has no value for some sizes: a division by what may be 0, or a shift by what may be
+/// negative.
+fn partial() -> impl Strategy<Value = (u8, Tree, Tree)> {
+    let sum = |c: std::ops::Range<i128>| {
+        let pair = (0..4usize, c);
+        pair.prop_map(|(i, c)| Tree::Binary(Op::Add, Box::new(Tree::Symbol(i)), Box::new(Tree::Int(c))))
+    };
+    (0..3u8, sum(-9..10), sum(-3..3))
+}
+
+fn built(pool: &mut Pool, (kind, a, b): &(u8, Tree, Tree)) -> Expr {
+    let (a, b) = (a.build(pool), b.build(pool));
+    match kind {
+        0 => pool.floor_div(a, b),
+        1 => pool.modulo(a, b),
+        _ => {
+            let two = pool.int(2);
+            let power = pool.pow(two, b);
+            pool.floor_div(a, power)
+        }
+    }
 }
 
 /// The assignments of sizes from 0 to [`MOST`] at which conditions hold.
@@ -88,6 +111,48 @@ proptest! {
                         );
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn questions_about_expressions_leave_the_facts_as_they_were(
+        known in prop::collection::vec(fact(), 0..4),
+        expressions in prop::collection::vec(partial(), 1..4),
+        questions in prop::collection::vec(fact(), 1..5),
+    ) {
+        let (mut pool, mut facts) = (Pool::new(), Facts::new());
+        declare(&mut pool, &mut facts);
+        for fact in &known {
+            let condition = fact.build(&mut pool);
+            facts.assume(&mut pool, condition);
+        }
+        let points = allowed(&known);
+        let budget = Budget::small();
+        for parts in &expressions {
+            let e = built(&mut pool, parts);
+            decide::bounds(&mut pool, &mut facts, e, &budget);
+            decide::greatest(&mut pool, &mut facts, e, &budget);
+            decide::simplify(&mut pool, &mut facts, e, &budget);
+        }
+        for question in &questions {
+            let goal = question.build(&mut pool);
+            let answer = decide::decide(&mut pool, &mut facts, goal, &budget).verdict;
+            let text = || {
+                format!("{} => {} after {expressions:?}", texts(&known), question.text())
+            };
+            count(1);
+            match answer {
+                Verdict::Inconsistent { .. } => {
+                    // Of the question itself, divisors are not 0.
+                    let allowed = points.iter().find(|at| question.value(at).is_some());
+                    prop_assert!(allowed.is_none(), "{} is inconsistent, not so at {allowed:?}", text());
+                }
+                Verdict::Implied { .. } => {
+                    let broken = points.iter().find(|at| question.value(at) == Some(false));
+                    prop_assert!(broken.is_none(), "{}, not so at {broken:?}", text());
+                }
+                Verdict::Refuted { .. } | Verdict::Unknown { .. } => {}
             }
         }
     }

@@ -4,11 +4,14 @@ use super::ladder::{check_components, decide, prepare};
 use super::replay::replays;
 use super::unbounded;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
+use super::work::Allowance;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
 
 /// Questions asked for one end.
 const MAX_QUESTIONS: usize = 90;
+/// Questions without an answer for one end. Each takes a whole budget.
+const MAX_UNKNOWN: usize = 3;
 /// Bounds of more bits than this are not searched for.
 const MAX_BITS: u64 = 66;
 
@@ -43,8 +46,8 @@ pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
             greatest(pool, &mut subproblem.facts.clone(), e, budget)
         });
     }
-    for d in facts.divisors(pool, Some(e)) {
-        facts.exclude_zero(pool, d);
+    if let Some(mut own) = facts.for_divisors_of(pool, e) {
+        return greatest(pool, &mut own, e, budget);
     }
     prepare(pool, facts, budget);
     end(pool, facts, e, budget, &mut Trace::off()).value
@@ -69,8 +72,8 @@ pub fn bounds_traced(
         }
         return found;
     }
-    for d in facts.divisors(pool, Some(e)) {
-        facts.exclude_zero(pool, d);
+    if let Some(mut own) = facts.for_divisors_of(pool, e) {
+        return bounds_traced(pool, &mut own, e, budget, trace);
     }
     prepare(pool, facts, budget);
     let upper = end(pool, facts, e, budget, trace);
@@ -113,7 +116,15 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
     }
     let first = best.clone();
     let mut step = Int::ONE;
+    // The value of which it is not known whether it is the greatest.
+    let mut open: Option<Int> = None;
+    let mut unknown = 0;
+    let allowance = Allowance::new(pool, budget.work.into());
+    let before = facts.work();
     for question in 0..MAX_QUESTIONS {
+        if allowance.left(pool, facts.work().since(before)) == 0 {
+            break;
+        }
         let Some((value, _)) = &best else { break };
         if limit.as_ref() == Some(value) {
             break;
@@ -125,7 +136,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         }
         // Is the value found the greatest? If not, is a much greater one possible?
         let probe = match &limit {
-            _ if question % 2 == 0 => value.clone(),
+            _ if question % 2 == 0 && open.as_ref() != Some(value) => value.clone(),
             Some(limit) => Divisor::TWO.quotient_of(&(value + limit)),
             None => {
                 step = &step * &Int::from(4);
@@ -144,7 +155,10 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
                 None => break,
             },
             Verdict::Inconsistent { .. } => return End::default(),
-            Verdict::Unknown { .. } if question % 2 == 0 => {}
+            Verdict::Unknown { .. } if probe == *value && unknown < MAX_UNKNOWN => {
+                open = Some(probe);
+                unknown += 1;
+            }
             Verdict::Unknown { .. } => break,
         }
     }

@@ -356,6 +356,24 @@ impl Facts {
         nonzero
     }
 
+    /// A copy of the facts in which divisors of a question's expression are not zero, which is no fact for later; `None`
+    /// if that is known, or there are none.
+    pub(super) fn for_divisors_of(&mut self, pool: &mut Pool, e: Expr) -> Option<Facts> {
+        for divisor in self.divisors(pool, None) {
+            self.exclude_zero(pool, divisor);
+        }
+        let mut divisors = self.divisors(pool, Some(e));
+        divisors.retain(|divisor| !self.required.nonzero.contains(divisor));
+        if divisors.is_empty() {
+            return None;
+        }
+        let mut own = self.clone();
+        for divisor in divisors {
+            own.exclude_zero(pool, divisor);
+        }
+        Some(own)
+    }
+
     /// Everything that was assumed, as premises.
     pub(super) fn all_premises(&self, pool: &Pool) -> Vec<Premise> {
         let nonzero = self.divisors(pool, None).into_iter().map(Premise::Nonzero);

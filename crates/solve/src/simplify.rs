@@ -65,16 +65,13 @@ pub(super) fn simplify_within(
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.
         let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
-        let before = own.work();
-        let simple = simplify_within(pool, &mut own, e, limits, trace);
-        facts.add_work(own.work().since(before));
-        return simple;
+        return with_copy(pool, (facts, &mut own), e, limits, trace);
+    }
+    if let Some(mut own) = facts.for_divisors_of(pool, e) {
+        return with_copy(pool, (facts, &mut own), e, limits, trace);
     }
     let allowance = Allowance::new(pool, limits.most);
     let before = facts.work();
-    for d in facts.divisors(pool, Some(e)) {
-        facts.exclude_zero(pool, d);
-    }
     prepare(pool, facts, budget);
     if !matches!(facts.consistency, Consistency::Consistent) || pool.sort(e) == Sort::Float {
         return e;
@@ -102,6 +99,20 @@ pub(super) fn simplify_within(
         best = next;
     }
     best
+}
+
+/// Simplifies under a copy of facts, and counts the work as theirs.
+fn with_copy(
+    pool: &mut Pool,
+    (facts, own): (&mut Facts, &mut Facts),
+    e: Expr,
+    limits: &Limits<'_>,
+    trace: &mut Trace,
+) -> Expr {
+    let before = own.work();
+    let simple = simplify_within(pool, own, e, limits, trace);
+    facts.add_work(own.work().since(before));
+    simple
 }
 
 struct Simplifier<'a> {

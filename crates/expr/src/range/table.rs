@@ -35,6 +35,8 @@ pub struct DomainTable {
     trail: Vec<(Expr, Option<Entry>)>,
     marks: u32,
     stack: Vec<Expr>,
+    /// Whether a range was stored whose ends do not fit in a machine word.
+    has_large: bool,
 }
 
 /// A state of a [`DomainTable`] to come back to.
@@ -224,6 +226,7 @@ impl DomainTable {
     }
 
     fn write(&mut self, e: Expr, entry: Entry) {
+        self.has_large |= entry.value.words() > 1;
         let old = self.memo.insert(e, entry);
         if self.marks > 0 {
             self.trail.push((e, old));
@@ -294,6 +297,17 @@ impl DomainTable {
             }
         }
         self.write(e, Entry { value, version, fact });
+        if self.has_large {
+            pool.charge(self.large_arithmetic(pool, e));
+        }
+    }
+
+    /// The work of arithmetic on ends that do not fit in a machine word, which grows with the square of their length.
+    fn large_arithmetic(&self, pool: &Pool, e: Expr) -> usize {
+        let words_of = |e| self.memo.get(&e).map_or(1, |entry| entry.value.words());
+        let mut words = words_of(e);
+        pool.for_each_child(e, |child| words = words.max(words_of(child)));
+        words * words - 1
     }
 
     fn constant(&self, pool: &Pool, e: Expr) -> Option<Abstract> {

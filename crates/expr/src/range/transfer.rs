@@ -31,6 +31,14 @@ impl Abstract {
         }
     }
 
+    /// The length of the longer end in machine words, at least 1.
+    pub(super) fn words(&self) -> usize {
+        match self {
+            Abstract::Int(domain) => domain.range.words(),
+            Abstract::Float(_) => 1,
+        }
+    }
+
     /// As integers: of doubles, every integer between the bounds rounded outwards.
     pub fn to_domain(&self) -> Domain {
         match self {

@@ -24,6 +24,12 @@ impl ValueRange {
         (lo <= hi && lo != PosInf && hi != NegInf).then_some(ValueRange { lo, hi })
     }
 
+    /// The length of the longer end in machine words, at least 1.
+    pub fn words(&self) -> usize {
+        let words = |end: &Bound| end.finite().map_or(1, Int::words);
+        words(&self.lo).max(words(&self.hi))
+    }
+
     /// The least range that holds both integers, in either order. If the wrong order is a contradiction, use
     /// [`ValueRange::new`].
     pub fn between(a: Int, b: Int) -> ValueRange {
