@@ -119,7 +119,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
     // The value of which it is not known whether it is the greatest.
     let mut open: Option<Int> = None;
     let mut unknown = 0;
-    let allowance = Allowance::new(pool, budget.work.into());
+    let allowance = Allowance::new(pool, 2 * u64::from(budget.work));
     let before = facts.work();
     for question in 0..MAX_QUESTIONS {
         if allowance.left(pool, facts.work().since(before)) == 0 {

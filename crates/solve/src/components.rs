@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A connected component: symbols that share facts, and these facts.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +42,11 @@ pub(super) type Key = SmallVec<[Symbol; 2]>;
 pub(super) struct Components<F> {
     parents: FxHashMap<Symbol, Symbol>,
     /// The components by the symbols that stand for them.
-    pub by_root: FxHashMap<Symbol, Component>,
+    pub by_root: FxHashMap<Symbol, Arc<Component>>,
     /// Assumptions without symbols belong to every component.
     pub without_symbols: Vec<u32>,
-    /// Subproblems that were asked about.
-    pub cache: FxHashMap<Key, Box<Subproblem<F>>>,
+    /// Subproblems that were asked about. Copies of the facts share them until one of them asks again.
+    pub cache: FxHashMap<Key, Arc<Subproblem<F>>>,
     /// Components that are not known to be consistent.
     pub unchecked: Vec<Symbol>,
     /// Components that are known to be neither consistent nor inconsistent.
@@ -80,9 +81,14 @@ impl<F> Components<F> {
         }
         if self.parents.insert(root, root).is_none() {
             let component = Component { symbols: vec![root], ..Component::default() };
-            self.by_root.insert(root, component);
+            self.by_root.insert(root, Arc::new(component));
         }
         root
+    }
+
+    /// The component for which a symbol stands. Copies of the facts share it until one of them changes it.
+    pub fn component_mut(&mut self, root: Symbol) -> Option<&mut Component> {
+        self.by_root.get_mut(&root).map(Arc::make_mut)
     }
 
     /// Joins the components of symbols and returns the result. `None` without symbols.
@@ -97,7 +103,8 @@ impl<F> Components<F> {
             let (big, small) = if size(root) >= size(other) { (root, other) } else { (other, root) };
             self.parents.insert(small, big);
             self.cache.remove(&Key::from_slice(&[small]));
-            if let (Some(small), Some(big)) = (self.by_root.remove(&small), self.by_root.get_mut(&big)) {
+            if let (Some(small), Some(big)) = (self.by_root.remove(&small), self.component_mut(big)) {
+                let small = Arc::unwrap_or_clone(small);
                 big.symbols.extend(small.symbols);
                 big.facts.extend(small.facts);
                 big.required.nonzero.extend(small.required.nonzero);
@@ -110,8 +117,9 @@ impl<F> Components<F> {
 
     fn mark_changed(&mut self, root: Symbol) {
         self.version += 1;
-        if let Some(component) = self.by_root.get_mut(&root) {
-            component.version = self.version;
+        let version = self.version;
+        if let Some(component) = self.component_mut(root) {
+            component.version = version;
         }
         self.unchecked.push(root);
         self.unchecked.append(&mut self.unsettled);
@@ -140,7 +148,7 @@ impl<F> Components<F> {
             self.cache.clear();
             return;
         };
-        if let Some(component) = self.by_root.get_mut(&root) {
+        if let Some(component) = self.component_mut(root) {
             component.facts.push(id.0);
         }
         self.mark_changed(root);
@@ -158,7 +166,7 @@ impl<F> Components<F> {
 
     fn record_required(&mut self, symbols: &[Symbol], record: impl FnOnce(&mut Required)) {
         if let Some(root) = self.join(symbols) {
-            if let Some(component) = self.by_root.get_mut(&root) {
+            if let Some(component) = self.component_mut(root) {
                 record(&mut component.required);
             }
             self.mark_changed(root);

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::range::{Bounds, is_idempotent};
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The most subproblems that are cached for questions about several components.
 const MAX_CACHED: usize = 4_096;
@@ -31,7 +32,7 @@ impl Facts {
         key.dedup();
         let mut subproblem = self.take_subproblem(pool, &key);
         let before = subproblem.facts.work();
-        let answer = ask(pool, &mut subproblem);
+        let answer = ask(pool, Arc::make_mut(&mut subproblem));
         self.work += subproblem.facts.work().since(before);
         if self.components.cache.len() >= MAX_CACHED {
             self.components.cache.retain(|key, _| key.len() == 1);
@@ -40,19 +41,20 @@ impl Facts {
         answer
     }
 
-    fn take_subproblem(&mut self, pool: &mut Pool, key: &Key) -> Box<Subproblem<Facts>> {
+    fn take_subproblem(&mut self, pool: &mut Pool, key: &Key) -> Arc<Subproblem<Facts>> {
         let versions: SmallVec<[u64; 2]> =
             key.iter().map(|root| self.components.by_root.get(root).map_or(0, |g| g.version)).collect();
-        let mut subproblem = match self.components.cache.remove(key) {
+        let mut shared = match self.components.cache.remove(key) {
             Some(subproblem) if subproblem.versions == versions => return subproblem,
             Some(subproblem) if key.len() == 1 => subproblem,
-            _ => Box::new(Subproblem {
+            _ => Arc::new(Subproblem {
                 facts: self.whole(),
                 ids: Vec::new(),
                 versions: versions.clone(),
                 included: [0; 4],
             }),
         };
+        let subproblem = Arc::make_mut(&mut shared);
         let mut ids: Vec<u32> = Vec::new();
         if subproblem.ids.is_empty() {
             ids.extend(&self.components.without_symbols);
@@ -88,7 +90,7 @@ impl Facts {
         }
         subproblem.ids.extend(ids);
         subproblem.versions = versions;
-        subproblem
+        shared
     }
 
     /// How many conditions are in the components of the symbols in `e`.
@@ -136,7 +138,8 @@ impl Facts {
                 continue;
             }
             let key = Key::from_slice(&[root]);
-            let mut subproblem = self.take_subproblem(pool, &key);
+            let mut shared = self.take_subproblem(pool, &key);
+            let subproblem = Arc::make_mut(&mut shared);
             let before = subproblem.facts.work();
             check(pool, &mut subproblem.facts, !lazy);
             self.work += subproblem.facts.work().since(before);
@@ -147,7 +150,7 @@ impl Facts {
                 Consistency::Consistent => {}
                 _ => self.components.unsettled.push(root),
             }
-            self.components.cache.insert(key, subproblem);
+            self.components.cache.insert(key, shared);
         }
     }
 
@@ -166,7 +169,7 @@ impl Facts {
         let value = |s: Symbol| Some(Value::Int(self.range(s).map(default_value).unwrap_or_default()));
         let judge = Judge::new(pool, &conditions, &component.required, None);
         let holds = are_integers && judge.at(value) == Judgement::Holds;
-        if let Some(component) = self.components.by_root.get_mut(&root).filter(|_| holds) {
+        if let Some(component) = self.components.component_mut(root).filter(|_| holds) {
             component.holds_at_defaults = Some(component.version);
         }
         holds
