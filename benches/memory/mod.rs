@@ -1,5 +1,6 @@
-//! An allocator that counts: the most bytes that were held at once.
-use std::alloc::{GlobalAlloc, Layout, System};
+//! The allocator of the `sizewise` program, counting: the most bytes that were held at once.
+use mimalloc::MiMalloc;
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -15,31 +16,31 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(held, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it is; only sizes are counted beside it.
+// SAFETY: every call goes to the allocator as it is; only sizes are counted beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
+        unsafe { MiMalloc.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { MiMalloc.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(place, layout) }
+        unsafe { MiMalloc.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         grow(size);
         HELD.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(place, layout, size) }
+        unsafe { MiMalloc.realloc(place, layout, size) }
     }
 }
 
