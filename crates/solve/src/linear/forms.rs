@@ -105,6 +105,9 @@ impl Forms {
 
     fn insert(&mut self, relation: Relation, poly: &Poly) -> Result<(), Conflict> {
         let poly = self.reduce(poly);
+        // The greatest common divisor of the coefficients takes time in the square of their length.
+        let divided: usize = poly.terms.iter().map(|(_, c)| 4 * (c.words().pow(2) - 1)).sum();
+        self.written.set(self.written.get() + divided);
         let Some(terms) = normal_terms(&poly) else {
             let c = &poly.constant;
             let holds = match relation {

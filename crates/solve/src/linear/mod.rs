@@ -297,6 +297,10 @@ impl Solver<'_> {
         variables.sort_unstable();
         variables.dedup();
         for &v in &variables {
+            self.pool.charge(node.forms.take_written());
+            if self.pool.is_spent() {
+                return Ok(None);
+            }
             if let Some(value) = self.table.domain(self.pool, v).as_point() {
                 let poly = Poly { constant: -value, terms: [(v, Int::ONE)].into_iter().collect() };
                 self.constrain(node, Relation::Eq, &poly)?;
