@@ -307,7 +307,7 @@ impl DomainTable {
         let words_of = |e| self.memo.get(&e).map_or(1, |entry| entry.value.words());
         let mut words = words_of(e);
         pool.for_each_child(e, |child| words = words.max(words_of(child)));
-        words * words - 1
+        (words * words - 1) / 4
     }
 
     fn constant(&self, pool: &Pool, e: Expr) -> Option<Abstract> {
