@@ -179,6 +179,29 @@ mod tests {
     }
 
     #[test]
+    fn what_one_case_of_a_disjunction_says_follows_again_when_another_fact_came_later() {
+        let mut env = ShapeEnv::new();
+        for name in ["s0", "s1", "s2", "u0"] {
+            let info = SymbolInfo { hint: None, source: None };
+            env.declare(name, ValueRange::new(0, 4).expect("not empty"), info);
+        }
+        let condition = |env: &mut ShapeEnv, text: &str| {
+            sizewise_expr::text::read::closed(&mut env.pool, text).expect(text).expr
+        };
+        // Only the first case is possible. It says more of s2 when s0 is known to be 4.
+        let cases = "Or(And(s2//s0 >= 1, Ne(s0*s0, 1)), And(Eq(s2//s0, 0), Eq(s0*s0, 1)))";
+        for text in ["s1 >= 1", "s1 <= s2", "Eq(s0, s1 + 2)", "Eq(s1, u0 + 2)", cases] {
+            let fact = condition(&mut env, text);
+            env.assume(fact);
+        }
+        for compacted in [false, true] {
+            let goal = condition(&mut env, "s0 <= s2");
+            assert_eq!(env.statically(goal), Some(true), "compacted: {compacted}");
+            let () = env.compact(());
+        }
+    }
+
+    #[test]
     fn a_contradiction_stays_one() {
         let mut env = ShapeEnv::new();
         let n = sized(&mut env, "n", 6);

@@ -313,20 +313,20 @@ impl DomainTable {
             }
             return Ok(());
         }
-        let mut open: SmallVec<[Expr; 4]> = SmallVec::new();
+        let (mut open, mut decided): (SmallVec<[Expr; 4]>, SmallVec<[Expr; 4]>) = Default::default();
         for &a in operands {
             let known = self.operand(pool, a);
             match truth(&known) {
                 Some(known) if known != value => {}
-                // It is already decided, or so it is wherever it is defined.
-                Some(_) => return Ok(()),
+                Some(_) => decided.push(a),
                 None => open.push(a),
             }
         }
-        match open.as_slice() {
-            [] => Err(self.contradict(e)),
-            &[only] => self.require(pool, only, Some(wanted), work),
-            several if several.len() <= MAX_BRANCHES && work.depth < MAX_SPLIT_DEPTH => {
+        match (open.as_slice(), decided.as_slice()) {
+            ([], []) => Err(self.contradict(e)),
+            // What is left was decided earlier, and may say more by now.
+            (&[only], []) | ([], &[only]) => self.require(pool, only, Some(wanted), work),
+            (several, []) if several.len() <= MAX_BRANCHES && work.depth < MAX_SPLIT_DEPTH => {
                 self.push_split(pool, e, &wanted, several, work)
             }
             _ => Ok(()),
