@@ -31,7 +31,7 @@ impl Attention<'_> {
                 // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
                 let alike = cx.all(&conditions);
                 let other = cx.not(alike);
-                cx.require(other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
+                self.require(cx, other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
                 return Ok(None);
             }
             if !matches!(mask.len(), 2 | 4) {
