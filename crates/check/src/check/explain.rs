@@ -235,7 +235,7 @@ impl Checker {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
-        let mut inputs = recorded::inputs(program, &mut records, &mut env)?;
+        let mut inputs = recorded::assumed_inputs(program, &assumptions.inputs, &mut records, &mut env)?;
         for input in &contract.inputs {
             let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
                 (&input.kind, inputs.get(input.input.index).cloned())

@@ -40,6 +40,8 @@ pub struct InputSizes {
     pub allowed: Option<Vec<Expr>>,
     /// The value of a scalar.
     pub scalar: Option<Expr>,
+    /// Whether it is a tensor that was contiguous at the traced example. It is taken to be contiguous at all sizes.
+    pub contiguous: bool,
 }
 
 /// Everything assumed before the program runs.
@@ -102,8 +104,11 @@ impl<'p> Assumptions<'p> {
                 }
             }
         }
+        // Where an input has the name of a dimension, the dimension goes by its source.
         for (symbol, name) in &self.dims {
-            self.names.insert(*symbol, name.clone());
+            if !self.names.iter().any(|(other, known)| other != symbol && known == name) {
+                self.names.insert(*symbol, name.clone());
+            }
         }
     }
 
