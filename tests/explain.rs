@@ -82,7 +82,14 @@ fn the_command_answers_and_says_what_it_does_not_know() {
     assert_eq!((status, all.as_array().map(Vec::len)), (Some(0), Some(3)));
     let (status, out, _) = run(&["explain", "guard-not-implied"]);
     assert!(status == Some(0) && out.contains("Your spec allows shapes"), "{out}");
+    let (status, out, _) = run(&["explain", "search.C10"]);
+    let says = "search.C10\n  A condition on the operands of an operator; crates/kernels/src/ops/search.rs states it.\n  \
+                Operators that have it: aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n";
+    assert_eq!((status, out.as_str()), (Some(0), says));
     let wrong: &[(&[&str], i32, &str)] = &[
+        (&["explain", "search.C99"], 3, "no operator is known to refuse a call by this condition"),
+        (&["spec", "show", "no-such-file.pt2"], 3, "no-such-file.pt2"),
+        (&["spec", "show", "no-such-file.py"], 2, "no-such-file.py"),
         (&["explain", path, "--dim", "x.7"], 2, "no input has the dimension `x.7`; there are x.shape[0]"),
         (&["explain", path, "--dim", "nothing"], 2, "no input has the dimension `nothing`"),
         (&["explain", "no-such-code"], 3, "guard-not-implied"),
