@@ -100,6 +100,9 @@ fn inputs_to_eval_go_by_their_names_and_those_left_out_are_told() {
     assert_eq!(answer["as_traced"], json!(["x", "y"]));
     let (_, code, _) = command::with_input(&["guards", TWO_INPUTS], "");
     assert!(code.contains("if \"x\" not in inputs:\n        return \"x is missing\""), "{code}");
+    let (_, code, _) = command::with_input(&["guards", "examples/area.pt2"], "");
+    let message = "return \"x.shape[0]*y.shape[0] <= 999 does not hold: x.shape[0] = \" + str(i0[0]) + \", y.shape[0] = \" + str(i1[0])\n";
+    assert!(code.contains(message), "{code}");
 }
 
 /// The numbers that a program returns stand beside the shapes.

@@ -61,6 +61,10 @@ impl Cost {
 struct Repair {
     fix: Fix,
     cost: Cost,
+    /// How many assignments of the named dimensions it allows.
+    allowed: u128,
+    /// How many dimensions it changes.
+    changed: usize,
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     kept: Option<Expr>,
 }
@@ -131,25 +135,30 @@ impl Session<'_> {
                 false => self.proposals(&mut named),
             }
         };
-        let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
+        let mut found: Vec<Repair> = Vec::new();
         for changes in proposals {
-            if fixes.len() >= MAX_FIXES {
+            if found.len() >= MAX_FIXES {
                 break;
             }
-            let Some(Repair { fix, cost, kept }) = self.pursue(&start, &changes, first, budget)? else {
+            let Some(repair) = self.pursue(&start, &changes, first, budget)? else { continue };
+            if found.iter().any(|weaker| is_narrower(first, repair.kept, weaker.kept, budget)) {
                 continue;
-            };
-            if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
-                continue;
-            }
-            accepted.push(kept);
-            if fixes.iter().all(|known| known.spec != fix.spec) {
-                fixes.push(fix);
             }
             // No other fix is better than one without cost.
-            if matches!(cost, Cost::Nothing) {
-                return Ok(fixes);
+            let is_best = matches!(repair.cost, Cost::Nothing);
+            if found.iter().all(|known| known.fix.spec != repair.fix.spec) {
+                found.push(repair);
             }
+            if is_best {
+                break;
+            }
+        }
+        // Those that keep most shapes come first, then those that change least.
+        found.sort_by_key(|r| (!matches!(r.cost, Cost::Nothing), std::cmp::Reverse(r.allowed), r.changed));
+        let is_best = found.first().is_some_and(|repair| matches!(repair.cost, Cost::Nothing));
+        let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
+        if is_best {
+            return Ok(fixes);
         }
         if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)? {
             // A size that is only fixed because no spec can say how it varies is better left to torch.
@@ -231,6 +240,7 @@ impl Session<'_> {
                     None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
                     None => Cost::Unknown,
                 };
+                let (allowed, changed) = (allowed(&examined), draft.lines.len());
                 let mut note = small_examples(&examined, first);
                 let left = left_to_torch(&mut examined);
                 if !left.is_empty() {
@@ -246,7 +256,7 @@ impl Session<'_> {
                 }
                 let spec = Some(draft.spec.to_json());
                 let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text(), note };
-                return Ok(Some(Repair { fix, cost, kept }));
+                return Ok(Some(Repair { fix, cost, allowed, changed, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
@@ -306,6 +316,19 @@ impl Session<'_> {
             .collect();
         Lost::Inputs(shown.join(", "))
     }
+}
+
+/// How many assignments of the named dimensions a spec allows; one without an end counts as one of a million.
+fn allowed(examined: &Examined) -> u128 {
+    let facts = examined.assumptions.env.known_facts();
+    let sizes = examined.assumptions.dims.keys().map(|&symbol| {
+        let range = facts.range(symbol);
+        let end = |bound: Option<Int>| bound.and_then(|bound| bound.to_i64());
+        let low = range.and_then(|range| end(range.lower())).unwrap_or(0);
+        let high = range.and_then(|range| end(range.upper())).map_or(1_000_000, |high| high.min(1_000_000));
+        u128::from(high.saturating_sub(low).unsigned_abs()) + 1
+    });
+    sizes.fold(1, u128::saturating_mul)
 }
 
 /// What to do about new dimensions that are 0 or 1 in the example: torch.export makes those static.

@@ -104,10 +104,31 @@ impl<'p> Assumptions<'p> {
                 }
             }
         }
+        self.name_differences();
         // Where an input has the name of a dimension, the dimension goes by its source.
         for (symbol, name) in &self.dims {
             if !self.names.iter().any(|(other, known)| other != symbol && known == name) {
                 self.names.insert(*symbol, name.clone());
+            }
+        }
+    }
+
+    /// Names a symbol that stands only beside others by the difference: of `past + q`, `(mask.shape[3] - x.shape[1])`.
+    fn name_differences(&mut self) {
+        for input in &self.inputs {
+            for (i, &size) in input.allowed.iter().flatten().enumerate() {
+                let symbols = self.env.pool.free_symbols(&[size]);
+                let unnamed: Vec<Symbol> =
+                    symbols.iter().copied().filter(|symbol| !self.names.contains_key(symbol)).collect();
+                let &[symbol] = unnamed.as_slice() else { continue };
+                let e = self.env.pool.symbol_expr(symbol);
+                let rest = self.env.pool.sub(size, e);
+                if symbols.len() < 2 || self.env.pool.free_symbols(&[rest]).contains(&symbol) {
+                    continue;
+                }
+                let rest = self.shown(rest);
+                let rest = if rest.contains(' ') { format!("({rest})") } else { rest };
+                self.names.insert(symbol, format!("({}.shape[{i}] - {rest})", input.path));
             }
         }
     }
