@@ -4,13 +4,16 @@ use super::failure::{Failure, Result};
 use super::{files, onnx_model, operators, programs};
 use crate::check::CheckError;
 use crate::escape;
-use crate::fake::coverage;
+use crate::fake::{CHOICES, coverage};
 use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+const CHOICE: &str = "An operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
+                      says where the program is followed that way. What happens elsewhere is not known from this program.";
 
 /// Options of `explain`.
 #[derive(Args, Debug)]
@@ -52,6 +55,7 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
         Some(text) if !options.program.exists() => format!("{code}\n  {text}\n"),
         None if !options.program.exists() && is_like_a_code(&code) => return Err(unknown_code(&code)),
         None if !options.program.exists() && is_like_a_clause(&code) => clause(&code)?,
+        None if !options.program.exists() && CHOICES.contains(&&*code) => format!("{code}\n  {CHOICE}\n"),
         _ => explain(options)?,
     };
     files::write(options.output.as_deref(), &text)?;
