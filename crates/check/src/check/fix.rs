@@ -11,7 +11,7 @@ use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
-use sizewise_solve::{Budget, Verdict, decide};
+use sizewise_solve::{Budget, Verdict, decide, simplify};
 
 /// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
@@ -210,8 +210,14 @@ impl Session<'_> {
             }
         }
         dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
-        let broken = examined.roots.clone();
+        let mut broken = examined.roots.clone();
         let (pool, facts) = examined.assumptions.env.facts();
+        for condition in &mut broken {
+            // What is known of the other sizes may leave a condition on the named ones.
+            if pool.free_symbols(&[*condition]).iter().any(|symbol| !dims.contains_key(symbol)) {
+                *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
+            }
+        }
         repair::propose(pool, facts, &dims, &broken)
     }
 
@@ -240,7 +246,7 @@ impl Session<'_> {
                     None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
                     None => Cost::Unknown,
                 };
-                let (allowed, changed) = (allowed(&examined), draft.lines.len());
+                let (allowed, changed) = (examined.allowed(), draft.lines.len());
                 let mut note = small_examples(&examined, first);
                 let left = left_to_torch(&mut examined);
                 if !left.is_empty() {
@@ -316,19 +322,6 @@ impl Session<'_> {
             .collect();
         Lost::Inputs(shown.join(", "))
     }
-}
-
-/// How many assignments of the named dimensions a spec allows; one without an end counts as one of a million.
-fn allowed(examined: &Examined) -> u128 {
-    let facts = examined.assumptions.env.known_facts();
-    let sizes = examined.assumptions.dims.keys().map(|&symbol| {
-        let range = facts.range(symbol);
-        let end = |bound: Option<Int>| bound.and_then(|bound| bound.to_i64());
-        let low = range.and_then(|range| end(range.lower())).unwrap_or(0);
-        let high = range.and_then(|range| end(range.upper())).map_or(1_000_000, |high| high.min(1_000_000));
-        u128::from(high.saturating_sub(low).unsigned_abs()) + 1
-    });
-    sizes.fold(1, u128::saturating_mul)
 }
 
 /// What to do about new dimensions that are 0 or 1 in the example: torch.export makes those static.

@@ -25,19 +25,25 @@ pub(super) fn left_to_torch(fixed: &mut Examined) -> Changes {
     let mut changes = Changes::new();
     for guard in guards {
         let beyond = match fixed.assumptions.env.pool.free_symbols(&[guard]).as_slice() {
-            &[symbol] if is_beyond_torch(&mut fixed.assumptions.env.pool, guard, symbol) => Some(symbol),
-            _ => divided_remainder(fixed, guard),
+            &[symbol] if is_beyond_torch(&mut fixed.assumptions.env.pool, guard, symbol) => vec![symbol],
+            _ => divided_remainders(fixed, guard),
         };
-        let Some(symbol) = beyond else { continue };
-        // New dimensions, which others are computed from, can have no other form.
-        let name = fixed.assumptions.dims.get(&symbol).filter(|name| !name.starts_with('_'));
-        let Some(name) = name.cloned() else { continue };
+        for symbol in beyond {
+            leave(fixed, symbol, &mut changes);
+        }
+    }
+    changes
+}
+
+/// Leaves a size to torch within its range. New dimensions, which others are computed from, can have no other form.
+fn leave(fixed: &Examined, symbol: Symbol, changes: &mut Changes) {
+    let name = fixed.assumptions.dims.get(&symbol).filter(|name| !name.starts_with('_'));
+    if let Some(name) = name.cloned() {
         let range = fixed.assumptions.env.known_facts().range(symbol);
         let min = range.and_then(|range| range.lower()?.to_i64()).unwrap_or(0);
         let max = range.and_then(|range| range.upper()?.to_i64());
         changes.insert(name, Change::Auto { min, max });
     }
-    changes
 }
 
 /// Whether torch cannot check a guard on one size, whatever the range of the size.
@@ -56,17 +62,17 @@ fn is_beyond_torch(pool: &mut Pool, guard: Expr, symbol: Symbol) -> bool {
     decide(pool, &mut facts, guard, &Budget::small()).verdict.is_implied()
 }
 
-/// The size of a remainder that an equation divides again, if the remainder is not the same for all sizes.
-fn divided_remainder(fixed: &mut Examined, guard: Expr) -> Option<Symbol> {
+/// The sizes of remainders that an equation divides again, where the remainder is not 0 for all sizes.
+fn divided_remainders(fixed: &mut Examined, guard: Expr) -> Vec<Symbol> {
     let (pool, facts) = fixed.assumptions.env.facts();
-    let p = compared(pool, guard)?;
+    let Some(p) = compared(pool, guard) else { return Vec::new() };
     let parts = pool.reachable(&[p]);
     let divided = parts.into_iter().filter_map(|part| match pool.as_call(part) {
         Some((Func::FloorDiv | Func::Mod, &[dividend, _])) => Some(dividend),
         _ => None,
     });
     let divided: Vec<Expr> = divided.collect();
-    let inner = pool.reachable(&divided).into_iter().find_map(|part| match pool.as_call(part) {
+    let inner = pool.reachable(&divided).into_iter().filter_map(|part| match pool.as_call(part) {
         Some((Func::Mod, &[of, by])) if pool.as_int(by).is_some() => {
             match pool.free_symbols(&[of]).as_slice() {
                 &[symbol] => Some((part, symbol)),
@@ -75,10 +81,12 @@ fn divided_remainder(fixed: &mut Examined, guard: Expr) -> Option<Symbol> {
         }
         _ => None,
     });
-    let (remainder, symbol) = inner?;
-    let zero = pool.eq(remainder, Expr::ZERO);
-    let always = decide(pool, facts, zero, &Budget::small()).verdict.is_implied();
-    (!always).then_some(symbol)
+    let inner: Vec<(Expr, Symbol)> = inner.collect();
+    let varies = |(remainder, _): &(Expr, Symbol)| {
+        let zero = pool.eq(*remainder, Expr::ZERO);
+        !decide(pool, facts, zero, &Budget::small()).verdict.is_implied()
+    };
+    inner.into_iter().filter(varies).map(|(_, symbol)| symbol).collect()
 }
 
 /// What an equation or an inequality compares with 0; `None` for `!=` and for what is no comparison.
