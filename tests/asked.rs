@@ -21,6 +21,34 @@ fn a_question_is_answered_for_people() {
         ),
         (&["entail", "s0 >= 2", "s0 < 1", "=> s1 == 4"], 2, contradictory),
         (&["simplify", "Max(s0, 1) + 0*s1", "--given", "s0 >= 2"], 0, "s0\n"),
+        (&["simplify", "-s0 + s1 - s1"], 0, "-s0\n"),
+        (&["simplify", "s0 + 1 != 0", "--given", "-s0 <= 3"], 0, "s0 != -1\n"),
+        (
+            &["simplify", "s0", "--given", "s0 < 1", "--given", "s0 > 3"],
+            2,
+            "nothing to simplify: the assumptions contradict each other\n  because     s0 < 1, s0 > 3\n",
+        ),
+        (
+            &["bounds", "s0", "--given", "s0 < 1", "--given", "s0 > 3"],
+            2,
+            "no value: the assumptions contradict each other\n  because     s0 < 1, s0 > 3\n",
+        ),
+        (
+            &["bounds", "-s0", "--given", "s0 <= 9", "--given", "-s0 <= -2"],
+            0,
+            "least     -9, at s0 = 9\ngreatest  -2, at s0 = 2\n",
+        ),
+        // Sources are symbols of their own, and sizes are at least 0.
+        (
+            &["entail", "x.shape[0] % 4 == 0", "=> x.shape[0] % 2 == 0"],
+            0,
+            "implied: x.shape[0] % 2 == 0\n  because     x.shape[0] % 4 == 0\n  decided by  range\n",
+        ),
+        (
+            &["entail", "L['x'].size()[0] <= 3", "=> x.shape[0] >= 1"],
+            1,
+            "not implied: x.shape[0] >= 1 is false at x.shape[0] = 0\n  decided by  search\n",
+        ),
         (
             &["bounds", "2*s0", "--given", "s0 <= 9"],
             0,
@@ -51,6 +79,7 @@ fn what_is_wrong_with_a_question_is_said() {
         (&["simplify", "s0 +"], "`expr`: line 1, column 5: expected an operand, found the end"),
         (&["simplify", "--given", "s0 > 1"], "the following required arguments were not provided"),
         (&["bounds", "f(s0)"], "`expr`: "),
+        (&["entail", "=> x.shape[0] >"], "`goal`: line 1, column 13: expected an operand"),
         (&["eval", "examples/area.pt2", "x"], "`x`: expected an input and its sizes, such as `x=3,8`"),
         (&["eval", "examples/area.pt2", "x=-3"], "`x=-3`: expected an input and its sizes"),
         (&["eval", "examples/area.pt2", "x=3", "x=4"], "`x=4`: the input `x` is given twice"),

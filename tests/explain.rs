@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::fake::{CHOICES, Operators};
 use sizewise::report::{Explanation, Keeper, Report, to_torch};
 use sizewise::spec::Spec;
 use std::path::PathBuf;
@@ -82,7 +82,16 @@ fn the_command_answers_and_says_what_it_does_not_know() {
     assert_eq!((status, all.as_array().map(Vec::len)), (Some(0), Some(3)));
     let (status, out, _) = run(&["explain", "guard-not-implied"]);
     assert!(status == Some(0) && out.contains("Your spec allows shapes"), "{out}");
+    let (status, out, _) = run(&["explain", "search.C10"]);
+    let says = "search.C10\n  A condition on the operands of an operator; crates/kernels/src/ops/search.rs states it.\n  \
+                Operators that have it: aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n";
+    assert_eq!((status, out.as_str()), (Some(0), says));
+    let (status, out, _) = run(&["explain", "sdpa.nothing"]);
+    assert!(status == Some(0) && out.contains("one way or another by the sizes of its operands"), "{out}");
     let wrong: &[(&[&str], i32, &str)] = &[
+        (&["explain", "search.C99"], 3, "no operator is known to refuse a call by this condition"),
+        (&["spec", "show", "no-such-file.pt2"], 3, "no-such-file.pt2"),
+        (&["spec", "show", "no-such-file.py"], 2, "no-such-file.py"),
         (&["explain", path, "--dim", "x.7"], 2, "no input has the dimension `x.7`; there are x.shape[0]"),
         (&["explain", path, "--dim", "nothing"], 2, "no input has the dimension `nothing`"),
         (&["explain", "no-such-code"], 3, "guard-not-implied"),
@@ -93,6 +102,33 @@ fn the_command_answers_and_says_what_it_does_not_know() {
         assert_eq!(found, Some(*status), "{args:?}: {said}");
         assert!(said.contains(message), "{args:?}: {said}");
     }
+}
+
+/// The codes of kernels' choices are those in their sources: what `branch` and `branch_or` are given that is no number.
+#[test]
+fn the_codes_of_choices_are_listed() {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/kernels/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            for call in text.split("branch").skip(1) {
+                let line = call.split([';', '{']).next().unwrap_or_default();
+                let code = line.split('"').nth(1).filter(|code| code.contains('.') && !code.contains(' '));
+                let is_number =
+                    |code: &&str| code.rsplit_once(".C").is_some_and(|(_, n)| n.parse::<u32>().is_ok());
+                found.extend(code.filter(|code| !is_number(code)).map(str::to_owned));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    assert_eq!(found, CHOICES);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
 use sizewise::decide::Budget;
 use sizewise::fake::Operators;
+use sizewise::ir::{Dtype, pt2};
+use sizewise::pass::Tracer;
 use sizewise::report::{Cause, ConditionKind, GuardVerdict, Outcome, Report};
 use sizewise::spec::Spec;
 use std::path::PathBuf;
@@ -77,6 +79,43 @@ fn the_first_fix_is_the_weakest_and_a_check_proves_it() {
         let again = check(name, fix.spec.as_ref());
         assert_eq!(again.verdict, Outcome::Ok, "{name}");
     }
+}
+
+#[test]
+fn fixes_that_keep_most_shapes_come_first() {
+    let up_to_64 = |name: &str| json!({"dim": name, "min": 0, "max": 64});
+    let spec = json!({"x": [up_to_64("a"), null], "y": [up_to_64("b")]});
+    let texts: Vec<String> =
+        check("slice_by_other", Some(&spec)).fixes.into_iter().map(|fix| fix.text).collect();
+    // 55 sizes of `a` with 11 of `b`, 61 with 5, and those that torch infers.
+    let expected = [
+        "b = Dim('b', max=10)\na = Dim('a', min=10, max=64)",
+        "a = Dim('a', min=4, max=64)\nb = Dim('b', max=4)",
+        "a = Dim.AUTO(max=64)\nb = Dim.AUTO(max=64)",
+    ];
+    assert_eq!(texts, expected);
+}
+
+/// Of a size that is padded to a multiple, torch.export records parts that the archive does not hold: it refuses a named
+/// dimension, whatever its range.
+#[test]
+fn a_padded_size_is_left_to_torch() {
+    let operators = Operators::new();
+    let mut tracer = Tracer::new(&operators);
+    tracer.size("s0", 2, Some(32), 3).expect("a size");
+    tracer.size("s1", 2, Some(99), 13).expect("a size");
+    let x = tracer.tensor("x", Dtype::Float32, &["s0", "s1"]).expect("an input");
+    let mut program = tracer.finish(&[x]).program;
+    let (b, n) = ("L['x'].size()[0]", "L['x'].size()[1]");
+    let padded = format!("({n} + ((-1)*{n}) % 8)");
+    program.guards_code.push(format!("({b}*{padded}) == (8*{b}*({padded} // 8))").into());
+    program.guards_code.push(format!("({padded} // 8) != 1").into());
+    let archive = pt2::write(&program).expect("an archive");
+    let checker = Checker::read("padded", &archive).expect("a program");
+    let spec = json!({"x": [{"dim": "b", "min": 2, "max": 32}, {"dim": "n", "min": 2, "max": 99}]});
+    let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+    let report = checker.check(Some(&spec), &operators, &Budget::default()).expect("a report");
+    assert_eq!(report.fixes[0].text, "n = Dim.AUTO(min=9, max=99)");
 }
 
 /// torch.export infers `c == a + b` to be at least 4 where `a` and `b` may be 0, and the exported module checks that.

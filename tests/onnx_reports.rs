@@ -152,7 +152,7 @@ fn every_form_has_the_same_errors() {
 #[test]
 fn options_about_exported_programs_are_refused() {
     for (options, said) in [
-        (&["--format", "torch"][..], "torch has no words for an ONNX model"),
+        (&["--format", "torch"][..], "is for exported programs, not for ONNX models"),
         (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
         (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
         (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),

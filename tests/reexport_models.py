@@ -34,6 +34,14 @@ class PaddedWindows(nn.Module):
         return x.view(b, c, h // 3, 3, w // 3, 3).mean((3, 5))
 
 
+class PaddedRows(nn.Module):
+    """Means of 8 places, after padding to a multiple of 8."""
+
+    def forward(self, x):
+        x = F.pad(x, (0, -x.shape[1] % 8))
+        return x.view(x.shape[0], -1, 8).mean(-1)
+
+
 class Residual(nn.Module):
     """Convolutions with batch normalization beside a strided shortcut."""
 
@@ -216,6 +224,7 @@ def function(forward):
 MODELS = {
     "window_attention": (WindowAttention, (float_of(2, 8, 12, 8),), ("***.",)),
     "padded_windows": (PaddedWindows, (float_of(2, 3, 10, 11),), ("*.**",)),
+    "padded_rows": (PaddedRows, (float_of(3, 13),), ("**",)),
     "residual": (lambda: Residual().eval(), (float_of(2, 3, 16, 18),), ("*.**",)),
     "unet": (UNet, (float_of(2, 3, 16, 12),), ("*.**",)),
     "classifier": (Classifier, (float_of(2, 1, 8, 8),), ("*.**",)),

@@ -159,6 +159,32 @@ fn a_fix_says_that_it_excludes_shapes_that_run() {
     assert_eq!((report.fixes[0].text.as_str(), cost), ("b = Dim('b', min=1)", Some(expected)));
 }
 
+/// A dimension and an input that is a number have one name: the dimension goes by its place.
+#[test]
+fn a_dimension_and_a_number_of_one_name_are_told_apart() {
+    let spec = json!({"x": [between("h", 0, 99)], "h": "AUTO", "w": "AUTO"});
+    let report = check("tests/data/programs/symint_two.pt2", &spec);
+    let shown: Vec<&str> = report.guards.iter().map(|guard| guard.shown.as_str()).collect();
+    assert!(shown.contains(&"x.shape[0] == h*w"), "{shown:?}");
+}
+
+/// Without a spec nothing is said of one; numbers that the program returns are shown.
+#[test]
+fn a_report_speaks_of_what_there_is() {
+    let checker =
+        Checker::read("numbers", &std::fs::read("tests/data/programs/nn_dlrm.pt2").expect("a file"));
+    let report =
+        checker.expect("a program").check(None, &Operators::new(), &Budget::default()).expect("a report");
+    let text = to_text(&report, Style::default());
+    assert!(text.contains("the ranges and guards recorded at export allow shapes that break"), "{text}");
+    assert!(!text.contains("your spec"), "{text}");
+    let report =
+        check("tests/data/programs/pt_namedtuple.pt2", &json!({"n": [[dim("a"), null], [dim("b")]]}));
+    let outputs = "outputs: mul f32[a, 3]; n_q f32[b]; sym_size_int_1 int = a\n";
+    assert!(to_text(&report, Style::default()).contains(outputs), "{}", to_text(&report, Style::default()));
+    assert_eq!(report.outputs[2].value, Some(json!("a")));
+}
+
 #[test]
 fn where_there_is_no_fix_the_report_says_why_and_what_helps() {
     let program = "tests/data/users/batch_of_one.pt2";

@@ -100,6 +100,53 @@ fn inputs_to_eval_go_by_their_names_and_those_left_out_are_told() {
     assert_eq!(answer["as_traced"], json!(["x", "y"]));
     let (_, code, _) = command::with_input(&["guards", TWO_INPUTS], "");
     assert!(code.contains("if \"x\" not in inputs:\n        return \"x is missing\""), "{code}");
+    let (_, code, _) = command::with_input(&["guards", "examples/area.pt2"], "");
+    let message = "return \"x.shape[0]*y.shape[0] <= 999 does not hold: x.shape[0] = \" + str(i0[0]) + \", y.shape[0] = \" + str(i1[0])\n";
+    assert!(code.contains(message), "{code}");
+}
+
+/// The numbers that a program returns stand beside the shapes.
+#[test]
+fn numbers_are_returned_as_values() {
+    let ask = "{\"shapes\": {\"n_p\": [5, 3]}}\n";
+    let (_, out, _) = command::with_input(&["eval", "tests/data/programs/pt_namedtuple.pt2"], ask);
+    let answer: Json = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(answer["outputs"][2], Json::Null, "{answer}");
+    assert_eq!(answer["values"], json!([null, null, 5]));
+}
+
+/// Inputs in containers go by their placeholder's name, by the name that reports have, or by their place in the call.
+#[test]
+fn inputs_in_containers_have_three_names() {
+    const NESTED: &str = "tests/data/programs/pt_list_tuple.pt2";
+    let accepted = |shapes: Json| {
+        let (status, out, _) =
+            command::with_input(&["eval", NESTED], &format!("{}\n", json!({"shapes": shapes})));
+        (status, serde_json::from_str::<Json>(&out).expect("JSON"))
+    };
+    let (_, expected) = accepted(json!({"t_0": [6], "t_1_0": [6], "xs_0": [6, 3], "xs_1": [6, 3]}));
+    for shapes in [
+        json!({"t[0]": [6], "t[1][0]": [6], "xs[0]": [6, 3], "xs_1": [6, 3]}),
+        json!({"t": [[6], [[6]]], "xs": [[6, 3], [6, 3]]}),
+        json!({"t": {"0": [6], "1": [[6]]}, "xs": {"1": [6, 3], "0": [6, 3]}}),
+    ] {
+        assert_eq!(accepted(shapes.clone()), (0, expected.clone()), "{shapes}");
+    }
+    for (shapes, part) in [
+        (json!({"t": [[6], [[6], [7]]]}), "`t[1]` has no input under \"1\"; there are t[1][0]"),
+        (json!({"t": 3}), "expected an object or a list for `t`, got 3"),
+        (json!({"t": [[6]], "t_0": [6]}), "the input `t_0` is given twice"),
+        (json!({"z": [6]}), "t_0, which is t[0]; t_1_0, which is t[1][0]"),
+    ] {
+        let (status, answer) = accepted(shapes);
+        assert_eq!(status, 3, "{answer}");
+        assert!(
+            answer["error"]["message"].as_str().is_some_and(|said| said.contains(part)),
+            "{part}: {answer}"
+        );
+    }
+    let (status, out, _) = command::with_input(&["eval", NESTED, "t[0]=6", "xs[1]=6,3"], "");
+    assert!(out.starts_with("accepted") || status == 1, "{out}");
 }
 
 /// A spec for the program with `**kwargs`, and what the check says.

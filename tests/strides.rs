@@ -1,13 +1,13 @@
 //! Strides that the example decided: what needs them is promised only where they are the same.
 use serde_json::Value as Json;
-use sizewise::check::Checker;
+use sizewise::check::{Checker, Shapes};
 use sizewise::decide::Budget;
 use sizewise::expr::{Int, Value};
 use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, Operand, pt2};
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::report::{GuardVerdict, Outcome};
-use sizewise::spec::{Contract, Spec, Width};
+use sizewise::spec::{Contract, Shape, Spec, Width};
 
 /// What becomes of `x.transpose(0, 2).reshape(8, -1)`, which is copied unless the first size is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +85,41 @@ fn what_needs_strides_of_the_example_is_promised_where_they_are_those() {
             assert_eq!(takes(1), !needs, "from {least}, then {then:?}");
             assert!(takes(2) && takes(100));
         }
+    }
+}
+
+/// torch records the strides of a contiguous input as products of sizes. Where a size is 0 they are others.
+#[test]
+fn a_contiguous_input_has_its_own_strides_where_a_size_is_0() {
+    let operators = Operators::new();
+    let mut tracer = Tracer::new(&operators);
+    tracer.size("s0", 0, Some(9), 4).expect("a size");
+    tracer.size("s1", 0, Some(9), 2).expect("a size");
+    let x = tracer.tensor("x", Dtype::Float32, &["s0", "4*s1"]).expect("an input");
+    let given = [("self", x.into()), ("dtype", Argument::Dtype(Dtype::Float64))];
+    let viewed = tracer.call("aten.view.dtype", given).expect("a view")[0];
+    let written = pt2::write_json(&tracer.finish(&[viewed]).program).expect("JSON");
+    let recorded = written.replace("Max(1, 4*s1)", "4*s1");
+    assert_ne!(recorded, written);
+    let checker = Checker::read("viewed", recorded.as_bytes()).expect("a program");
+    let session = checker.session(&operators).expect("a session");
+    for report in [
+        checker.check(None, &operators, &Budget::default()).expect("a report"),
+        session.check(None, &Budget::default()).expect("a report"),
+    ] {
+        assert_eq!(report.verdict, Outcome::Violated);
+        let broken: Vec<_> = report.guards.iter().filter_map(|guard| guard.clause.as_deref()).collect();
+        assert_eq!(broken, ["view.dtype.C4"]);
+    }
+    let set = session.guard_set().expect("a guard set");
+    let evaluator = checker.evaluator(&operators).expect("an evaluator");
+    for (s0, s1, runs) in [(4, 2, true), (3, 0, false), (0, 2, true), (1, 0, false), (0, 0, false)] {
+        let shape = Shape::Tensor(vec![Int::from(s0), Int::from(4 * s1)]);
+        let shapes: Shapes = [("x".into(), shape)].into_iter().collect();
+        assert_eq!(evaluator.evaluate(&shapes).is_ok(), runs, "{s0}, {s1}");
+        let value = |s| Some(Value::Int(Int::from(if set.pool.symbol_name(s) == "s0" { s0 } else { s1 })));
+        let taken = set.conditions.iter().all(|&c| set.pool.eval(c, value) == Ok(Value::Bool(true)));
+        assert_eq!(taken, runs, "{s0}, {s1}: {:?}", set.conditions);
     }
 }
 

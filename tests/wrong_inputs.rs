@@ -82,6 +82,30 @@ fn a_truncated_archive() {
     refused("half.pt2", &bytes[..bytes.len() / 2], &["archive"]);
 }
 
+/// What is cut off ends within an archive that an entry holds, as sample inputs do: that one's list is no list of it.
+#[test]
+fn an_archive_that_is_cut_off_behind_one_inside() {
+    let mut inner = Vec::new();
+    let mut outer = Vec::new();
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(&mut inner));
+    archive.start_file("data.pkl", stored).expect("an entry");
+    archive.write_all(&[7; 50]).expect("its bytes");
+    archive.finish().expect("an archive");
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(&mut outer));
+    for (name, bytes) in
+        [("model/archive_format", &b"pt2"[..]), ("model/data/model.pt", &inner), ("model/x", &[1; 99])]
+    {
+        archive.start_file(name, stored).expect("an entry");
+        archive.write_all(bytes).expect("its bytes");
+    }
+    archive.finish().expect("an archive");
+    let end = outer.len() - 200;
+    for cut in [end, end - 20, end - 60] {
+        refused("cut.pt2", &outer[..cut], &["the zip archive is incomplete: the list of its entries"]);
+    }
+}
+
 #[test]
 fn a_zip_bomb() {
     let mut bytes = Vec::new();

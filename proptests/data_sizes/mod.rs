@@ -11,6 +11,7 @@ use sizewise::ir::pt2::write_json;
 use sizewise::ir::{Argument, Bounds, Dtype, Program};
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::range::ValueRange;
+use sizewise::report::guard_code::Language;
 use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
 use sizewise::spec::Shape;
 
@@ -303,6 +304,15 @@ fn program(operators: &Operators, question: &Question) -> Option<Program> {
     Some(program)
 }
 
+/// The inputs of [`program`] at given sizes.
+fn shapes(question: &Question, sizes: [i64; 2]) -> Shapes {
+    let shape = Shape::Tensor(sizes.map(Int::from).to_vec());
+    let counted = (0..2).filter(|&at| question.counts[at]);
+    let data = counted
+        .map(|at| (format!("{}_data", DATA[at]).as_str().into(), Shape::Tensor(vec![Int::from(sizes[at])])));
+    [("x".into(), shape)].into_iter().chain(data).collect()
+}
+
 proptest! {
     #![proptest_config(config(150))]
 
@@ -320,13 +330,7 @@ proptest! {
                 passes || report.verdict != Outcome::Ok || reaches_far(&question),
                 "ok, and no data passes at {sizes:?}: {question:?}"
             );
-            let shape = Shape::Tensor(sizes.map(Int::from).to_vec());
-            let counted = (0..2).filter(|&at| question.counts[at]);
-            let data = counted.map(|at| {
-                (format!("{}_data", DATA[at]).as_str().into(), Shape::Tensor(vec![Int::from(sizes[at])]))
-            });
-            let shapes: Shapes = [("x".into(), shape)].into_iter().chain(data).collect();
-            let accepted = evaluator.evaluate(&shapes);
+            let accepted = evaluator.evaluate(&shapes(&question, sizes));
             prop_assert!(
                 !passes || accepted.is_ok(),
                 "{sizes:?} are refused, and data passes: {accepted:?} of {question:?}",
@@ -338,6 +342,43 @@ proptest! {
                 let inputs = guard.inputs.as_ref().expect("inputs");
                 let sizes = [inputs["x"][0].as_i64(), inputs["x"][1].as_i64()].map(|v| v.expect("a size"));
                 prop_assert!(!question.passes(sizes), "data passes at {sizes:?}: {question:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// A guard set takes the sizes at which some data passes, those of 0 and 1 too, and none that are refused.
+    #[test]
+    fn a_guard_set_takes_what_is_served(question in questions(true)) {
+        let operators = Operators::new();
+        let Some(program) = program(&operators, &question) else { return Ok(()) };
+        let json = write_json(&program).expect("JSON");
+        let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
+        let evaluator = checker.evaluator(&operators).expect("an evaluator");
+        let Ok(set) = checker.session(&operators).expect("a session").guard_set() else { return Ok(()) };
+        let near = [0, 1, 2, 3, 5].into_iter().flat_map(|s0| [0, 1, 2, 4].map(|s1| [s0, s1]));
+        for sizes in near.chain(question.sizes()) {
+            let value = |s: Symbol| {
+                let at = SIZES.iter().position(|name| *name == set.pool.symbol_name(s))?;
+                Some(Value::Int(Int::from(sizes[at])))
+            };
+            let taken = set.conditions.iter().all(|&c| set.pool.eval(c, value) == Ok(Value::Bool(true)));
+            let served = evaluator.evaluate(&shapes(&question, sizes));
+            count(1);
+            if taken {
+                prop_assert!(
+                    served.is_ok() || !question.passes(sizes),
+                    "{sizes:?} are taken, and refused: {:?} of {question:?}", served.err()
+                );
+            } else if served.is_ok() {
+                prop_assert!(
+                    !question.passes(sizes),
+                    "{sizes:?} are served, and not taken by {:?} of {question:?}",
+                    set.emit(Language::Json)
+                );
             }
         }
     }

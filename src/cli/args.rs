@@ -18,7 +18,7 @@ pub struct Jsonl {
 /// Options of the commands that reason about expressions.
 #[derive(Args, Debug)]
 pub struct Reasoning {
-    /// Add a field `explain`: the rungs that were tried, in order, with their outcomes.
+    /// Add a field `explain`: the methods that were tried, in order, with their outcomes.
     #[arg(long)]
     pub explain: bool,
     /// The multiple of the default work budget that a request may use. An answer that needs more is unknown; its

@@ -6,6 +6,7 @@ use crate::escape;
 use crate::query::{Fields, Refusal};
 use clap::Args;
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -13,6 +14,8 @@ use std::process::ExitCode;
 const VIOLATED: u8 = 1;
 const CONTRADICTORY: u8 = 2;
 const UNDECIDED: u8 = 4;
+
+const CONTRADICTION: &str = "the assumptions contradict each other";
 
 /// A question about one expression.
 #[derive(Args, Debug)]
@@ -111,15 +114,54 @@ fn assignment(json: &Json) -> String {
     fields.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
+/// `Ne(a, 0)` as `a != 0`, and `Eq(a, 0)` as `a == 0`: people read operators. Other text stays as it is.
+fn infix(text: &str) -> Cow<'_, str> {
+    for (call, operator) in [("Ne(", "!="), ("Eq(", "==")] {
+        let Some(inside) = text.strip_prefix(call).and_then(|rest| rest.strip_suffix(')')) else { continue };
+        let (mut depth, mut comma) = (0_i32, None);
+        for (at, c) in inside.char_indices() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                ',' if depth == 0 => comma = comma.or(Some(at)),
+                _ => {}
+            }
+            // The call ends before the text does.
+            if depth < 0 {
+                return text.into();
+            }
+        }
+        if let Some((left, right)) = comma.map(|at| inside.split_at(at)) {
+            return format!("{} {operator} {}", left.trim(), right.trim_start_matches(',').trim()).into();
+        }
+    }
+    text.into()
+}
+
+/// The premises of an answer, in one line.
+fn premises(reply: &Fields) -> String {
+    strings(reply.get("because")).into_iter().map(infix).collect::<Vec<_>>().join(", ")
+}
+
+/// What is said where the assumptions contradict each other.
+fn contradictory(reply: &Fields, what: &str) -> Option<Shown> {
+    reply.get("inconsistent").and_then(Json::as_bool).filter(|&found| found)?;
+    let mut text = format!("{what}: {CONTRADICTION}\n");
+    let because = premises(reply);
+    if !because.is_empty() {
+        let _ = writeln!(text, "  because     {because}");
+    }
+    steps(&mut text, reply);
+    Some(Shown { text, status: CONTRADICTORY })
+}
+
 fn entailed(reply: &Fields, words: &[String]) -> Shown {
     let goal = words.join(" ");
     let goal = goal.rsplit("=>").next().unwrap_or_default().trim();
-    let because = strings(reply.get("because"));
+    let because = premises(reply);
     let (first, status) = match reply.get("verdict").and_then(Json::as_str) {
         Some("implied") => (format!("implied: {goal}"), 0),
-        Some("inconsistent") => {
-            ("nothing to decide: the assumptions contradict each other".to_owned(), CONTRADICTORY)
-        }
+        Some("inconsistent") => (format!("nothing to decide: {CONTRADICTION}"), CONTRADICTORY),
         Some("refuted") => {
             let at = reply.get("witness").map(assignment).filter(|at| !at.is_empty());
             let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
@@ -130,7 +172,7 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
     let mut text = format!("{first}\n");
     // Writing to a string cannot fail.
     if !because.is_empty() {
-        let _ = writeln!(text, "  because     {}", because.join(", "));
+        let _ = writeln!(text, "  because     {because}");
     }
     if let Some(rung) = reply.get("decided_by").and_then(Json::as_str) {
         let _ = writeln!(text, "  decided by  {rung}");
@@ -139,7 +181,7 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
         let _ = writeln!(text, "  reason      {reason}");
     }
     if status == UNDECIDED {
-        text.push_str("  a larger budget may settle it: --budget 10\n");
+        text.push_str("  a larger budget may decide it: --budget 10\n");
     }
     steps(&mut text, reply);
     Shown { text, status }
@@ -171,7 +213,11 @@ pub(super) fn about(options: &ExpressionOptions) -> Option<Fields> {
 /// When an expression cannot be read.
 pub(super) fn simplified(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
     let reply = reply.map_err(refused)?;
-    let mut text = format!("{}\n", reply.get("expr").and_then(Json::as_str).unwrap_or_default());
+    if let Some(shown) = contradictory(&reply, "nothing to simplify") {
+        return Ok(shown.print());
+    }
+    let expr = reply.get("expr").and_then(Json::as_str).unwrap_or_default();
+    let mut text = format!("{}\n", infix(expr));
     steps(&mut text, &reply);
     Ok(Shown { text, status: 0 }.print())
 }
@@ -182,6 +228,9 @@ pub(super) fn simplified(reply: std::result::Result<Fields, Refusal>) -> Result<
 /// When an expression cannot be read.
 pub(super) fn bounded(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
     let reply = reply.map_err(refused)?;
+    if let Some(shown) = contradictory(&reply, "no value") {
+        return Ok(shown.print());
+    }
     let exact = reply.get("exact").and_then(Json::as_bool).unwrap_or(false);
     let mut text = String::new();
     for (end, word, at) in [("min", "least", "min_at"), ("max", "greatest", "max_at")] {
@@ -195,7 +244,7 @@ pub(super) fn bounded(reply: std::result::Result<Fields, Refusal>) -> Result<Exi
     }
     if !exact {
         text.push_str(
-            "these are bounds; whether each is a value was not settled (--budget 10 tries longer)\n",
+            "these are bounds; whether each is a value was not decided (--budget 10 tries longer)\n",
         );
     }
     steps(&mut text, &reply);
@@ -215,14 +264,17 @@ pub(super) fn minimized(reply: std::result::Result<Fields, Refusal>) -> Result<E
     let reply = reply.map_err(refused)?;
     let mut text = String::new();
     for guard in strings(reply.get("guards")) {
-        let _ = writeln!(text, "{guard}");
+        let _ = writeln!(text, "{}", infix(guard));
     }
     for dropped in reply.get("dropped").and_then(Json::as_array).into_iter().flatten() {
         let guard = dropped.get("guard").and_then(Json::as_str).unwrap_or_default();
         let because = strings(dropped.get("because"));
         let because = match because.as_slice() {
             [] => "always holds".to_owned(),
-            facts => format!("follows from {}", facts.join(", ")),
+            facts => {
+                let facts: Vec<_> = facts.iter().map(|fact| infix(fact)).collect();
+                format!("follows from {}", facts.join(", "))
+            }
         };
         let _ = writeln!(text, "  redundant: {guard} ({because})");
     }
@@ -274,13 +326,18 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
     let reply = reply.map_err(refused)?;
     if reply.get("ok").and_then(Json::as_bool) == Some(true) {
         let mut text = String::from("accepted\n");
+        let values = reply.get("values").and_then(Json::as_array);
         for (at, output) in reply.get("outputs").and_then(Json::as_array).into_iter().flatten().enumerate() {
             let shape = match output.as_array() {
                 Some(sizes) => {
                     let sizes = sizes.iter().map(|s| s.as_str().map_or_else(|| s.to_string(), str::to_owned));
                     format!("[{}]", sizes.collect::<Vec<_>>().join(", "))
                 }
-                None => "no tensor".to_owned(),
+                None => match values.and_then(|values| values.get(at)).filter(|value| !value.is_null()) {
+                    Some(Json::String(value)) => value.clone(),
+                    Some(value) => value.to_string(),
+                    None => "no tensor".to_owned(),
+                },
             };
             let _ = writeln!(text, "  output {at}   {shape}");
         }

@@ -4,6 +4,7 @@ use super::failure::{Failure, Result};
 use super::{files, onnx_model, operators, programs};
 use crate::check::CheckError;
 use crate::escape;
+use crate::fake::{CHOICES, coverage};
 use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
 use crate::report::{CODES, Explanation, Style, meaning};
@@ -11,10 +12,14 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+const CHOICE: &str = "An operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
+                      says where the program is followed that way. What happens elsewhere is not known from this program.";
+
 /// Options of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// The exported program (a .pt2 file, or - for standard input), or a code such as guard-not-implied.
+    /// The exported program (a .pt2 file, or - for standard input), or a code: guard-not-implied of a diagnostic, pointwise.C1 of an
+    /// operator's condition.
     pub program: PathBuf,
     /// The program of an archive.
     #[command(flatten)]
@@ -49,6 +54,8 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
     let text = match meaning(&code) {
         Some(text) if !options.program.exists() => format!("{code}\n  {text}\n"),
         None if !options.program.exists() && is_like_a_code(&code) => return Err(unknown_code(&code)),
+        None if !options.program.exists() && is_like_a_clause(&code) => clause(&code)?,
+        None if !options.program.exists() && CHOICES.contains(&&*code) => format!("{code}\n  {CHOICE}\n"),
         _ => explain(options)?,
     };
     files::write(options.output.as_deref(), &text)?;
@@ -58,6 +65,32 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
 /// Whether a text looks like a code rather than the name of a file.
 fn is_like_a_code(text: &str) -> bool {
     text.len() > 1 && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
+/// Whether a text looks like the code of an operator's condition: `pointwise.C1`.
+fn is_like_a_clause(text: &str) -> bool {
+    let condition = text.rsplit_once('.').map(|(_, condition)| condition);
+    let number = condition.and_then(|condition| condition.strip_prefix('C'));
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// The operators that have a condition.
+fn clause(code: &str) -> Result<String> {
+    let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
+    let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();
+    let Some((_, family)) = found.first() else {
+        let message = "no operator is known to refuse a call by this condition, and there is no such file";
+        return Err(Failure::program(format!(
+            "`{}`: {message}; docs/coverage.md lists all",
+            escape::visible(code)
+        )));
+    };
+    let source = format!("crates/kernels/src/ops/{family}.rs");
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    Ok(format!(
+        "{code}\n  A condition on the operands of an operator; {source} states it.\n  Operators that have it: {}\n",
+        names.join(", ")
+    ))
 }
 
 fn unknown_code(code: &str) -> Failure {

@@ -2,7 +2,7 @@
 use super::files;
 use crate::escape::json_text;
 use crate::query::{self, Fields, Refusal};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,9 +20,17 @@ const UNANSWERED: u8 = 3;
 /// The text of an answer, and whether it is one and no error.
 pub(super) type Reply = (String, bool);
 
+/// Says on a terminal what is waited for: nothing else would show.
+fn tell_what_is_read() {
+    if io::stdin().is_terminal() {
+        files::complain("reading JSON lines from the terminal, one request a line; Ctrl-D ends (see --help)");
+    }
+}
+
 /// Answers every line of standard input on standard output with `jobs` threads. The exit status says whether every line
 /// was answered.
 pub fn run(jobs: u16, answer: Answer) -> ExitCode {
+    tell_what_is_read();
     match stream(usize::from(jobs), answer) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(UNANSWERED),

@@ -69,7 +69,7 @@ enum Command {
     #[command(after_help = examples::SPEC)]
     #[command(subcommand)]
     Spec(spec::SpecCommand),
-    /// Explain why dimensions of a program's inputs are static or what they must satisfy, or what a diagnostic code
+    /// Explain why dimensions of a program's inputs are static or what they must satisfy, or what a code
     /// means.
     #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainOptions),
@@ -133,7 +133,8 @@ pub fn run() -> ExitCode {
 }
 
 /// Runs the program on these arguments, the first of which is its name.
-pub fn run_on(arguments: Vec<OsString>) -> ExitCode {
+pub fn run_on(mut arguments: Vec<OsString>) -> ExitCode {
+    keep_minus_signs(&mut arguments);
     if arguments.iter().skip(1).eq(["help", "start"]) {
         return start::print();
     }
@@ -155,6 +156,22 @@ pub fn run_on(arguments: Vec<OsString>) -> ExitCode {
         Err(error) => {
             files::complain(&format!("no thread can be started: {error}"));
             ExitCode::from(INTERNAL_ERROR)
+        }
+    }
+}
+
+/// Puts a space before expressions that begin with a minus sign, which are no options: `bounds '-x'`.
+fn keep_minus_signs(arguments: &mut [OsString]) {
+    const REASONING: [&str; 4] = ["entail", "simplify", "minimize", "bounds"];
+    if !arguments.get(1).and_then(|a| a.to_str()).is_some_and(|command| REASONING.contains(&command)) {
+        return;
+    }
+    for argument in arguments.iter_mut().skip(2) {
+        let Some(text) = argument.to_str() else { continue };
+        let is_expression =
+            text.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('-'));
+        if is_expression && text != "-h" {
+            *argument = format!(" {text}").into();
         }
     }
 }

@@ -23,7 +23,8 @@ use std::process::ExitCode;
 /// # Errors
 /// When it is a damaged one, or of a version that is not read.
 pub fn model(name: &str, bytes: &[u8]) -> Result<Option<Model>> {
-    if !name.ends_with(".onnx") && !is_model(bytes) {
+    // An archive is no model, whatever its name is.
+    if bytes.starts_with(b"PK") || !name.ends_with(".onnx") && !is_model(bytes) {
         return Ok(None);
     }
     match Model::read(bytes.to_vec()) {
@@ -97,7 +98,7 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
         ReportFormat::Github => to_github(&report),
         ReportFormat::Html => to_html(&report, &onnx::report::outline(model, &shapes(model))),
         ReportFormat::Torch => {
-            return Err(Failure::usage("torch has no words for an ONNX model; use another --format"));
+            return Err(Failure::usage("--format torch is for exported programs, not for ONNX models"));
         }
     };
     files::write(options.output.as_deref(), &text)?;

@@ -163,7 +163,7 @@ impl Loaded {
 
 /// Refuses an ONNX model where an exported program is needed.
 fn refuse_model(name: &str, bytes: &[u8]) -> Result<()> {
-    if name.ends_with(".onnx") || crate::onnx::read::is_model(bytes) {
+    if !bytes.starts_with(b"PK") && (name.ends_with(".onnx") || crate::onnx::read::is_model(bytes)) {
         let message =
             "an ONNX model; this command takes exported programs (check, eval and show take models, too)";
         return Err(unreadable(name, message));

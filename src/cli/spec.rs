@@ -169,7 +169,10 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
 
 /// The spec that a program was exported with, or that of a file, and the tuples of the program.
 fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
-    let bytes = files::read(path).map_err(Failure::usage)?;
+    let is_called_a_program =
+        path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
+    let failure = if is_called_a_program { Failure::program } else { Failure::usage };
+    let bytes = files::read(path).map_err(failure)?;
     if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
         let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
         return Ok((spec, Tuples::default()));
@@ -179,6 +182,10 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
         let unreadable = |error| programs::unreadable(&files::name(path), error);
         let contract = Contract::load(checker.program()).map_err(unreadable)?;
         return Ok((Spec::initial(&contract, Width::Recorded), Tuples::of(checker.program())));
+    }
+    if is_called_a_program && Spec::parse(&bytes).is_err() {
+        let message = "neither an exported program nor a spec";
+        return Err(failure(format!("{}: {message}", files::shown(path))));
     }
     let spec = parse(path, &bytes)?;
     if spec.is_of_examples() {

@@ -28,7 +28,8 @@ torch.export.export itself failed with your dynamic_shapes (\"Constraints violat
 
     The file is parsed and never run; JSON is read as well.
 
-    The report names the line that needs each condition, an input near your example that breaks it, and fixes that are
+    The report names the line of the operator that needs each condition (of a branch on a size, which no archive
+    records, the line where the size first appears), an input near your example that breaks it, and fixes that are
     proved to work.
 
  3. Paste a fix into your code and export with it, or write it to a file: sizewise check ... --fix fixed.json

@@ -18,6 +18,8 @@ pub struct Attention<'a> {
     pub dropout: Option<f64>,
     /// Whether heads of key and value stand for several of the query.
     pub grouped: bool,
+    /// Where this holds, nothing is asked, and the result has the sizes that it has elsewhere.
+    pub unless: Option<Expr>,
 }
 
 impl Attention<'_> {
@@ -29,15 +31,19 @@ impl Attention<'_> {
     /// query. (C6) The mask broadcasts to the scores.
     ///
     /// # Errors
-    /// [`KernelError::Invalid`] when a condition does not hold.
+    /// [`KernelError::Invalid`] when a condition does not hold where `unless` does not.
     pub fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
         let (q, k, v) = (self.query, self.key, self.value);
-        cx.require_eq(q.size(-1), k.size(-1), "sdpa.C3", "the last sizes of query and key differ")?;
+        let same = cx.eq(q.size(-1), k.size(-1));
+        self.require(cx, same, "sdpa.C3", |cx| {
+            let (query, key) = (cx.show(q.size(-1)), cx.show(k.size(-1)));
+            format!("the last sizes of query and key differ: {query} != {key}")
+        })?;
         let mut lengths = cx.eq(k.size(-2), v.size(-2));
         if let Some(lenient) = lenient {
             lengths = cx.any(&[lengths, lenient]);
         }
-        cx.require(lengths, "sdpa.C4", |cx| {
+        self.require(cx, lengths, "sdpa.C4", |cx| {
             let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
             format!("the lengths of key and value differ: {key} != {value}")
         })?;
@@ -49,14 +55,13 @@ impl Attention<'_> {
                     return Err(KernelError::invalid("sdpa.C5", "grouped queries need a dimension of heads"));
                 };
                 let some = cx.gt(*own, 0);
-                cx.require(some, "sdpa.C5", |_| "key and value have no heads".into())?;
+                self.require(cx, some, "sdpa.C5", |_| "key and value have no heads".into())?;
                 let rest = cx.modulo(all, *own);
-                cx.require_eq(
-                    rest,
-                    Expr::ZERO,
-                    "sdpa.C5",
-                    "the query's heads are no multiple of the others'",
-                )?;
+                let divides = cx.eq(rest, 0);
+                self.require(cx, divides, "sdpa.C5", |cx| {
+                    let (all, own) = (cx.show(all), cx.show(*own));
+                    format!("the query's heads are no multiple of the others': {all} and {own}")
+                })?;
                 *own = all;
             }
         }
@@ -65,8 +70,42 @@ impl Attention<'_> {
         scores.extend([q.size(-2), k.size(-2)]);
         sizes.extend([q.size(-2), v.size(-1)]);
         if let Some(mask) = &self.mask {
-            cx.require_expandable(mask, &scores, "sdpa.C6")?;
+            self.require_mask(cx, mask, &scores)?;
         }
         Ok((sizes, scores))
+    }
+
+    /// (C6) of [`Attention::formula`].
+    fn require_mask(&self, cx: &mut Cx, mask: &Sizes, scores: &Sizes) -> Result<(), KernelError> {
+        let differs =
+            |cx: &Cx| format!("a mask {} does not broadcast to {}", cx.show_all(mask), cx.show_all(scores));
+        let never = cx.pool().bool(false);
+        if mask.len() > scores.len() {
+            return self.require(cx, never, "sdpa.C6", differs);
+        }
+        for (&size, &whole) in mask.iter().rev().zip(scores.iter().rev()) {
+            let (same, single) = (cx.eq(size, whole), cx.eq(size, 1));
+            let fits = cx.any(&[same, single]);
+            self.require(cx, fits, "sdpa.C6", differs)?;
+        }
+        Ok(())
+    }
+
+    /// Requires a condition where `unless` does not hold.
+    ///
+    /// # Errors
+    /// [`KernelError::Invalid`] when it does not hold.
+    pub(crate) fn require(
+        &self,
+        cx: &mut Cx,
+        condition: Expr,
+        clause: &'static str,
+        message: impl FnOnce(&Cx) -> String,
+    ) -> Result<(), KernelError> {
+        let condition = match self.unless {
+            Some(unless) => cx.any(&[condition, unless]),
+            None => condition,
+        };
+        cx.require(condition, clause, message)
     }
 }

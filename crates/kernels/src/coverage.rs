@@ -32,6 +32,17 @@ pub struct Coverage {
     pub clauses: Vec<&'static str>,
 }
 
+/// The codes of choices that kernels make by the sizes of their operands where the program's example decides. A test
+/// compares the list with the sources.
+pub const CHOICES: [&str; 6] = [
+    "batch_norm.empty",
+    "cdist_backward.empty",
+    "custom.when",
+    "layer_norm_backward.idle",
+    "lstm.path",
+    "sdpa.nothing",
+];
+
 /// Each overload with its clauses, one a line.
 const CLAUSES: &str = include_str!("../../../data/clauses.txt");
 

@@ -217,6 +217,26 @@ impl Cx<'_> {
         Ok(tensor.viewed(sizes, strides))
     }
 
+    /// The condition under which a tensor can be viewed in one dimension: its elements lie at equal distances. `false`
+    /// where it cannot at the hints.
+    ///
+    /// # Errors
+    /// [`KernelError::DataDependent`] when that depends on sizes that only data decides.
+    pub fn has_one_run(&mut self, tensor: &Tensor) -> Result<Expr, KernelError> {
+        self.env.need_strides();
+        let numel = self.numel(tensor);
+        match self.view_strides(tensor, &[numel]) {
+            Viewing::Possible(condition, _) => Ok(condition),
+            Viewing::Impossible(_) if self.env.hint(numel).is_none() => {
+                let sizes = self.show_all(&tensor.sizes);
+                let message =
+                    format!("whether a tensor of shape {sizes} can be viewed in one dimension is open");
+                Err(KernelError::DataDependent { condition: numel, message })
+            }
+            Viewing::Impossible(_) => Ok(self.env.pool.bool(false)),
+        }
+    }
+
     /// The tensor with other sizes and as many elements: a view where the strides allow one, else a contiguous copy.
     pub fn reshaped(&mut self, tensor: &Tensor, sizes: Sizes) -> Tensor {
         match self.view_strides(tensor, &sizes) {

@@ -83,7 +83,7 @@ impl<'p> Examination<'_, 'p> {
         env.keep_asking();
         let mut records = self.assumptions.records.clone();
         let program = self.evaluator.contract().program;
-        let inputs = recorded::inputs(program, &mut records, &mut env);
+        let inputs = recorded::assumed_inputs(program, &self.assumptions.inputs, &mut records, &mut env);
         let Ok(inputs) = inputs else {
             return None;
         };

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Symbol, Value as Number, text};
 use sizewise_ir::keys;
-use sizewise_ir::{Constant, GraphInput, Hint, Meta, symbol_hints};
+use sizewise_ir::{Constant, GraphInput, Hint, Meta, UserInput, symbol_hints};
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, FactId, Premise, Verdict, decide};
 use std::cmp::Ordering;
@@ -36,6 +36,8 @@ pub struct Evaluation {
     pub env: ShapeEnv,
     /// One entry per user output: the sizes of a tensor, or `None`.
     pub outputs: Vec<Option<Vec<Expr>>>,
+    /// One entry per user output: the value of a number, or `None`.
+    pub numbers: Vec<Option<Expr>>,
     /// What the program records for the same outputs at these inputs.
     pub recorded: Vec<Option<Vec<Expr>>>,
     /// The inputs that were not given and have the sizes or the value that they were traced with.
@@ -61,9 +63,16 @@ impl<'p> Evaluator<'p> {
         self.contract.inputs.iter().map(|input| &*input.input.placeholder)
     }
 
-    /// Whether the input of this name is a tensor; `None` if there is no such input.
-    pub fn is_tensor(&self, placeholder: &str) -> Option<bool> {
-        let input = self.contract.inputs.iter().find(|input| *input.input.placeholder == *placeholder)?;
+    /// The inputs that the user passes, with their names and places in the call.
+    pub fn user_inputs(&self) -> impl Iterator<Item = &UserInput> {
+        self.contract.inputs.iter().map(|input| &input.input)
+    }
+
+    /// Whether the input of this name (its placeholder's, or `inp['x']` as reports have it) is a tensor; `None` if there
+    /// is no such input.
+    pub fn is_tensor(&self, name: &str) -> Option<bool> {
+        let is_called = |input: &&ProgramInput| *input.input.placeholder == *name || input.path() == name;
+        let input = self.contract.inputs.iter().find(is_called)?;
         Some(matches!(input.kind, InputKind::Tensor { .. }))
     }
 
@@ -85,12 +94,16 @@ impl<'p> Evaluator<'p> {
     fn known_inputs(&self, given: &Shapes) -> Result<(), Refused> {
         for name in given.keys() {
             if !self.contract.inputs.iter().any(|i| i.input.placeholder == *name) {
-                let names: Vec<&str> = self.placeholders().collect();
+                let called = |input: &ProgramInput| match input.path() {
+                    path if *path == *input.input.placeholder => path,
+                    path => format!("{}, which is {path}", input.input.placeholder),
+                };
+                let names: Vec<String> = self.contract.inputs.iter().map(called).collect();
                 let near = keys::nearest(name, self.placeholders());
                 let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
                 return Err(malformed(format!(
                     "the program has no input `{name}`{near} (it has {})",
-                    names.join(", ")
+                    names.join(if names.iter().any(|name| name.contains(',')) { "; " } else { ", " })
                 )));
             }
         }
@@ -137,8 +150,7 @@ impl<'p> Evaluator<'p> {
             Stop::Unreadable(error) => malformed(error.to_string()),
         })?;
         some_data_passes(&mut interpreter.run)?;
-        let mut outputs = Vec::new();
-        let mut expected = Vec::new();
+        let (mut outputs, mut numbers, mut expected) = (Vec::new(), Vec::new(), Vec::new());
         let program = contract.program;
         for ((spec, argument), value) in
             program.signature.outputs.iter().zip(program.graph.outputs()).zip(&results)
@@ -151,6 +163,10 @@ impl<'p> Evaluator<'p> {
                     .ok()
             });
             outputs.push(tensor_sizes(value));
+            numbers.push(match value {
+                Value::Int(e) | Value::Float(e) | Value::Bool(e) => Some(*e),
+                _ => None,
+            });
             expected.push(record.as_ref().and_then(tensor_sizes));
         }
         let unsupported = interpreter.run.unsupported.len();
@@ -160,7 +176,8 @@ impl<'p> Evaluator<'p> {
         };
         let left_out = contract.inputs.iter().filter(left_out);
         let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
-        Ok(Evaluation { env: interpreter.run.env, outputs, recorded: expected, as_traced, unsupported })
+        let env = interpreter.run.env;
+        Ok(Evaluation { env, outputs, numbers, recorded: expected, as_traced, unsupported })
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.
@@ -234,7 +251,7 @@ impl<'p> Evaluator<'p> {
     ) -> Result<(), Refused> {
         let pool = &self.contract.env.pool;
         for (place, recorded, actual) in sizes {
-            let condition = || format!("{place} == {}", text::print::expression(pool, *recorded));
+            let condition = || format!("{place} == {}", self.shown(*recorded));
             match pool.eval(*recorded, |s| values.get(&s).cloned()) {
                 Ok(value)
                     if value == *actual

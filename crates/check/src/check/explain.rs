@@ -15,7 +15,7 @@ use crate::report::{Condition, Explanation};
 use crate::spec::{Assumptions, Contract, DemandKind, InputKind, bound_conditions};
 use indexmap::IndexMap;
 use sizewise_env::Origin;
-use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, Facts, Premise, Verdict, decide};
@@ -125,11 +125,10 @@ impl Checker {
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
-        let name = |s: Symbol| contract.source_of(s).unwrap_or_else(|| pool.symbol_name(s).to_string());
         let describe = |pool: &Pool, item: &Needed| describe(&assumptions, &steps, pool, item);
         let mut explanation = Explanation {
             dim: dimension.name.clone(),
-            recorded: text::print::python(&pool, recorded, &name),
+            recorded: summary::shown_in(&assumptions, &pool, recorded),
             is_static,
             specialized: None,
             reasons: Vec::new(),
@@ -235,7 +234,7 @@ impl Checker {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
-        let mut inputs = recorded::inputs(program, &mut records, &mut env)?;
+        let mut inputs = recorded::assumed_inputs(program, &assumptions.inputs, &mut records, &mut env)?;
         for input in &contract.inputs {
             let (InputKind::Tensor { sizes, strides, .. }, Some(Value::Tensor(tensor))) =
                 (&input.kind, inputs.get(input.input.index).cloned())

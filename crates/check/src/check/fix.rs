@@ -11,7 +11,7 @@ use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
-use sizewise_solve::{Budget, Verdict, decide};
+use sizewise_solve::{Budget, Verdict, decide, simplify};
 
 /// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
@@ -61,6 +61,10 @@ impl Cost {
 struct Repair {
     fix: Fix,
     cost: Cost,
+    /// How many assignments of the named dimensions it allows.
+    allowed: u128,
+    /// How many dimensions it changes.
+    changed: usize,
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     kept: Option<Expr>,
 }
@@ -131,25 +135,30 @@ impl Session<'_> {
                 false => self.proposals(&mut named),
             }
         };
-        let (mut fixes, mut accepted): (Vec<Fix>, Vec<Option<Expr>>) = (Vec::new(), Vec::new());
+        let mut found: Vec<Repair> = Vec::new();
         for changes in proposals {
-            if fixes.len() >= MAX_FIXES {
+            if found.len() >= MAX_FIXES {
                 break;
             }
-            let Some(Repair { fix, cost, kept }) = self.pursue(&start, &changes, first, budget)? else {
+            let Some(repair) = self.pursue(&start, &changes, first, budget)? else { continue };
+            if found.iter().any(|weaker| is_narrower(first, repair.kept, weaker.kept, budget)) {
                 continue;
-            };
-            if accepted.iter().any(|weaker| is_narrower(first, kept, *weaker, budget)) {
-                continue;
-            }
-            accepted.push(kept);
-            if fixes.iter().all(|known| known.spec != fix.spec) {
-                fixes.push(fix);
             }
             // No other fix is better than one without cost.
-            if matches!(cost, Cost::Nothing) {
-                return Ok(fixes);
+            let is_best = matches!(repair.cost, Cost::Nothing);
+            if found.iter().all(|known| known.fix.spec != repair.fix.spec) {
+                found.push(repair);
             }
+            if is_best {
+                break;
+            }
+        }
+        // Those that keep most shapes come first, then those that change least.
+        found.sort_by_key(|r| (!matches!(r.cost, Cost::Nothing), std::cmp::Reverse(r.allowed), r.changed));
+        let is_best = found.first().is_some_and(|repair| matches!(repair.cost, Cost::Nothing));
+        let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
+        if is_best {
+            return Ok(fixes);
         }
         if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)? {
             // A size that is only fixed because no spec can say how it varies is better left to torch.
@@ -201,8 +210,14 @@ impl Session<'_> {
             }
         }
         dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
-        let broken = examined.roots.clone();
+        let mut broken = examined.roots.clone();
         let (pool, facts) = examined.assumptions.env.facts();
+        for condition in &mut broken {
+            // What is known of the other sizes may leave a condition on the named ones.
+            if pool.free_symbols(&[*condition]).iter().any(|symbol| !dims.contains_key(symbol)) {
+                *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
+            }
+        }
         repair::propose(pool, facts, &dims, &broken)
     }
 
@@ -231,6 +246,7 @@ impl Session<'_> {
                     None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
                     None => Cost::Unknown,
                 };
+                let (allowed, changed) = (examined.allowed(), draft.lines.len());
                 let mut note = small_examples(&examined, first);
                 let left = left_to_torch(&mut examined);
                 if !left.is_empty() {
@@ -246,7 +262,7 @@ impl Session<'_> {
                 }
                 let spec = Some(draft.spec.to_json());
                 let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text(), note };
-                return Ok(Some(Repair { fix, cost, kept }));
+                return Ok(Some(Repair { fix, cost, allowed, changed, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,

@@ -28,9 +28,15 @@ impl Session<'_> {
                 build(self, assumptions, run, UNCHECKED_MINIMUM)
             }
             None => {
-                // Data-dependent sizes were propagated for the recorded ranges only.
+                let (program, operators) = (self.checker().program(), self.evaluator().operators());
+                let assumptions = self.contract().unconstrained();
+                let run = propagate(program, &assumptions, operators)?;
+                if run.failures.is_empty() && run.unreadable.is_empty() {
+                    return build(self, assumptions, run, UNCHECKED_MINIMUM);
+                }
+                // A step needs the recorded ranges.
                 let assumptions = self.contract().assumed();
-                let run = propagate(self.checker().program(), &assumptions, self.evaluator().operators())?;
+                let run = propagate(program, &assumptions, operators)?;
                 build(self, assumptions, run, i64::MIN)
             }
         }

@@ -9,7 +9,7 @@ use crate::propagate::{Run, propagate};
 use crate::report::{Assumed, Diagnostic, Level, Outcome, Report};
 use crate::spec::{Assumptions, Spec, bind};
 use indexmap::IndexMap;
-use sizewise_expr::Expr;
+use sizewise_expr::{Expr, Int};
 use sizewise_solve::Budget;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,22 @@ pub(super) struct Examined<'p> {
     pub roots: Vec<Expr>,
     /// Those of them without which the program still runs, with other sizes than it records.
     pub of_records: Vec<Expr>,
+}
+
+impl Examined<'_> {
+    /// How many assignments of the named dimensions the spec allows; one without an end counts as one of a million.
+    pub fn allowed(&self) -> u128 {
+        const MANY: i64 = 1_000_000;
+        let facts = self.assumptions.env.known_facts();
+        let sizes = self.assumptions.dims.keys().map(|&symbol| {
+            let range = facts.range(symbol);
+            let end = |bound: Option<Int>| bound.and_then(|bound| bound.to_i64());
+            let low = range.and_then(|range| end(range.lower())).unwrap_or(0);
+            let high = range.and_then(|range| end(range.upper())).map_or(MANY, |high| high.min(MANY));
+            u128::from(high.saturating_sub(low).max(0).unsigned_abs()) + 1
+        });
+        sizes.fold(1, u128::saturating_mul)
+    }
 }
 
 /// What is to be examined.

@@ -8,7 +8,7 @@ use crate::spec::Assumptions;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{RuntimeAssert, ShapeEnv};
 use sizewise_expr::{Expr, Int, Symbol};
-use sizewise_solve::{Budget, Feasibility, Rung, feasible, simplify};
+use sizewise_solve::{Budget, Feasibility, Rung, Verdict, Witness, decide, feasible, simplify};
 
 /// The most conditions on input sizes that are derived from one component.
 const MAX_NEEDED: usize = 4;
@@ -56,6 +56,25 @@ impl Group {
         let kept = self.conditions.iter().zip(&self.asserts).filter(|(_, assert)| certain(assert));
         let (conditions, asserts) = kept.map(|(&c, a)| (c, a.clone())).unzip();
         Group { symbols: self.symbols.clone(), conditions, asserts }
+    }
+
+    /// A condition on input sizes that holds wherever some data passes, and is false at an assignment where none does:
+    /// `candidate`, unless data passes where it is false, else that the sizes are not those of the assignment.
+    fn necessary(&self, base: &ShapeEnv, candidate: Expr, none_passes: &Witness) -> Expr {
+        let mut passing = base.clone();
+        self.conditions.iter().for_each(|&condition| passing.assume(condition));
+        let (pool, facts) = passing.facts();
+        let Verdict::Refuted { .. } = decide(pool, facts, candidate, &Budget::small()).verdict else {
+            return candidate;
+        };
+        let sizes = pool.free_symbols(&self.conditions);
+        let others =
+            none_passes.iter().filter(|(symbol, _)| sizes.contains(symbol)).map(|(symbol, value)| {
+                let (size, value) = (pool.symbol_expr(*symbol), pool.int(value.clone()));
+                pool.ne(size, value)
+            });
+        let others: Vec<Expr> = others.collect();
+        pool.or(&others)
     }
 }
 
@@ -126,7 +145,8 @@ pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -
         for _ in 0..MAX_NEEDED {
             let (pool, facts) = base.facts();
             let found = feasible(pool, facts, &group.symbols, &group.conditions, &Budget::small());
-            let Feasibility::Never { condition, .. } = found else { break };
+            let Feasibility::Never { condition, witness, .. } = found else { break };
+            let condition = group.necessary(&base, condition, &witness);
             needed.push(condition);
             base.assume(condition);
         }

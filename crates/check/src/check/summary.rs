@@ -45,6 +45,16 @@ fn size_json(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Json {
     }
 }
 
+/// A number as JSON: itself, or the expression in the user's names.
+fn number_json(assumptions: &Assumptions, run: &Run, e: Expr) -> Json {
+    match run.env.pool.constant_value(e) {
+        Some(Number::Int(v)) => int_json(&v),
+        Some(Number::Bool(v)) => v.into(),
+        Some(Number::Float(v)) if v.is_finite() => v.into(),
+        _ => shown(assumptions, &run.env, e).into(),
+    }
+}
+
 /// An expression of `env` in the user's own names.
 pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> String {
     shown_in(assumptions, &env.pool, e)
@@ -119,7 +129,13 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
                     Value::None => "none",
                     _ => "object",
                 };
-                TensorInfo { name, shape: None, dtype: kind.to_string(), value: None, upper_bound: None }
+                let value = match other {
+                    Value::Int(e) | Value::Float(e) | Value::Bool(e) => {
+                        Some(number_json(assumptions, run, *e))
+                    }
+                    _ => None,
+                };
+                TensorInfo { name, shape: None, dtype: kind.to_string(), value, upper_bound: None }
             }
         };
         infos.push(info);

@@ -5,6 +5,8 @@
 //! in the remainder that the example has, and then refuses ranges with sizes of another remainder. A guard that holds for
 //! every size of 2 or more was recorded because torch does not see that, so no range helps (`n - 5*(n//5) >= 0`); of
 //! others, the range may show torch that they hold. It does not look at `!=` and at conditions joined by `and` or `or`.
+//! Of an equation that divides what is itself made of a remainder (`(n + (-n) % 8) // 8`: a size padded to a multiple), it
+//! records parts that an archive does not hold, and puts the example's remainder into those.
 //! A dimension that it would refuse can be left to torch within the same range.
 use super::pipeline::Examined;
 use super::repair::Changes;
@@ -22,19 +24,26 @@ pub(super) fn left_to_torch(fixed: &mut Examined) -> Changes {
     let guards: Vec<Expr> = guards.map(|guard| guard.condition).collect();
     let mut changes = Changes::new();
     for guard in guards {
-        let &[symbol] = fixed.assumptions.env.pool.free_symbols(&[guard]).as_slice() else { continue };
-        // New dimensions, which others are computed from, can have no other form.
-        let name = fixed.assumptions.dims.get(&symbol).filter(|name| !name.starts_with('_'));
-        let Some(name) = name.cloned() else { continue };
-        if !is_beyond_torch(&mut fixed.assumptions.env.pool, guard, symbol) {
-            continue;
+        let beyond = match fixed.assumptions.env.pool.free_symbols(&[guard]).as_slice() {
+            &[symbol] if is_beyond_torch(&mut fixed.assumptions.env.pool, guard, symbol) => vec![symbol],
+            _ => divided_remainders(fixed, guard),
+        };
+        for symbol in beyond {
+            leave(fixed, symbol, &mut changes);
         }
+    }
+    changes
+}
+
+/// Leaves a size to torch within its range. New dimensions, which others are computed from, can have no other form.
+fn leave(fixed: &Examined, symbol: Symbol, changes: &mut Changes) {
+    let name = fixed.assumptions.dims.get(&symbol).filter(|name| !name.starts_with('_'));
+    if let Some(name) = name.cloned() {
         let range = fixed.assumptions.env.known_facts().range(symbol);
         let min = range.and_then(|range| range.lower()?.to_i64()).unwrap_or(0);
         let max = range.and_then(|range| range.upper()?.to_i64());
         changes.insert(name, Change::Auto { min, max });
     }
-    changes
 }
 
 /// Whether torch cannot check a guard on one size, whatever the range of the size.
@@ -51,6 +60,33 @@ fn is_beyond_torch(pool: &mut Pool, guard: Expr, symbol: Symbol) -> bool {
     let mut facts = Facts::new();
     facts.declare(pool, symbol, ValueRange::at_least(Int::from(LEAST)));
     decide(pool, &mut facts, guard, &Budget::small()).verdict.is_implied()
+}
+
+/// The sizes of remainders that an equation divides again, where the remainder is not 0 for all sizes.
+fn divided_remainders(fixed: &mut Examined, guard: Expr) -> Vec<Symbol> {
+    let (pool, facts) = fixed.assumptions.env.facts();
+    let Some(p) = compared(pool, guard) else { return Vec::new() };
+    let parts = pool.reachable(&[p]);
+    let divided = parts.into_iter().filter_map(|part| match pool.as_call(part) {
+        Some((Func::FloorDiv | Func::Mod, &[dividend, _])) => Some(dividend),
+        _ => None,
+    });
+    let divided: Vec<Expr> = divided.collect();
+    let inner = pool.reachable(&divided).into_iter().filter_map(|part| match pool.as_call(part) {
+        Some((Func::Mod, &[of, by])) if pool.as_int(by).is_some() => {
+            match pool.free_symbols(&[of]).as_slice() {
+                &[symbol] => Some((part, symbol)),
+                _ => None,
+            }
+        }
+        _ => None,
+    });
+    let inner: Vec<(Expr, Symbol)> = inner.collect();
+    let varies = |(remainder, _): &(Expr, Symbol)| {
+        let zero = pool.eq(*remainder, Expr::ZERO);
+        !decide(pool, facts, zero, &Budget::small()).verdict.is_implied()
+    };
+    inner.into_iter().filter(varies).map(|(_, symbol)| symbol).collect()
 }
 
 /// What an equation or an inequality compares with 0; `None` for `!=` and for what is no comparison.

@@ -30,7 +30,7 @@ pub fn propagate<'p>(
     operators: &'p Operators,
 ) -> Result<Run<'p>, Stop> {
     let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
-    let inputs = recorded::inputs(program, &mut records, &mut env)?;
+    let inputs = recorded::assumed_inputs(program, &assumptions.inputs, &mut records, &mut env)?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
     let results = interpreter.propagate(inputs)?;
     Ok(interpreter.run.finished(results))

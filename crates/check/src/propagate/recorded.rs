@@ -1,9 +1,10 @@
 //! Recorded values as values of fake kernels.
 use crate::records::{RecordedError, Records};
+use crate::spec::InputSizes;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_ir::{Constant, GraphInput, Meta, Program, TensorMeta};
-use sizewise_kernels::{Sizes, Tensor, Value};
+use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 
 /// A recorded tensor.
 ///
@@ -46,6 +47,29 @@ pub fn inputs(
         GraphInput::Value(id) => value(records, env, program.graph.meta(*id)),
     };
     program.graph.inputs().iter().map(of).collect()
+}
+
+/// Values for the inputs of a program's graph, as assumed: a tensor that was contiguous at the example is contiguous
+/// at all sizes. The recorded strides are products of sizes, which says so only where no size is 0.
+///
+/// # Errors
+/// As [`inputs`].
+pub fn assumed_inputs(
+    program: &Program,
+    assumed: &[InputSizes],
+    records: &mut Records,
+    env: &mut ShapeEnv,
+) -> Result<Vec<Value>, RecordedError> {
+    let mut values = inputs(program, records, env)?;
+    for input in assumed.iter().filter(|input| input.contiguous) {
+        if let Some(Value::Tensor(tensor)) = values.get(input.index) {
+            let strides = Cx::new(env).contiguous_strides(&tensor.sizes);
+            if strides != tensor.strides {
+                values[input.index] = Tensor { strides, ..(**tensor).clone() }.into();
+            }
+        }
+    }
+    Ok(values)
 }
 
 /// A constant input as a value.

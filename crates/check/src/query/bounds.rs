@@ -29,6 +29,9 @@ pub(super) fn under(
     trace: &mut Trace,
 ) -> Fields {
     let found = decide::bounds_traced(pool, &mut premises.facts, e, budget, trace);
+    // A value that is taken shows that the premises can hold together.
+    let taken = found.min_at.is_some() || found.max_at.is_some();
+    let contradiction = if taken { None } else { premises.contradiction(pool) };
     let number = |v: &Option<Int>| v.as_ref().map_or(Value::Null, int_json);
     let assignment = |w: &Option<decide::Witness>| match w {
         Some(w) => premises.assignment(pool, w),
@@ -40,6 +43,7 @@ pub(super) fn under(
     reply.insert("min_at".into(), assignment(&found.min_at));
     reply.insert("max_at".into(), assignment(&found.max_at));
     reply.insert("exact".into(), found.exact.into());
+    premises.note(pool, &mut reply, contradiction.as_deref());
     super::explain(&mut reply, trace);
     reply
 }

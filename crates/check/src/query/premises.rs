@@ -2,11 +2,13 @@
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::report::int_json;
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use sizewise_expr::escape::excerpt;
 use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::{Property, SourcePath};
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
-use sizewise_solve::{Facts, Premise, requirements};
+use sizewise_solve::{self as decide, Budget, Facts, Premise, Verdict, requirements};
 
 /// The fields of a symbol.
 pub(super) const SYMBOL_FIELDS: &[&str] = &["min", "max", "hint"];
@@ -30,6 +32,19 @@ pub struct Premises {
     given_required: Vec<(Vec<Expr>, Vec<Expr>)>,
     /// Empty ranges, as text.
     empty: Vec<String>,
+}
+
+/// A source as people write it: `x.shape[0]`.
+fn source_name(path: &SourcePath) -> String {
+    let leaf = SourcePath { property: None, ..path.clone() }.to_string();
+    let steps = leaf.strip_prefix(&format!("L[{:?}]", path.root)).unwrap_or_default();
+    let property = match path.property {
+        Some(Property::Size(d)) => format!(".shape[{d}]"),
+        Some(Property::Stride(d)) => format!(".stride()[{d}]"),
+        Some(Property::StorageOffset) => ".storage_offset()".to_owned(),
+        None => String::new(),
+    };
+    format!("{}{steps}{property}", path.root)
 }
 
 impl Premises {
@@ -217,13 +232,48 @@ impl Premises {
     }
 
     fn parse(&mut self, pool: &mut Pool, text: &str, key: &str) -> Result<Expr, Refusal> {
-        let read = read::closed(pool, text).map_err(|e| {
+        let read = match read::closed(pool, text) {
+            Ok(read) => Ok(read),
+            Err(error) => self.with_sources(pool, text).unwrap_or(Err(error)),
+        };
+        let read = read.map_err(|e| {
             let refusal = Refusal::invalid(format!("`{key}`: {e} in {text:?}"));
             Refusal { excerpt: excerpt(text, e.line, e.column), ..refusal }
         })?;
         self.divisors.extend(read.divisors);
         self.dropped.extend(read.dropped);
         Ok(read.expr)
+    }
+
+    /// Reads a text that names sources, such as `x.shape[0]`: each is a symbol of that name, a size is at least 0.
+    /// `None` if the text names none.
+    fn with_sources(
+        &mut self,
+        pool: &mut Pool,
+        text: &str,
+    ) -> Option<Result<read::Read, sizewise_expr::text::read::ReadError>> {
+        let (mut scratch, mut paths) = (Pool::new(), Vec::new());
+        let any = scratch.symbol("any");
+        // What is wrong with the text is said when it is read for good.
+        let _ = read::expression(&mut scratch, text, &mut |path| {
+            paths.push(path.clone());
+            Some(any)
+        });
+        if paths.is_empty() {
+            return None;
+        }
+        let mut known: FxHashMap<SourcePath, Expr> = FxHashMap::default();
+        for path in paths {
+            let e = pool.symbol(&source_name(&path));
+            if let Some(symbol) = pool.as_symbol(e)
+                && path.property.is_some()
+                && !self.symbols.iter().any(|(other, ..)| *other == symbol)
+            {
+                self.symbols.push((symbol, Some(Int::ZERO), None));
+            }
+            known.insert(path, e);
+        }
+        Some(read::expression(pool, text, &mut |path| known.get(path).copied()))
     }
 
     fn declare(&mut self, pool: &mut Pool, name: &str, range: &Value) -> Result<(), Refusal> {
@@ -303,6 +353,29 @@ impl Premises {
             Premise::Nonzero(e) => format!("Ne({}, 0)", print::expression(pool, e)),
         }
         .into()
+    }
+
+    /// Premises that contradict each other, if that is found. There has to be an assumption, or an empty range.
+    pub(super) fn contradiction(&mut self, pool: &mut Pool) -> Option<Vec<Premise>> {
+        if self.given.is_empty() && self.empty.is_empty() {
+            return None;
+        }
+        let (never, budget) = (pool.bool(false), Budget::small());
+        match decide::decide(pool, &mut self.facts, never, &budget).verdict {
+            Verdict::Inconsistent { because } => {
+                Some(decide::minimal_unsat_core(pool, &self.facts, &because, &budget))
+            }
+            _ => None,
+        }
+    }
+
+    /// Says in a reply that premises contradict each other.
+    pub(super) fn note(&self, pool: &Pool, reply: &mut Fields, contradiction: Option<&[Premise]>) {
+        if let Some(because) = contradiction {
+            let because: Vec<Value> = because.iter().map(|&p| self.premise(pool, p)).collect();
+            reply.insert("inconsistent".into(), true.into());
+            reply.insert("because".into(), because.into());
+        }
     }
 
     /// An assignment as a JSON object.

@@ -49,8 +49,10 @@ pub(super) fn under(
 ) -> Fields {
     let simple = decide::simplify_traced(pool, &mut premises.facts, asked.expr, budget, trace);
     let mut reply = Fields::new();
+    let contradiction = premises.contradiction(pool);
     let simple = Written { expr: simple, ..asked };
     reply.insert("expr".into(), simple.shortest(pool, &mut Reading::new()).into());
+    premises.note(pool, &mut reply, contradiction.as_deref());
     super::explain(&mut reply, trace);
     reply
 }

@@ -56,7 +56,11 @@ impl Explanation {
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
         let kind = if self.is_static { "static" } else { "dynamic" };
-        let _ = writeln!(out, "{} is {kind}: {}", style.strong(&visible(&self.dim)), visible(&self.recorded));
+        let dim = style.strong(&visible(&self.dim));
+        let _ = match self.recorded == self.dim {
+            true => writeln!(out, "{dim} is {kind}"),
+            false => writeln!(out, "{dim} is {kind}: {}", visible(&self.recorded)),
+        };
         match self.reasons.as_slice() {
             _ if self.specialized.is_some() => {
                 let why = self.specialized.as_deref().unwrap_or_default();
@@ -96,8 +100,8 @@ impl Explanation {
         if self.is_static && ["0", "1"].contains(&self.recorded.as_str()) {
             let _ = writeln!(
                 out,
-                "  the example had {} there, and torch.export specializes sizes 0 and 1: export again with an example \
-                 of 2 or more",
+                "  the example had {} there: torch.export specializes sizes 0 and 1, also where dynamic_shapes names \
+                 the dimension, so export again with an example of 2 or more; or dynamic_shapes left it static",
                 self.recorded
             );
         } else if self.is_static {

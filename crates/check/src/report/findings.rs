@@ -159,7 +159,7 @@ fn open_condition(guard: &GuardReport) -> Finding<'_> {
     let mut finding = Finding::at(&UNDECIDED, &guard.stack, &guard.shown);
     finding.node = guard.node.as_deref();
     let why = match (&guard.settled_by, &guard.reason) {
-        (Some(settled), _) => Some(format!("To settle it: {settled}.")),
+        (Some(settled), _) => Some(format!("Suggestion: {settled}.")),
         (None, reason) => reason.as_ref().map(|reason| format!("Because {reason}.")),
     };
     finding.saying([format!("`{}` is neither proved nor refuted.", guard.shown)]).saying(why)

@@ -155,7 +155,8 @@ pub struct TensorInfo {
     pub shape: Option<Vec<Json>>,
     /// Its dtype, or what kind of value it is.
     pub dtype: String,
-    /// The value of a constant input, the only one that it may have.
+    /// The value of a constant input, the only one that it may have; of an output that is a number, the number or an
+    /// expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
     /// The greatest sizes; null where unbounded. Outputs only.

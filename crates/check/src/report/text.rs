@@ -120,7 +120,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
         errors::place(out, guard, style);
         if let Some(settled) = &guard.settled_by {
-            let _ = writeln!(out, "  to settle it  {}", visible(settled));
+            let _ = writeln!(out, "  suggestion    {}", visible(settled));
         } else if let Some(reason) = &guard.reason {
             let _ = writeln!(out, "  because       {}", visible(reason));
         }
@@ -241,11 +241,12 @@ fn outputs(out: &mut String, report: &Report) {
     for output in report.outputs.iter().take(8) {
         let dtype =
             sizewise_ir::Dtype::from_name(&output.dtype).map_or(output.dtype.as_str(), |d| d.short_name());
+        let show = |v: &Json| v.as_str().map_or_else(|| v.to_string(), str::to_string);
         let Some(shape) = &output.shape else {
-            parts.push(format!("{} {dtype}", output.name));
+            let value = output.value.as_ref().map(|value| format!(" = {}", show(value)));
+            parts.push(format!("{} {}{}", output.name, output.dtype, value.unwrap_or_default()));
             continue;
         };
-        let show = |v: &Json| v.as_str().map_or_else(|| v.to_string(), str::to_string);
         let sizes: Vec<String> = shape.iter().map(show).collect();
         let mut part = format!("{} {dtype}[{}]", output.name, sizes.join(", "));
         if let Some(bound) = &output.upper_bound

@@ -5,11 +5,12 @@ use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
 use std::borrow::Cow;
 
-/// Who allows the shapes that break a condition: `your spec allows`, or `the model declares`.
+/// What allows the shapes that break a condition: `your spec allows`, or `the model declares`.
 pub(super) fn allows(report: &Report) -> &'static str {
     match report.assumed {
         Assumed::Declaration => "the model declares",
-        Assumed::Spec | Assumed::Contract => "your spec allows",
+        Assumed::Spec => "your spec allows",
+        Assumed::Contract => "the ranges and guards recorded at export allow",
     }
 }
 

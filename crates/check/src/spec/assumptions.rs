@@ -40,6 +40,8 @@ pub struct InputSizes {
     pub allowed: Option<Vec<Expr>>,
     /// The value of a scalar.
     pub scalar: Option<Expr>,
+    /// Whether it is a tensor that was contiguous at the traced example. It is taken to be contiguous at all sizes.
+    pub contiguous: bool,
 }
 
 /// Everything assumed before the program runs.
@@ -102,8 +104,32 @@ impl<'p> Assumptions<'p> {
                 }
             }
         }
+        self.name_differences();
+        // Where an input has the name of a dimension, the dimension goes by its source.
         for (symbol, name) in &self.dims {
-            self.names.insert(*symbol, name.clone());
+            if !self.names.iter().any(|(other, known)| other != symbol && known == name) {
+                self.names.insert(*symbol, name.clone());
+            }
+        }
+    }
+
+    /// Names a symbol that stands only beside others by the difference: of `past + q`, `(mask.shape[3] - x.shape[1])`.
+    fn name_differences(&mut self) {
+        for input in &self.inputs {
+            for (i, &size) in input.allowed.iter().flatten().enumerate() {
+                let symbols = self.env.pool.free_symbols(&[size]);
+                let unnamed: Vec<Symbol> =
+                    symbols.iter().copied().filter(|symbol| !self.names.contains_key(symbol)).collect();
+                let &[symbol] = unnamed.as_slice() else { continue };
+                let e = self.env.pool.symbol_expr(symbol);
+                let rest = self.env.pool.sub(size, e);
+                if symbols.len() < 2 || self.env.pool.free_symbols(&[rest]).contains(&symbol) {
+                    continue;
+                }
+                let rest = self.shown(rest);
+                let rest = if rest.contains(' ') { format!("({rest})") } else { rest };
+                self.names.insert(symbol, format!("({}.shape[{i}] - {rest})", input.path));
+            }
         }
     }
 

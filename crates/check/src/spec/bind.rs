@@ -421,6 +421,7 @@ impl<'p> Binder<'_, 'p> {
                 path: input.path(),
                 allowed: matches!(input.kind, InputKind::Tensor { .. }).then_some(mine),
                 scalar,
+                contiguous: self.contract.is_contiguous(input),
             });
         }
         let mut assumptions = Assumptions::new(self.env, self.records, inputs);

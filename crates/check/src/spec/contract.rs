@@ -251,6 +251,7 @@ impl<'p> Contract<'p> {
                     InputKind::Scalar(e) => Some(*e),
                     _ => None,
                 },
+                contiguous: self.is_contiguous(input),
             })
             .collect();
         let mut assumptions = Assumptions::new(env, self.records.clone(), inputs);
@@ -296,6 +297,14 @@ impl Contract<'_> {
             InputKind::Constant(_) | InputKind::Other => &[],
         });
         Some(sizes.filter(|&&other| other == size).count())
+    }
+
+    /// Whether an input is a tensor that was contiguous at the traced example.
+    pub(super) fn is_contiguous(&self, input: &ProgramInput) -> bool {
+        match &input.kind {
+            InputKind::Tensor { sizes, strides, .. } => self.contiguous_example(sizes, strides),
+            _ => false,
+        }
     }
 
     /// Whether a tensor of these recorded sizes and strides was contiguous at the traced example.

@@ -45,7 +45,7 @@ impl ProgramInput {
 }
 
 /// A path as Python writes it.
-pub(super) fn path_text(path: &[PathStep]) -> String {
+pub(crate) fn path_text(path: &[PathStep]) -> String {
     path.iter().map(ToString::to_string).collect()
 }
 

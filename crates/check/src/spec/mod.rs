@@ -27,6 +27,7 @@ pub use contract::{Contract, ContractError, ContractGuard, UNCHECKED_MINIMUM};
 pub use dim::{DimSpec, Entry, Hint};
 pub use flat::FlatInput;
 pub use initial::Width;
+pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError, is_program};
 pub use tuples::Tuples;

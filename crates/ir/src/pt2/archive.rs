@@ -37,13 +37,27 @@ const MARKER_BYTES: u64 = 1024;
 /// Small texts compress to almost nothing; a ratio is only telling above this size.
 const RATIO_MATTERS_ABOVE: u64 = 1 << 20;
 
+/// How the record of an entry begins.
+const LOCAL_HEADER: &[u8] = b"PK\x03\x04";
+const INCOMPLETE: &str =
+    "the zip archive is incomplete: the list of its entries, which stands at the end, is missing";
+
 /// The entry by which an archive that sizewise wrote says that weights and constants were left out.
 pub(super) const WITHOUT_WEIGHTS: &str = "extra/without_weights";
 
 pub(super) type Archive<'a> = zip::ZipArchive<Cursor<&'a [u8]>>;
 
-/// Opens an archive, at the beginning that its own records tell where they do.
+/// Opens an archive, at the beginning that its own records tell where they do. Where the file begins as an archive and
+/// the records are those of another one inside, its own are missing.
 pub(super) fn open(bytes: &[u8]) -> ReadResult<Archive<'_>> {
+    let archive = opened(bytes)?;
+    if archive.offset() > 0 && bytes.starts_with(LOCAL_HEADER) {
+        return Err(ReadError::new(ReadErrorKind::DamagedArchive, INCOMPLETE));
+    }
+    Ok(archive)
+}
+
+fn opened(bytes: &[u8]) -> ReadResult<Archive<'_>> {
     if let Some(start) = archive_start(bytes) {
         let config = zip::read::Config { archive_offset: zip::read::ArchiveOffset::Known(start) };
         if let Ok(archive) = Archive::with_config(config, Cursor::new(bytes)) {
@@ -298,10 +312,7 @@ pub(super) fn zip_error(error: &ZipError) -> ReadError {
     };
     // The end of the central directory is the last record of an archive.
     let message = match error {
-        ZipError::InvalidArchive(what) if what.contains("EOCD") => {
-            "the zip archive is incomplete: the list of its entries, which stands at the end, is missing"
-                .to_owned()
-        }
+        ZipError::InvalidArchive(what) if what.contains("EOCD") => INCOMPLETE.to_owned(),
         _ => format!("the zip archive cannot be read: {error}"),
     };
     ReadError::new(kind, message)

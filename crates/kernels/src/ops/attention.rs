@@ -20,9 +20,10 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 ///
 /// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
 /// together with `is_causal` and is of `bool`, `float32` or the query's dtype. Where the query's length is 0 or the
-/// value is empty, nothing else is asked. (C3) to (C6) As [`Attention::formula`] has them; where the fused kernel
-/// runs (see [`Attention::fused`]), lengths may differ as [`Attention::takes_lengths`] has it. (C7) Where the fused
-/// kernel could run, dropout is not negative. (C9) Dropout is at most 1.
+/// value is empty, nothing else is asked, and the result is contiguous: `[.., l, v]` with the query's leading sizes.
+/// (C3) to (C6) As [`Attention::formula`] has them; where the fused kernel runs (see [`Attention::fused`]), lengths
+/// may differ as [`Attention::takes_lengths`] has it. (C7) Where the fused kernel could run, dropout is not negative.
+/// (C9) Dropout is at most 1.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
@@ -40,15 +41,19 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
         let causal = args.flag("is_causal")?;
         cx.check(!causal, "sdpa.C6", |_| "a mask and is_causal exclude each other".into())?;
     }
-    let values = cx.numel(v);
-    let (no_query, no_value) = (cx.eq(q.size(-2), 0), cx.eq(values, 0));
-    let nothing = cx.any(&[no_query, no_value]);
-    if cx.branch_or(nothing, false, "sdpa.nothing") {
+    let nothing = has_nothing(cx, q, v);
+    let dropout = literal_dropout(cx, args)?;
+    let kind = cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2");
+    // Where both ways lead to the same sizes, the conditions are asked only where there is something.
+    let alike =
+        kind.is_ok() && dropout == Some(0.0) && has_the_querys_lead(q, k) && has_the_querys_lead(q, v);
+    let empty = if alike { cx.surely(nothing) } else { cx.branch_or(nothing, false, "sdpa.nothing") };
+    if empty {
         let mut sizes = q.sizes.clone();
         sizes[q.rank() - 1] = v.size(-1);
         return one(cx.contiguous(sizes, q.dtype, &q.device));
     }
-    cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2")?;
+    kind?;
     // Without a batch, one is put in front.
     let lift = q.rank() == 3 && k.rank() == 3 && v.rank() == 3;
     let lifted = [q, k, v].map(|t| if lift { with_batch(cx, t) } else { (**t).clone() });
@@ -57,38 +62,80 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
         key: &lifted[1],
         value: &lifted[2],
         mask: mask.map(|mask| if lift { padded(&mask.sizes) } else { mask.sizes.clone() }),
-        dropout: literal_dropout(cx, args)?,
+        dropout,
         grouped: args.flag("enable_gqa")?,
+        unless: alike.then_some(nothing),
     };
     let (mut sizes, fused) = attend(cx, &attention)?;
     if lift {
         sizes.remove(0);
     }
-    // What the fused kernel returns has the query's sizes.
-    let strides = if fused { cx.preserved_strides(q) } else { cx.contiguous_strides(&sizes) };
+    let strides = result_strides(cx, q, &sizes, fused, attention.unless);
     one(cx.strided(sizes, strides, q.dtype, &q.device))
 }
 
-/// The shape of the result, and whether the fused kernel makes it. That of the CPU asks what the formula asks and
-/// more, but for (C4): it takes key and value of different lengths. On other backends the formula stands alone, and
-/// the fused kernel's layout is assumed.
+/// The condition that there is no query, or no value.
+fn has_nothing(cx: &mut Cx, query: &Tensor, value: &Tensor) -> Expr {
+    let sizes = value.sizes.iter().chain([query.size(-2)].iter()).copied().collect::<Sizes>();
+    let empty = sizes.into_iter().filter_map(|size| {
+        let empty = cx.eq(size, 0);
+        (cx.known(empty) != Some(false)).then_some(empty)
+    });
+    let empty: Vec<Expr> = empty.collect();
+    cx.any(&empty)
+}
+
+/// Whether the leading sizes of `t` broadcast to the query's whatever they are: they are the query's, or 1.
+fn has_the_querys_lead(query: &Tensor, t: &Tensor) -> bool {
+    let (query, own) = (&query.sizes[..query.rank() - 2], &t.sizes[..t.rank() - 2]);
+    own.len() <= query.len()
+        && own.iter().rev().zip(query.iter().rev()).all(|(&size, &whole)| size == whole || size == Expr::ONE)
+}
+
+/// The strides of the result: those of the fused kernel under the condition `fused`, else contiguous ones, as where
+/// `nothing` holds.
+fn result_strides(
+    cx: &mut Cx,
+    query: &Tensor,
+    sizes: &Sizes,
+    fused: Option<Expr>,
+    nothing: Option<Expr>,
+) -> Sizes {
+    let contiguous = cx.contiguous_strides(sizes);
+    // A contiguous query is laid out as the result is anyway.
+    let plain = query.sizes == *sizes && query.strides == contiguous;
+    let Some(fused) = fused.filter(|_| !plain) else { return contiguous };
+    let fused = match nothing {
+        Some(nothing) => {
+            let something = cx.not(nothing);
+            cx.all(&[fused, something])
+        }
+        None => fused,
+    };
+    // The kernel returns the query's sizes.
+    if cx.layout_choice(fused) { cx.preserved_strides(query) } else { contiguous }
+}
+
+/// The shape of the result, and the condition under which the fused kernel makes it, if it can. That of the CPU asks
+/// what the formula asks and more, but for (C4): it takes key and value of different lengths. On other backends the
+/// formula stands alone, and the fused kernel's layout is assumed.
 ///
 /// (C7) and (C9) of [`scaled_dot_product_attention`].
-fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, bool), KernelError> {
+fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, Option<Expr>), KernelError> {
     let Some(eligible) = attention.fused(cx)? else {
         cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
-        return Ok((attention.formula(cx, None)?.0, false));
+        return Ok((attention.formula(cx, None)?.0, None));
     };
     if attention.dropout != Some(0.0) {
         if cx.on_cpu() {
             let formula = cx.not(eligible);
             cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
         }
-        return Ok((attention.formula(cx, None)?.0, false));
+        return Ok((attention.formula(cx, None)?.0, None));
     }
     let lenient = attention.takes_lengths(cx, eligible);
     let (sizes, _) = attention.formula(cx, lenient)?;
-    Ok((sizes, cx.layout_choice(eligible)))
+    Ok((sizes, Some(eligible)))
 }
 
 fn literal_dropout(cx: &mut Cx, args: &Args) -> Result<Option<f64>, KernelError> {
@@ -145,6 +192,7 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
         mask: mask.map(|mask| mask.sizes.clone()),
         dropout: literal_dropout(cx, args)?,
         grouped: args.flag("enable_gqa")?,
+        unless: None,
     };
     cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
     let (sizes, scores) = attention.formula(cx, None)?;

@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, kernels};
 use crate::promote::Category;
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
-use sizewise_expr::Expr;
+use sizewise_expr::{Expr, Func};
 use sizewise_ir::dtype::{Device, Dtype};
 
 /// The kernels of the family.
@@ -95,7 +95,9 @@ fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
 /// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor`
 /// and its like: shaped like the elements, `bool`.
 ///
-/// (C6) The elements and what they are sought in are ordered, and no `bool`.
+/// (C6) The elements and what they are sought in are ordered, and no `bool`. (C10) What `n` elements are sought in can
+/// be viewed in one dimension, unless it has `int(10 * n**0.145)` elements or more, or `n` is 0: fewer are compared
+/// with each element (`aten/src/ATen/native/TensorCompare.cpp`).
 fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.operand(0)?, args.operand(1)?];
     let (mut sizes, mut device) = (Sizes::new(), None);
@@ -111,7 +113,31 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
         }
         device.get_or_insert_with(|| x.device.clone());
     }
+    if let Operand::Tensor(among) = operands[1] {
+        let elements = cx.product(sizes.iter().copied());
+        viewed_where_few(cx, elements, among)?;
+    }
     one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
+}
+
+/// (C10) of [`isin`].
+fn viewed_where_few(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<(), KernelError> {
+    let one_run = cx.has_one_run(among)?;
+    if cx.surely(one_run) {
+        return Ok(());
+    }
+    let sought = cx.numel(among);
+    let pool = cx.pool();
+    let (exponent, ten) = (pool.float(0.145), pool.float(10.0));
+    let power = pool.float_pow(elements, exponent);
+    let limit = pool.mul(ten, power);
+    let limit = pool.float_to_int(Func::Trunc, limit);
+    let (many, none) = (cx.ge(sought, limit), cx.eq(elements, 0));
+    let condition = cx.any(&[one_run, none, many]);
+    cx.require(condition, "search.C10", |cx| {
+        let (sizes, strides) = (cx.show_all(&among.sizes), cx.show_all(&among.strides));
+        format!("test elements of shape {sizes} with strides {strides} cannot be viewed in one dimension")
+    })
 }
 
 /// `aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor`: where each of

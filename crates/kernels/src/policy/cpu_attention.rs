@@ -31,7 +31,7 @@ impl Attention<'_> {
                 // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
                 let alike = cx.all(&conditions);
                 let other = cx.not(alike);
-                cx.require(other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
+                self.require(cx, other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
                 return Ok(None);
             }
             if !matches!(mask.len(), 2 | 4) {
@@ -49,8 +49,10 @@ impl Attention<'_> {
         for other in [k, v] {
             conditions.push(cx.eq(q.sizes[3], other.sizes[3]));
         }
-        for length in [q.sizes[2], k.sizes[2]] {
-            conditions.push(cx.ne(length, 0));
+        conditions.push(cx.ne(k.sizes[2], 0));
+        // Where `unless` holds, the query may be empty, and nothing depends on this answer.
+        if self.unless.is_none() {
+            conditions.push(cx.ne(q.sizes[2], 0));
         }
         Ok(Some(cx.all(&conditions)))
     }
@@ -64,8 +66,15 @@ impl Attention<'_> {
         let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else {
             return Some(eligible);
         };
-        let (same, single) = (cx.eq(last, self.value.sizes[2]), cx.eq(last, 1));
-        let fits = cx.any(&[same, single]);
+        let (key, value) = (self.key.sizes[2], self.value.sizes[2]);
+        let single = cx.eq(last, 1);
+        let fits = if last == key {
+            // Where it fits as it is, the lengths do not differ.
+            single
+        } else {
+            let same = cx.eq(last, value);
+            cx.any(&[same, single])
+        };
         Some(cx.all(&[eligible, fits]))
     }
 }

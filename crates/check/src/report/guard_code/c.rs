@@ -136,7 +136,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         parameters.push("void".to_string());
     }
     let _ = writeln!(out, "const char *sizewise_check({}) {{", parameters.join(", "));
-    let line = |out: &mut String, Check { condition, message }: &Check| {
+    let line = |out: &mut String, Check { condition, message, .. }: &Check| {
         let _ = writeln!(out, "    if (!({condition})) return {};", c_literal(message));
     };
     for (input, name) in set.inputs.iter().zip(&names.inputs) {

@@ -78,6 +78,8 @@ fn plain_call(func: Func, args: &[String]) -> Option<String> {
 pub(super) struct Check {
     pub condition: String,
     pub message: String,
+    /// The sizes that it speaks of: as messages name them, and as the language reads them.
+    pub sizes: Vec<(String, String)>,
 }
 
 /// What is checked before the sizes of an input: its rank, or its value if it is constant.
@@ -91,7 +93,7 @@ pub(super) fn input_check<S: Syntax>(
     Ok(match input {
         GuardedInput::Tensor { sizes, .. } => {
             let message = format!("{name} has to have {} dimensions", sizes.len());
-            Some(Check { condition: syntax.has_rank(identifier, sizes.len()), message })
+            Some(Check { condition: syntax.has_rank(identifier, sizes.len()), message, sizes: Vec::new() })
         }
         GuardedInput::Number { .. } => None,
         GuardedInput::Constant { value, .. } => {
@@ -100,7 +102,8 @@ pub(super) fn input_check<S: Syntax>(
                 language: S::NAME,
                 reason: format!("a string of {} {reason}", set.program),
             })?;
-            condition.map(|condition| Check { condition, message: constant_message(name, value) })
+            let message = constant_message(name, value);
+            condition.map(|condition| Check { condition, message, sizes: Vec::new() })
         }
     })
 }
@@ -114,14 +117,21 @@ pub(super) fn checks<S: Syntax>(
     inputs: &[String],
 ) -> Result<Vec<Check>, NotExpressible> {
     let mut checks = Vec::with_capacity(set.fixed.len() + set.conditions.len());
+    let size = |input: usize, dim| (set.place(input, dim), syntax.size(&inputs[input], dim));
+    let sizes = |e: Expr| {
+        let symbols = set.pool.free_symbols(&[e]);
+        let known = set.variables.iter().filter(move |v| symbols.contains(&v.symbol));
+        known.map(|v| size(v.input, v.dim)).collect::<Vec<_>>()
+    };
     for &(input, dim, e) in &set.fixed {
-        let size = syntax.size(&inputs[input], dim);
-        let condition = format!("{size} == {}{}", formula(set, names, syntax, e)?, S::HAS_VALUES);
-        checks.push(Check { condition, message: fixed_message(set, input, dim, e) });
+        let own = size(input, dim);
+        let condition = format!("{} == {}{}", own.1, formula(set, names, syntax, e)?, S::HAS_VALUES);
+        let sizes = std::iter::once(own).chain(sizes(e)).collect();
+        checks.push(Check { condition, message: fixed_message(set, input, dim, e), sizes });
     }
     for &e in &set.conditions {
         let condition = format!("{}{}", formula(set, names, syntax, e)?, S::HAS_VALUES);
-        checks.push(Check { condition, message: condition_message(set, e) });
+        checks.push(Check { condition, message: condition_message(set, e), sizes: sizes(e) });
     }
     Ok(checks)
 }

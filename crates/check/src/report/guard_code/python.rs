@@ -6,6 +6,9 @@ use sizewise_expr::{Func, Int, Sort};
 use sizewise_ir::Constant;
 use std::fmt::Write;
 
+/// The most sizes that a message gives.
+const MAX_SIZES: usize = 8;
+
 struct Python;
 
 impl Syntax for Python {
@@ -98,6 +101,22 @@ impl Syntax for Python {
     }
 }
 
+/// A message with the sizes at hand: `"x.shape[0] >= 5 does not hold: x.shape[0] = " + str(i0[0])`.
+fn with_sizes(message: &str, sizes: &[(String, String)]) -> String {
+    let mut text = message.to_owned();
+    let mut code = String::new();
+    for (i, (place, size)) in sizes.iter().take(MAX_SIZES).enumerate() {
+        text.push_str(if i == 0 { ": " } else { ", " });
+        let _ = write!(text, "{place} = ");
+        let _ = write!(code, "{} + str({size}) + ", ascii_literal(&text));
+        text.clear();
+    }
+    match code.strip_suffix(" + ") {
+        Some(code) => code.to_owned(),
+        None => ascii_literal(&text),
+    }
+}
+
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let headline: Vec<String> = set.headline().iter().map(|line| docstring(line)).collect();
     let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", headline.join("\n"));
@@ -131,7 +150,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     if !checks.is_empty() {
         out.push_str("    try:\n");
         for check in &checks {
-            let message = ascii_literal(&check.message);
+            let message = with_sizes(&check.message, &check.sizes);
             let _ = writeln!(out, "        if not {}:\n            return {message}", check.condition);
         }
         out.push_str(

@@ -126,7 +126,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         .collect();
     let _ = writeln!(out, "#[allow(unused_parens, unused_variables, non_snake_case, clippy::all)]");
     let _ = writeln!(out, "pub fn check({}) -> Result<(), &'static str> {{", parameters.join(", "));
-    let line = |out: &mut String, Check { condition, message }: &Check| {
+    let line = |out: &mut String, Check { condition, message, .. }: &Check| {
         let message = ascii_literal(message);
         let _ = writeln!(out, "    if !({condition}) {{\n        return Err({message});\n    }}");
     };

@@ -125,7 +125,7 @@ const sizewise = (() => {
           ["where", guard.witness && Object.keys(guard.witness).length ? make("code", {}, Object.entries(guard.witness).map(([s, v]) => `${nameOf(s)} = ${v}`).join(", ")) : null],
           ["then", guard.consequence],
           ["works", guard.works && make("code", {}, inputs(guard.works))],
-          ["to settle it", guard.settled_by],
+          ["suggestion", guard.settled_by],
           ["because", guard.verdict === "implied" ? by : guard.settled_by ? null : guard.reason],
         ]));
     }

@@ -15,6 +15,9 @@ impl Reader<'_> {
         if let Some(value) = self.names.get(name) {
             return Ok(value.clone());
         }
+        if let Some(wrong) = self.unread.get(name) {
+            return Err(wrong.clone());
+        }
         let mut path = vec![name.to_owned()];
         let mut last = place;
         while self.take(".") {
@@ -23,7 +26,8 @@ impl Reader<'_> {
             self.advance();
             path.push(part);
         }
-        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let full = self.full(path.clone());
+        let parts: Vec<&str> = full.iter().map(String::as_str).collect();
         let known = match parts.as_slice() {
             ["torch", "export", rest @ ..] | ["export", rest @ ..] => rest,
             all => all,

@@ -9,10 +9,12 @@
 //! ```
 //!
 //! The text is parsed and never run: assignments, imports, and one literal. The literal is what is assigned to
-//! `dynamic_shapes`, or else the expression that the text ends with.
+//! `dynamic_shapes`, or else the expression that the text ends with. Statements that the literal does not need are
+//! skipped, so that a script that exports a model can be given.
 mod calls;
 mod dims;
 mod read;
+mod statements;
 mod token;
 mod write;
 

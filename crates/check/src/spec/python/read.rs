@@ -12,14 +12,13 @@ use std::rc::Rc;
 pub(super) type Result<T> = std::result::Result<T, Wrong>;
 
 /// Brackets nest at most this deep.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 /// A spec has at most this many entries, names written out.
-const MAX_ENTRIES: usize = 200_000;
-/// A text has at most this many assignments and expressions, and a dictionary this many keys.
-const MAX_STATEMENTS: usize = 1_000;
+pub(super) const MAX_ENTRIES: usize = 200_000;
+/// A dictionary has at most this many keys.
 const MAX_KEYS: usize = 10_000;
 /// The name that a spec is assigned to.
-const SPEC: &str = "dynamic_shapes";
+pub(super) const SPEC: &str = "dynamic_shapes";
 
 /// Reads a spec.
 ///
@@ -34,11 +33,26 @@ pub(in crate::spec) fn read(text: &str) -> std::result::Result<Json, SpecError> 
 }
 
 fn read_tokens(text: &str) -> Result<Json> {
-    let tokens = tokens(text)?;
-    let mut reader =
-        Reader { tokens: &tokens, at: 0, depth: 0, statements: 0, names: FxHashMap::default(), spec: None };
+    let tokens = tokens(text);
+    let mut reader = Reader {
+        tokens: &tokens,
+        at: 0,
+        depth: 0,
+        names: FxHashMap::default(),
+        aliases: FxHashMap::default(),
+        unread: FxHashMap::default(),
+        spec: None,
+        wrong: None,
+    };
     let end = reader.statements()?;
+    if let Some(wrong) = reader.unread.remove(SPEC) {
+        return Err(wrong);
+    }
     let Some(spec) = reader.names.remove(SPEC).or(reader.spec) else {
+        // Perhaps what was not understood was to be the spec.
+        if let Some(wrong) = reader.wrong {
+            return Err(wrong);
+        }
         let near = keys::similar(SPEC, reader.names.keys().map(String::as_str));
         let near = near.map(|near| format!("; `{near}` is assigned")).unwrap_or_default();
         let message = "or a dictionary, list or tuple that mirrors the inputs";
@@ -58,12 +72,17 @@ fn read_tokens(text: &str) -> Result<Json> {
 
 pub(super) struct Reader<'t> {
     tokens: &'t [(Token, Place)],
-    at: usize,
-    depth: usize,
-    statements: usize,
+    pub(super) at: usize,
+    pub(super) depth: usize,
     pub(super) names: FxHashMap<String, Value>,
+    /// Names of modules and functions, with what they stand for: `te` for `torch.export`.
+    pub(super) aliases: FxHashMap<String, Vec<String>>,
+    /// Names whose value was not understood, and why. It matters where the spec uses one.
+    pub(super) unread: FxHashMap<String, Wrong>,
     /// The expression that stands as a statement of its own.
-    spec: Option<Value>,
+    pub(super) spec: Option<Value>,
+    /// The first statement that was not understood.
+    pub(super) wrong: Option<Wrong>,
 }
 
 impl Reader<'_> {
@@ -73,6 +92,14 @@ impl Reader<'_> {
 
     pub(super) fn place(&self) -> Place {
         self.tokens[self.at].1
+    }
+
+    pub(super) fn tokens_from(&self, at: usize) -> impl Iterator<Item = &Token> {
+        self.tokens[at..].iter().map(|(token, _)| token)
+    }
+
+    pub(super) fn place_of(&self, at: usize) -> Place {
+        self.tokens[at].1
     }
 
     pub(super) fn advance(&mut self) {
@@ -97,92 +124,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn expected(&self, what: &str) -> Wrong {
-        self.place().error(format!("expected {what}, found {}", self.token().shown()))
-    }
-
-    /// Reads all statements and returns where the text ends.
-    fn statements(&mut self) -> Result<Place> {
-        loop {
-            match self.token() {
-                Token::End => return Ok(self.place()),
-                Token::Newline => self.advance(),
-                Token::Name(word) if word == "import" || word == "from" => self.skip_import(),
-                _ => self.statement()?,
-            }
-        }
-    }
-
-    /// What is imported has a meaning of its own here: `Dim` is the one of torch.export.
-    fn skip_import(&mut self) {
-        while !matches!(self.token(), Token::Newline | Token::End) {
-            self.advance();
-        }
-    }
-
-    /// An assignment or an expression.
-    fn statement(&mut self) -> Result<()> {
-        let start = self.place();
-        self.statements += 1;
-        if self.statements > MAX_STATEMENTS {
-            return Err(start.error(format!("more than {MAX_STATEMENTS} statements")));
-        }
-        let names = self.targets();
-        let value = self.value()?;
-        // A name may stand for something as deep as the text nests.
-        if value.size(MAX_ENTRIES + 1) > MAX_ENTRIES {
-            return Err(start.error(format!("the spec has more than {MAX_ENTRIES} entries")));
-        }
-        if value.depth() > MAX_DEPTH {
-            return Err(start.error(format!("nested more than {MAX_DEPTH} deep")));
-        }
-        match names {
-            Some(names) if names.len() == 1 => {
-                self.names.insert(names[0].clone(), value);
-            }
-            Some(names) => {
-                let items = match &value {
-                    Value::List(items) if items.len() == names.len() => items,
-                    other => {
-                        let message = format!("{} names for {}", names.len(), other.kind());
-                        return Err(start.error(message));
-                    }
-                };
-                self.names.extend(names.into_iter().zip(items.iter().cloned()));
-            }
-            None if self.spec.is_some() => {
-                return Err(start.error("a second expression; the text has one spec"));
-            }
-            None => self.spec = Some(value),
-        }
         match self.token() {
-            Token::Newline | Token::End => Ok(()),
-            Token::Name(_) => {
-                Err(self.expected("the end of the line; the text is parsed and not run, so it"))
-            }
-            _ => Err(self.expected("the end of the line")),
+            Token::Unread(why) => self.place().error(why.as_str()),
+            token => self.place().error(format!("expected {what}, found {}", token.shown())),
         }
-    }
-
-    /// The names of `a, b = ...`, with the `=`; nothing is taken where no assignment begins.
-    fn targets(&mut self) -> Option<Vec<String>> {
-        let start = self.at;
-        let mut names = Vec::new();
-        while let Token::Name(name) = self.token() {
-            names.push(name.clone());
-            self.advance();
-            if self.take("=") {
-                return Some(names);
-            }
-            if !self.take(",") {
-                break;
-            }
-        }
-        self.at = start;
-        None
     }
 
     /// An expression, or several with commas between: a tuple.
-    fn value(&mut self) -> Result<Value> {
+    pub(super) fn value(&mut self) -> Result<Value> {
         let first = self.sum()?;
         if !self.is(",") {
             return Ok(first);

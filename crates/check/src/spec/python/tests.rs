@@ -48,6 +48,65 @@ fn what_torch_takes_is_read() {
 }
 
 #[test]
+fn scripts_are_read_for_their_spec() {
+    let (b, x) = (named("b", Some(2), Some(64)), |entry: Json| json!({"x": [entry]}));
+    let model = "class Net(torch.nn.Module):\n    def forward(self, x: 'int', b=f'{3}') -> Dim:\n        return x @ 1.5\n";
+    for (text, expected) in [
+        ("D = torch.export.Dim\nb = D('b', min=2, max=64)\n{'x': [b]}", x(b.clone())),
+        ("import torch.export as te, os\n{'x': [te.Dim('b', min=2, max=64)]}", x(b.clone())),
+        ("from torch.export import (Dim as D, export)\n{'x': [D.AUTO]}", x(json!("AUTO"))),
+        ("import torch as t\ne = t.export\nD = e.Dim\n{'x': [D('b', min=2, max=64)]}", x(b.clone())),
+        (
+            &format!(
+                "import torch\nfrom torch.export import Dim, export\n{model}\nm = Net().eval()\nargs = (torch.randn(3, 4.5),)\n\
+                 b = Dim('b', min=2, max=64)\ndynamic_shapes = {{'x': [b]}}\n\
+                 with torch.no_grad():\n    ep = export(m, args, dynamic_shapes=dynamic_shapes)\n\
+                 print(f\"{{ep}} it's\", \"a\\\"b\")\ntorch.export.save(ep, 'm.pt2')\nassert ep != None\n"
+            ),
+            x(b.clone()),
+        ),
+        (
+            "for i in range(3):\n  b = i\nb = Dim('b', min=2, max=64)\ndynamic_shapes = {'x': [b]}\nb += 1",
+            x(b),
+        ),
+    ] {
+        assert_eq!(read(text), expected, "{text}");
+    }
+    // What the spec needs has to be understood.
+    let b = "b = Dim('b')\ndynamic_shapes = {'x': [b]}\n";
+    for (text, message) in [
+        (
+            "b = pick(3)\ndynamic_shapes = {'x': [b]}".to_owned(),
+            "line 1, column 5: `pick(...)` is not called: the text is",
+        ),
+        (
+            "if fast:\n    b = 3\ndynamic_shapes = {'x': [b]}".to_owned(),
+            "line 2, column 5: `b` has no known value: line 1 may",
+        ),
+        (
+            format!("{b}dynamic_shapes['y'] = None"),
+            "line 3, column 15: expected the end of the line, found `[`",
+        ),
+        (
+            format!("{b}dynamic_shapes.update(y=None)"),
+            "line 3, column 15: expected the end of the line, found `.`",
+        ),
+        (
+            format!("{b}if fast:\n    dynamic_shapes = None"),
+            "line 4, column 5: `dynamic_shapes` has no known value",
+        ),
+        (format!("{b}dynamic_shapes |= {{'y': None}}"), "line 3, column 16: unexpected character '|'"),
+        (
+            "def b(): pass\ndynamic_shapes = [b]".to_owned(),
+            "line 1, column 5: `b` has no known value: line 1 may",
+        ),
+    ] {
+        let error = Spec::parse(text.as_bytes()).expect_err(&text).to_string();
+        assert!(error.starts_with(message), "{text}: {error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     for (text, message) in [
         (

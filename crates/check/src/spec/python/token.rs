@@ -12,6 +12,8 @@ pub(super) enum Token {
     Text(String),
     /// An operator or a bracket: `(`, `**`.
     Op(&'static str),
+    /// What no spec has: why it is not read.
+    Unread(String),
     /// The end of a statement.
     Newline,
     /// The end of the text.
@@ -26,6 +28,7 @@ impl Token {
             Token::Int(value) => format!("`{}`", clipped(&value.to_string())),
             Token::Text(text) => format!("the string \"{}\"", clipped(text)),
             Token::Op(op) => format!("`{op}`"),
+            Token::Unread(why) => why.clone(),
             Token::Newline => "the end of the line".to_owned(),
             Token::End => "the end".to_owned(),
         }
@@ -47,7 +50,7 @@ pub(super) struct Place {
 }
 
 /// What is wrong with a text, and where.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wrong {
     pub place: Place,
     pub message: String,
@@ -66,8 +69,9 @@ const OPERATORS: [&str; 19] =
 /// The most digits of an integer.
 const MAX_DIGITS: usize = 40;
 
-/// Splits a text into tokens. Lines within brackets are joined, as Python joins them.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, Wrong> {
+/// Splits a text into tokens. Lines within brackets are joined, as Python joins them. What no spec has becomes
+/// [`Token::Unread`]: it may stand in statements that do not matter.
+pub(super) fn tokens(text: &str) -> Vec<(Token, Place)> {
     let mut scan = Scan { rest: text, place: Place { line: 1, column: 1 }, depth: 0, found: Vec::new() };
     while let Some(c) = scan.rest.chars().next() {
         let place = scan.place;
@@ -85,17 +89,17 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, Wrong> {
                 let length = scan.rest.find('\n').unwrap_or(scan.rest.len());
                 scan.skip(length);
             }
-            '"' | '\'' => scan.string(c)?,
-            c if c.is_ascii_digit() => scan.integer()?,
-            c if c == '_' || c.is_alphabetic() => scan.name()?,
-            _ => scan.operator()?,
+            '"' | '\'' => scan.string(c),
+            c if c.is_ascii_digit() => scan.integer(),
+            c if c == '_' || c.is_alphabetic() => scan.name(),
+            _ => scan.operator(),
         }
     }
     let place = scan.place;
     scan.depth = 0;
     scan.end_line(place);
     scan.found.push((Token::End, place));
-    Ok(scan.found)
+    scan.found
 }
 
 struct Scan<'t> {
@@ -124,60 +128,65 @@ impl Scan<'_> {
         }
     }
 
-    fn string(&mut self, quote: char) -> Result<(), Wrong> {
-        let place = self.place;
-        let (body, length) = if self.rest.starts_with(&quote.to_string().repeat(3)) {
-            let inside = &self.rest[3..];
-            let end = inside.find(&quote.to_string().repeat(3));
-            let end = end.ok_or_else(|| place.error("the string does not end"))?;
-            (&inside[..end], end + 6)
-        } else {
-            let inside = &self.rest[1..];
-            match inside.find([quote, '\n']) {
-                Some(end) if inside[end..].starts_with(quote) => (&inside[..end], end + 2),
-                _ => return Err(place.error("the string does not end on its line")),
-            }
-        };
-        if body.contains('\\') {
-            return Err(place.error("a string with `\\` is not read here: write the characters themselves"));
-        }
-        self.found.push((Token::Text(body.to_owned()), place));
+    /// Adds a token that is `length` bytes long.
+    fn add(&mut self, token: Token, length: usize) {
+        self.found.push((token, self.place));
         self.skip(length);
-        Ok(())
     }
 
-    fn integer(&mut self) -> Result<(), Wrong> {
-        let place = self.place;
+    fn string(&mut self, quote: char) {
+        let triple = quote.to_string().repeat(3);
+        let mark = if self.rest.starts_with(&triple) { triple.as_str() } else { &triple[..1] };
+        let inside = &self.rest[mark.len()..];
+        let line = inside.find('\n').unwrap_or(inside.len());
+        let reach = if mark.len() == 3 { inside } else { &inside[..line] };
+        let Some(end) = end_of_string(reach, mark) else {
+            let (message, left) = match mark.len() {
+                3 => ("the string does not end", inside.len()),
+                _ => ("the string does not end on its line", line),
+            };
+            return self.add(Token::Unread(message.to_owned()), mark.len() + left);
+        };
+        let body = &inside[..end];
+        let token = if body.contains('\\') {
+            Token::Unread("a string with `\\` is not read here: write the characters themselves".to_owned())
+        } else {
+            Token::Text(body.to_owned())
+        };
+        self.add(token, end + 2 * mark.len());
+    }
+
+    fn integer(&mut self) {
         let word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
         let length = self.rest.find(|c| !word(c)).unwrap_or(self.rest.len());
         let digits = self.rest[..length].replace('_', "");
-        if !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(place.error(format!("expected an integer, found `{}`", clipped(&digits))));
-        }
-        let value = digits.parse().ok().filter(|_| digits.len() <= MAX_DIGITS);
-        let value = value.ok_or_else(|| place.error("the number is too large for a size"))?;
-        self.found.push((Token::Int(value), place));
-        self.skip(length);
-        Ok(())
+        let token = if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            Token::Unread(format!("expected an integer, found `{}`", clipped(&digits)))
+        } else {
+            let value = digits.parse().ok().filter(|_| digits.len() <= MAX_DIGITS);
+            value.map_or_else(|| Token::Unread("the number is too large for a size".to_owned()), Token::Int)
+        };
+        self.add(token, length);
     }
 
-    fn name(&mut self) -> Result<(), Wrong> {
-        let place = self.place;
+    fn name(&mut self) {
         let length = self.rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(self.rest.len());
         let name = &self.rest[..length];
-        if self.rest[length..].starts_with(['"', '\'']) {
-            return Err(place.error(format!("strings with the prefix `{}` are not read here", clipped(name))));
+        match self.rest[length..].chars().next() {
+            Some(quote @ ('"' | '\'')) => {
+                let why = format!("strings with the prefix `{}` are not read here", clipped(name));
+                self.add(Token::Unread(why), length);
+                self.string(quote);
+                self.found.pop();
+            }
+            _ => self.add(Token::Name(name.to_owned()), length),
         }
-        self.found.push((Token::Name(name.to_owned()), place));
-        self.skip(length);
-        Ok(())
     }
 
-    fn operator(&mut self) -> Result<(), Wrong> {
-        let place = self.place;
+    fn operator(&mut self) {
         let Some(op) = OPERATORS.into_iter().find(|op| self.rest.starts_with(op)) else {
             let found = self.rest.chars().next().unwrap_or_default();
-            return Err(place.error(format!("unexpected character {found:?}")));
+            return self.add(Token::Unread(format!("unexpected character {found:?}")), found.len_utf8());
         };
         match op {
             "(" | "[" | "{" => self.depth += 1,
@@ -186,8 +195,16 @@ impl Scan<'_> {
         }
         // Statements on one line are statements.
         let token = if op == ";" { Token::Newline } else { Token::Op(op) };
-        self.found.push((token, place));
-        self.skip(op.len());
-        Ok(())
+        self.add(token, op.len());
     }
+}
+
+/// Where the mark stands that ends a string. A backslash keeps what follows it from ending the string.
+fn end_of_string(text: &str, mark: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let ends = !escaped && text[at..].starts_with(mark);
+        escaped = !escaped && c == '\\';
+        ends.then_some(at)
+    })
 }

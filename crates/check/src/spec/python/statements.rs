@@ -1,0 +1,263 @@
+//! The statements of a text: those that make a spec are read, others are skipped.
+//!
+//! A spec may stand in a script that builds and exports a model. Nothing is run, so a statement that is not understood
+//! takes the value from the names that it may change; where the spec needs one of them, that statement is the error.
+use super::dims::Value;
+use super::read::{MAX_DEPTH, MAX_ENTRIES, Reader, Result, SPEC};
+use super::token::{Place, Token};
+
+/// A text has at most this many assignments and expressions.
+const MAX_STATEMENTS: usize = 1_000;
+/// The words that begin a statement with a block.
+const BLOCKS: [&str; 14] = [
+    "async", "class", "def", "elif", "else", "except", "finally", "for", "if", "match", "try", "while",
+    "with", "case",
+];
+
+impl Reader<'_> {
+    /// Reads all statements and returns where the text ends.
+    pub(super) fn statements(&mut self) -> Result<Place> {
+        let mut read = 0;
+        loop {
+            let start = self.place();
+            match self.token() {
+                Token::End => return Ok(start),
+                Token::Newline => self.advance(),
+                Token::Name(word) if word == "import" || word == "from" => self.import(),
+                Token::Name(word) if BLOCKS.contains(&word.as_str()) && self.has_block() => self.skip_block(),
+                _ => {
+                    read += 1;
+                    if read > MAX_STATEMENTS {
+                        return Err(start.error(format!("more than {MAX_STATEMENTS} statements")));
+                    }
+                    self.read_or_skip()?;
+                }
+            }
+        }
+    }
+
+    /// Reads a statement, or skips one that may not matter.
+    fn read_or_skip(&mut self) -> Result<()> {
+        let (start, place) = (self.at, self.place());
+        let is_spec = match self.token() {
+            Token::Name(name) => name == SPEC,
+            Token::Op("(" | "[" | "{") => true,
+            _ => false,
+        };
+        let Err(wrong) = self.statement() else { return Ok(()) };
+        let is_assigned =
+            self.tokens_from(start).take_while(|token| !ends(token)).any(|token| *token == Token::Op("="));
+        (self.at, self.depth) = (start, 0);
+        if is_spec && (is_assigned || !matches!(self.token(), Token::Name(_))) {
+            return Err(wrong);
+        }
+        self.skip_changes(&format!("line {} changes it, which is not read", place.line), Some(&wrong));
+        self.wrong.get_or_insert(wrong);
+        Ok(())
+    }
+
+    /// An assignment or an expression.
+    fn statement(&mut self) -> Result<()> {
+        let start = self.place();
+        let names = self.targets();
+        if let Some([name]) = names.as_deref()
+            && let Some(path) = self.alias()
+        {
+            self.forget(name);
+            self.aliases.insert(name.clone(), path);
+            return Ok(());
+        }
+        let value = self.value()?;
+        // A name may stand for something as deep as the text nests.
+        if value.size(MAX_ENTRIES + 1) > MAX_ENTRIES {
+            return Err(start.error(format!("the spec has more than {MAX_ENTRIES} entries")));
+        }
+        if value.depth() > MAX_DEPTH {
+            return Err(start.error(format!("nested more than {MAX_DEPTH} deep")));
+        }
+        match self.token() {
+            Token::Newline | Token::End => self.assign(names, value, start),
+            Token::Name(_) => {
+                Err(self.expected("the end of the line; the text is parsed and not run, so it"))
+            }
+            _ => Err(self.expected("the end of the line")),
+        }
+    }
+
+    fn assign(&mut self, names: Option<Vec<String>>, value: Value, start: Place) -> Result<()> {
+        let Some(names) = names else {
+            if self.spec.is_some() {
+                return Err(start.error("a second expression; the text has one spec"));
+            }
+            self.spec = Some(value);
+            return Ok(());
+        };
+        let values = match (&value, names.len()) {
+            (_, 1) => vec![value],
+            (Value::List(items), n) if items.len() == n => items.to_vec(),
+            (other, n) => return Err(start.error(format!("{n} names for {}", other.kind()))),
+        };
+        for (name, value) in names.into_iter().zip(values) {
+            self.forget(&name);
+            self.names.insert(name, value);
+        }
+        Ok(())
+    }
+
+    /// Takes its meaning from a name.
+    fn forget(&mut self, name: &str) {
+        self.names.remove(name);
+        self.aliases.remove(name);
+        self.unread.remove(name);
+    }
+
+    /// What `torch.export.Dim`, or a part of it, stands for, if that is all that is assigned.
+    fn alias(&mut self) -> Option<Vec<String>> {
+        let start = self.at;
+        let mut path = Vec::new();
+        while let Token::Name(name) = self.token() {
+            path.push(name.clone());
+            self.advance();
+            if !self.take(".") {
+                break;
+            }
+        }
+        let path = self.full(path);
+        let known = matches!(path.last().map(String::as_str), Some("Dim" | "dims" | "export" | "torch"));
+        if known && matches!(self.token(), Token::Newline | Token::End) {
+            return Some(path);
+        }
+        self.at = start;
+        None
+    }
+
+    /// A dotted name with what its first part stands for.
+    pub(super) fn full(&self, path: Vec<String>) -> Vec<String> {
+        match path.first().and_then(|first| self.aliases.get(first)) {
+            Some(known) => known.iter().chain(&path[1..]).cloned().collect(),
+            None => path,
+        }
+    }
+
+    /// `import torch.export as te`, `from torch.export import Dim as D`: the new names. Without one, `Dim` is the one of
+    /// torch.export.
+    fn import(&mut self) {
+        let mut module: Vec<String> = Vec::new();
+        let mut path: Vec<String> = Vec::new();
+        let is_from = matches!(self.token(), Token::Name(word) if word == "from");
+        self.advance();
+        while !matches!(self.token(), Token::Newline | Token::End) {
+            match self.token().clone() {
+                Token::Name(word) if word == "import" && is_from => module = std::mem::take(&mut path),
+                Token::Name(word) if word == "as" => {
+                    self.advance();
+                    let Token::Name(name) = self.token().clone() else { continue };
+                    let full: Vec<String> = module.iter().chain(&path).cloned().collect();
+                    self.forget(&name);
+                    self.aliases.insert(name, full);
+                }
+                Token::Name(word) => path.push(word),
+                Token::Op(",") => path.clear(),
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// The names of `a, b = ...`, with the `=`; nothing is taken where no assignment begins.
+    fn targets(&mut self) -> Option<Vec<String>> {
+        let start = self.at;
+        let mut names = Vec::new();
+        while let Token::Name(name) = self.token() {
+            names.push(name.clone());
+            self.advance();
+            if self.take("=") {
+                return Some(names);
+            }
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.at = start;
+        None
+    }
+
+    /// Whether the statement has a colon outside of brackets: `if` may be a part of an expression.
+    fn has_block(&self) -> bool {
+        let mut depth = 0_usize;
+        self.tokens_from(self.at).take_while(|token| !ends(token)).any(|token| {
+            match token {
+                Token::Op("(" | "[" | "{") => depth += 1,
+                Token::Op(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && *token == Token::Op(":")
+        })
+    }
+
+    /// Skips a statement with its block. What stands in a function or a class is its own; what else a block may change
+    /// has no value that is known.
+    fn skip_block(&mut self) {
+        let head = self.place();
+        let is_own =
+            matches!(self.token(), Token::Name(word) if ["async", "class", "def"].contains(&word.as_str()));
+        let why = format!("line {} may change it, which is not read", head.line);
+        self.skip_changes(&why, None);
+        loop {
+            match self.token() {
+                Token::Newline => self.advance(),
+                Token::End => return,
+                _ if self.place().column <= head.column => return,
+                _ if is_own => self.skip_line(),
+                _ => self.skip_changes(&why, None),
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        while !ends(self.token()) {
+            self.advance();
+        }
+    }
+
+    /// Skips a statement. The names before a `=` outside of brackets, those that `for`, `as`, `def` and `class` bind,
+    /// and the first one where a part of it is named, have no known value from here on: `wrong` says why, or `why`.
+    fn skip_changes(&mut self, why: &str, wrong: Option<&super::token::Wrong>) {
+        let (start, mut depth, mut targets, mut names) = (self.at, 0_usize, Vec::new(), Vec::new());
+        let mut binds = false;
+        while !ends(self.token()) {
+            match self.token() {
+                Token::Op("(" | "[" | "{") => depth += 1,
+                Token::Op(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                Token::Op("=" | ":=") if depth == 0 => targets.append(&mut names),
+                Token::Name(word) => match word.as_str() {
+                    "for" | "as" | "def" | "class" if depth == 0 => binds = true,
+                    "in" => binds = false,
+                    _ if binds && depth == 0 => targets.push((word.clone(), self.place())),
+                    _ => names.push((word.clone(), self.place())),
+                },
+                Token::Op(":" | "->") if depth == 0 => binds = false,
+                _ => {}
+            }
+            self.advance();
+        }
+        let mut first = self.tokens_from(start);
+        let parts = (first.next().cloned(), first.next().cloned());
+        drop(first);
+        if let (Some(Token::Name(name)), Some(Token::Op("." | "["))) = parts
+            && self.names.contains_key(&name)
+        {
+            targets.push((name, self.place_of(start)));
+        }
+        for (name, place) in targets {
+            let wrong =
+                wrong.cloned().unwrap_or_else(|| place.error(format!("`{name}` has no known value: {why}")));
+            self.forget(&name);
+            self.unread.insert(name, wrong);
+        }
+    }
+}
+
+fn ends(token: &Token) -> bool {
+    matches!(token, Token::Newline | Token::End)
+}
