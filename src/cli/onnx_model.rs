@@ -8,7 +8,7 @@ use super::spec::{self, Form};
 use super::{files, jsonl};
 use crate::escape::json_text;
 use crate::onnx;
-use crate::onnx::check::{ShownSize, declared_spec, shapes};
+use crate::onnx::check::{ShownSize, declared_spec, guarded_shapes, shapes};
 use crate::onnx::query::answer;
 use crate::onnx::read::{Model, is_model};
 use crate::query::Fields;
@@ -39,7 +39,7 @@ pub fn eval(model: &Model, jobs: u16) -> Result<ExitCode> {
 
 /// `show --as shapes`: the shapes of all values.
 pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
-    let shapes = shapes(model);
+    let (shapes, guards) = guarded_shapes(model);
     let symbols: Fields = shapes
         .symbols
         .iter()
@@ -59,7 +59,7 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
         }
         values.insert(name, value);
     }
-    let text = json_text(json!({"symbols": symbols, "values": values}).to_string());
+    let text = json_text(json!({"symbols": symbols, "values": values, "guards": guards}).to_string());
     files::write(output, &(text + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -58,7 +58,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, found.spec.as_ref(), limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: stated(&found),
+        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).collect(),
         needs: Some(needs(&found)),
         ..Report::new(tool(), program, assumed)
     }
@@ -122,12 +122,16 @@ fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
 /// What else can be done, where no declaration was found under which the model is right.
 fn help(found: &Findings, has_spec: bool) -> Vec<String> {
     let own = found.violations.iter().filter(|violation| !violation.follows);
-    let own: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    let own: Vec<&Condition> = own.map(|violation| &violation.condition).collect();
     let mut help = Vec::new();
     if !own.is_empty() && found.fixes.is_empty() {
         let more = if own.len() > MAX_NAMED { " and more" } else { "" };
-        let named = own[..own.len().min(MAX_NAMED)].join(" and ");
+        let named: Vec<&str> = own.iter().take(MAX_NAMED).map(|condition| condition.shown.as_str()).collect();
+        let named = named.join(" and ");
         help.push(match has_spec {
+            _ if own.iter().any(|condition| !condition.on_sizes) => {
+                "no fix: no condition on sizes is known under which the model runs".to_owned()
+            }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
             false => {
                 let what = "an ONNX file declares names and numbers of sizes and no other conditions";
@@ -183,6 +187,7 @@ fn needs(found: &Findings) -> Needs {
     };
     Needs {
         conditions: found.conditions.iter().map(needed).collect(),
+        conditions_complete: found.is_complete(),
         stated: found.stated.iter().map(stated).collect(),
         stated_suffices: found.suffices,
     }
@@ -217,6 +222,14 @@ fn stated(found: &Findings) -> Vec<Diagnostic> {
     let suffices = (found.suffices == Some(false))
         .then(|| note("what the file states does not suffice for the model to run".to_owned()));
     found.stated.iter().filter_map(of).chain(suffices).collect()
+}
+
+/// That conditions do not say all, where a model refuses sizes at which they hold.
+fn incomplete(found: &Findings) -> Option<Diagnostic> {
+    let node = found.refuses.as_ref()?;
+    let message = format!("the conditions are not complete: {node} refuses sizes at which all of them hold");
+    let has_conditions = found.conditions.iter().any(|condition| condition.on_sizes);
+    has_conditions.then(|| Diagnostic::new("conditions-incomplete", Level::Note, message))
 }
 
 fn symbol(named: &Named) -> (String, SymbolReport) {

@@ -51,6 +51,25 @@ pub fn evaluate(
     sizes: &FxHashMap<String, Vec<i64>>,
     filled: &FxHashMap<String, Filled>,
 ) -> Result<Evaluated, Refused> {
+    evaluated(model, sizes, |env, tensor, name| filled_tensor(env, tensor, filled.get(name)))
+}
+
+/// Evaluates a model on sizes for each input, whatever their elements are. What only data decide is left open.
+///
+/// # Errors
+/// When the model refuses the sizes with all data, or it is not known whether it does.
+pub(super) fn evaluate_for_any_data(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+) -> Result<Evaluated, Refused> {
+    evaluated(model, sizes, |_, tensor, _| tensor)
+}
+
+fn evaluated(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
+) -> Result<Evaluated, Refused> {
     let mut env = ShapeEnv::new();
     let mut values = Vec::new();
     for input in inputs(model) {
@@ -65,7 +84,7 @@ pub fn evaluate(
         fits(&input, &given)?;
         let shape: Vec<Expr> = given.iter().map(|&size| env.pool.int(size)).collect();
         let value = match value(&input, shape) {
-            Value::Tensor(tensor) => filled_tensor(&mut env, tensor, filled.get(&input.name)).into(),
+            Value::Tensor(tensor) => fill(&mut env, tensor, &input.name).into(),
             other => other,
         };
         values.push((input.name, value));

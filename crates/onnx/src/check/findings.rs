@@ -3,6 +3,9 @@ use super::Sizes;
 use super::shapes::Shapes;
 use serde_json::Value as Json;
 
+/// The reason why a condition is left to run time.
+pub const DATA_DECIDE: &str = "data decide it";
+
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -28,6 +31,8 @@ pub struct Condition {
     pub op: String,
     /// The condition of the operator's specification.
     pub because: String,
+    /// Whether it is a condition on the sizes of inputs, and not only the name of one.
+    pub on_sizes: bool,
 }
 
 /// A condition that the declaration does not imply.
@@ -69,6 +74,8 @@ pub struct Findings {
     pub proved: Vec<Condition>,
     /// The conditions under which the model runs, in the order of its nodes.
     pub conditions: Vec<Condition>,
+    /// The node that refuses sizes at which all of these conditions hold, if one was found.
+    pub refuses: Option<String>,
     /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
     /// Declarations and specs under which the model is right, where such were found, the best first.
@@ -87,6 +94,14 @@ pub struct Findings {
     pub stated: Vec<(String, Stated)>,
     /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
     pub suffices: Option<bool>,
+}
+
+impl Findings {
+    /// Whether the model is known to run wherever all conditions hold.
+    pub fn is_complete(&self) -> bool {
+        let is_closed = |(_, reason): &(Condition, String)| reason != DATA_DECIDE;
+        self.refuses.is_none() && self.unknown.is_empty() && self.undecided.iter().all(is_closed)
+    }
 }
 
 /// What is known of a condition that a file states.

@@ -1,5 +1,7 @@
 //! What models do with inputs: for given sizes, and for all.
 mod conditions;
+#[cfg(test)]
+mod data_tests;
 mod evaluate;
 mod examples;
 mod explain;
@@ -20,7 +22,7 @@ pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
 pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
-pub use shapes::{Shapes, ShownValue, shapes};
+pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
 pub use size::ShownSize;
 pub use symbolic::Named;
 

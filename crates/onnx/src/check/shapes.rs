@@ -5,11 +5,12 @@ use super::symbolic::{Named, Symbolic};
 use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::Walk;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_kernels::KernelError;
 
 /// The shapes of a model's values.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +35,22 @@ pub struct ShownValue {
 pub fn shapes(model: &Model) -> Shapes {
     let Walked { symbolic, mut walk, .. } = walked(model, None);
     shapes_of(model, &symbolic, &mut walk)
+}
+
+/// The shapes of all values, and the conditions on sizes under which they hold.
+pub fn guarded_shapes(model: &Model) -> (Shapes, Vec<String>) {
+    let Walked { symbolic, mut walk, .. } = walked(model, None);
+    let shapes = shapes_of(model, &symbolic, &mut walk);
+    let known = |symbol: &Symbol| symbolic.symbols.iter().any(|(known, _)| known == symbol);
+    let mut conditions: IndexSet<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
+    conditions.extend(walk.failures.iter().filter_map(|failure| match &failure.error {
+        KernelError::Invalid { condition, .. } => *condition,
+        _ => None,
+    }));
+    let pool = &walk.env.pool;
+    conditions.retain(|&e| pool.free_symbols(&[e]).iter().all(known));
+    let conditions = conditions.into_iter().map(|e| print::expression(pool, e)).collect();
+    (shapes, conditions)
 }
 
 /// The shapes that a walk found.

@@ -345,6 +345,25 @@ impl<'c, 'a> Checked<'c, 'a> {
         Ok(if axis < 0 { axis + most } else { axis } as usize)
     }
 
+    /// The number that a size is, on which the rank of a result depends: other sizes make another rank.
+    ///
+    /// # Errors
+    /// When it is not known to be one.
+    pub fn fixed_size(&self, cx: &mut Cx, size: Expr, what: &str) -> Result<i64, KernelError> {
+        if let Some(number) = size.as_inline() {
+            return Ok(number);
+        }
+        let hint = cx.env.hint_int(size).and_then(|hint| hint.to_i64());
+        if let Some(number) = hint {
+            let same = cx.int(number);
+            let same = cx.eq(size, same);
+            if cx.surely(same) {
+                return Ok(number);
+            }
+        }
+        Err(open(self.op(), what))
+    }
+
     /// The integers that an input holds: attributes of older versions became inputs.
     pub fn input_ints(
         &self,

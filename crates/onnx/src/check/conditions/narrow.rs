@@ -50,7 +50,10 @@ impl Check<'_> {
             if check.report.verdict == Verdict::Ok {
                 break;
             }
-            if !check.report.wrong_outputs.is_empty() || !check.walk.failures.is_empty() {
+            if !check.report.wrong_outputs.is_empty()
+                || !check.failed.is_empty()
+                || check.report.refuses.is_some()
+            {
                 return None;
             }
             let own = |check: &Check| {

@@ -1,0 +1,125 @@
+//! What data decide, and what conditions on sizes leave out.
+use super::{NoGuards, Verdict, check, guard_set, guarded_shapes};
+use crate::read::Model;
+
+fn model(graph: &str) -> Model {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
+    Model::read(text.into_bytes()).expect(graph)
+}
+
+#[test]
+fn numbers_that_may_wrap_around_are_not_followed() {
+    let sizes = "s = Shape<start = 0, end = 1>(x)";
+    for (body, verdict) in [
+        (
+            "h = Constant<value_ints = [9223372036854775807]>() k = Add(s, h) z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [4294967296]>() q = Add(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
+             z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [4611686018427387904]>() q = Mul(s, h) k = Mul(q, q) z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [-9223372036854775807]>() k = Sub(h, s) n = Neg(k) z = Expand(x, n)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [64]>() q = Mul(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
+          z = ConstantOfShape(k)",
+            Verdict::Ok,
+        ),
+        ("k = Mul(s, s) z = ConstantOfShape(k)", Verdict::Ok),
+    ] {
+        let report = check(&model(&format!("g (float[a,b] x) => (z) {{ {sizes} {body} }}")));
+        assert_eq!(report.verdict, verdict, "{body}\n{report:?}");
+    }
+}
+
+#[test]
+fn elements_of_inputs_may_be_anything() {
+    for (graph, verdict, violated) in [
+        // Indices of 0 are within every size.
+        ("g (float[A,8] a, int64[I] i) => (float[I,8] g) { g = Gather(a, i) }", Verdict::Unknown, vec![]),
+        // As many sizes as the input has elements.
+        (
+            "g (float[a,b] x, float[c] y, int64[k] s) => (r, z) { r = Reshape(x, s) z = Add(x, y) }",
+            Verdict::Violated,
+            vec!["b == c or c == 1"],
+        ),
+        (
+            "g (float[a,b] x, int64[k] s) => (float r) { t = Reshape(x, s) r = ReduceSum<keepdims = 0>(t) }",
+            Verdict::Unknown,
+            vec![],
+        ),
+    ] {
+        let report = check(&model(graph));
+        assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
+        let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
+        assert_eq!(shown, violated, "{graph}");
+        let conditions: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+        assert!(conditions.iter().all(|shown| violated.contains(shown)), "{graph}: {conditions:?}");
+        assert!(!report.is_complete(), "{graph}");
+    }
+}
+
+#[test]
+fn a_branch_that_fails_need_not_be_taken() {
+    let graph = "g (bool c, float[a] x, float[b] y) => (z) { z = If(c)<then_branch = t () => (p) { p = Add(x, y) }, \
+                 else_branch = e () => (q) { q = Identity(x) }> }";
+    let report = check(&model(graph));
+    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+}
+
+#[test]
+fn what_fails_with_all_data_is_violated() {
+    for graph in [
+        "g (float[2] x, int64[3] s) => (z) { o = Constant<value_ints = [7]>() z = Reshape(x, o) }",
+        "g (float[a] x, int64[k] i) => (z) { n = Identity(i) z = Gather<axis = 1>(x, n) }",
+        "g (float[a] x, int64[2] s) => (z) { z = Concat<axis = 0>(s, s, x) }",
+    ] {
+        assert_eq!(check(&model(graph)).verdict, Verdict::Violated, "{graph}");
+    }
+}
+
+#[test]
+fn conditions_that_are_not_complete_say_so() {
+    // The position is outside where there is one item.
+    let graph = "g (float[a,b] x) => (z) { p = Constant<value_int = 1>() q = SplitToSequence<axis = 0>(x) \
+                 z = SequenceAt(q, p) }";
+    let report = check(&model(graph));
+    assert_eq!((report.verdict, report.is_complete()), (Verdict::Violated, false), "{report:?}");
+    assert!(report.violations.iter().all(|violation| !violation.condition.on_sizes), "{report:?}");
+    let refused = guard_set(&model(graph), "m").err().expect("no checker");
+    assert!(matches!(&refused, NoGuards::Incomplete { node, .. } if node == "z"), "{refused}");
+    let graph = "g (float[a,b] x, float[c] y) => (z) { z = Add(x, y) }";
+    let report = check(&model(graph));
+    assert!(report.is_complete() && report.violations.iter().all(|v| v.condition.on_sizes), "{report:?}");
+    assert!(guard_set(&model(graph), "m").is_ok());
+}
+
+#[test]
+fn what_always_fails_is_no_condition_on_sizes() {
+    let graph = "g (float[a] x) => (v, rows) { n = Constant<value_int = 3>() v, rows = Loop(n, \"\", x)<body = b \
+                 (int64 i, bool k, float[] c) => (bool k2, float[] w, float[] row) { k2 = Identity(k) w = Identity(c) \
+                 o = Constant<value_ints = [-1]>() l = Reshape(i, o) row = ConstantOfShape(l) }> }";
+    let report = check(&model(graph));
+    assert_eq!(report.verdict, Verdict::Violated);
+    assert!(
+        report.violations.iter().all(|v| v.condition.shown != "False" && !v.condition.on_sizes),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn shapes_come_with_the_conditions_under_which_they_hold() {
+    let (shapes, conditions) = guarded_shapes(&model("g (float[a] x, float[b] y) => (z) { z = Add(x, y) }"));
+    assert!(shapes.values.contains_key("z"));
+    assert_eq!(conditions.len(), 1, "{conditions:?}");
+    let (_, conditions) = guarded_shapes(&model("g (float[a] x, float[a] y) => (z) { z = Add(x, y) }"));
+    assert!(conditions.is_empty(), "{conditions:?}");
+}
