@@ -1,11 +1,11 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
 use crate::check as model;
 use crate::check::{
-    Condition, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
-    WrongOutput, check_within,
+    Condition, Data, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict,
+    Violation, WrongOutput, check_within,
 };
 use crate::read::Model;
-use crate::walk::inputs;
+use crate::walk::{Input, inputs};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
@@ -43,18 +43,19 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
     };
     let found = check_within(model, limits.as_ref(), budget);
     let value = |name: &str| info(name, found.shapes.values.get(name));
+    let types = inputs(model);
     Report {
         verdict: match found.verdict {
             Verdict::Ok => Outcome::Ok,
             Verdict::Violated => Outcome::Violated,
             Verdict::Unknown => Outcome::Unknown,
         },
-        inputs: inputs(model).iter().map(|input| value(&input.name)).collect(),
+        inputs: types.iter().map(|input| value(&input.name)).collect(),
         outputs: model.graph.output.iter().map(|output| value(&output.name)).collect(),
         symbols: found.shapes.symbols.iter().map(symbol).collect(),
-        guards: guards(&found),
+        guards: guards(&found, &types),
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
-        mismatches: found.wrong_outputs.iter().map(mismatch).collect(),
+        mismatches: found.wrong_outputs.iter().map(|wrong| mismatch(wrong, &types)).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, found.spec.as_ref(), limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
@@ -80,12 +81,17 @@ fn versions(model: &Model) -> String {
 }
 
 /// The conditions with their verdicts: broken ones, undecided ones, and those that the declaration implies.
-fn guards(found: &Findings) -> Vec<GuardReport> {
+fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
     let of = |condition: &Condition, verdict| guard(condition, verdict);
     let violated = found.violations.iter().map(|violation| GuardReport {
         inputs: Some(shown(&violation.inputs)),
         witness: Some(witness(violation, &found.shapes)),
-        consequence: Some(format!("the model refuses it: {}", violation.message)),
+        values: violation.data.map(|data| elements(data, types)),
+        consequence: Some(format!(
+            "the model refuses it{}: {}",
+            with_elements(violation.data, types),
+            violation.message
+        )),
         follows: violation.follows,
         works: found.works.as_ref().map(shown),
         ..of(&violation.condition, GuardVerdict::Violated)
@@ -108,6 +114,21 @@ fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
         cause: if condition.node.is_empty() { Cause::Declared } else { Cause::Operator },
         ..GuardReport::new(condition.expr.clone(), ConditionKind::Precondition, verdict)
     }
+}
+
+/// What every element of each input is, as `values` of `eval`.
+fn elements(data: Data, types: &[Input]) -> IndexMap<String, Json> {
+    let tensors = types.iter().filter(|input| input.is_tensor);
+    tensors.filter_map(|input| Some((input.name.clone(), data.element(input.dtype?)?))).collect()
+}
+
+/// `, every element being: c true, x 0.5`.
+fn with_elements(data: Option<Data>, types: &[Input]) -> String {
+    let Some(data) = data else { return String::new() };
+    let elements = elements(data, types);
+    let shown: Vec<String> = elements.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let (first, more) = (shown.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>(), shown.len() > MAX_NAMED);
+    format!(", every element being: {}{}", first.join(", "), if more { ", ..." } else { "" })
 }
 
 /// The values of symbols that a counterexample gives.
@@ -193,12 +214,13 @@ fn needs(found: &Findings) -> Needs {
     }
 }
 
-fn mismatch(wrong: &WrongOutput) -> MismatchReport {
+fn mismatch(wrong: &WrongOutput, types: &[Input]) -> MismatchReport {
     MismatchReport {
         node: wrong.output.clone(),
         value: format!("{}.shape[{}]", wrong.output, wrong.dim),
         recorded: wrong.declared.clone(),
-        derived: wrong.derived.clone(),
+        derived: format!("{}{}", wrong.derived, with_elements(wrong.data, types)),
+        values: wrong.data.map(|data| elements(data, types)),
         inputs: Some(shown(&wrong.inputs)),
         stack: Vec::new(),
     }

@@ -1,5 +1,6 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod contract;
+mod data;
 mod fixes;
 mod narrow;
 mod nearby;
@@ -8,9 +9,9 @@ mod samples;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
-use super::evaluate::{Refused, evaluate, evaluate_for_any_data};
+use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{Walked, walked};
-use super::findings::{Condition, DATA_DECIDE, Findings, Verdict, Violation, WrongOutput};
+use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation, WrongOutput};
 use super::limits::Limits;
 use super::names;
 use super::shapes::shapes_of;
@@ -116,15 +117,6 @@ impl Check<'_> {
         names.filter_map(|name| Some((name.clone(), sizes.remove(&name)?))).collect()
     }
 
-    /// The message of the model's refusal of sizes, if it does refuse them, whatever the data are.
-    fn refusal(&self, sizes: &FxHashMap<String, Vec<i64>>) -> Option<String> {
-        let is_refused = |refused: &Refused| !refused.is_unsupported;
-        // Most sizes that are accepted with all data are accepted with the data of `eval`.
-        evaluate(self.model, sizes, &FxHashMap::default()).err().filter(is_refused)?;
-        let refused = evaluate_for_any_data(self.model, sizes).err().filter(is_refused)?;
-        Some(refused.message)
-    }
-
     /// Nodes that refuse even the example.
     fn failures(&mut self) {
         for failure in std::mem::take(&mut self.walk.failures) {
@@ -145,11 +137,12 @@ impl Check<'_> {
             self.report.conditions.push(condition.clone());
             let example = self.symbolic.at(|symbol| self.symbolic.hint(symbol));
             match example.and_then(|sizes| Some((self.refusal(&sizes)?, sizes))) {
-                Some((_, sizes)) => {
+                Some(((_, data), sizes)) => {
                     let inputs = self.ordered(sizes);
                     self.report.violations.push(Violation {
                         condition,
                         inputs,
+                        data,
                         message: message.clone(),
                         follows: false,
                     });
@@ -226,11 +219,11 @@ impl Check<'_> {
                 return self.lower(Verdict::Unknown);
             }
             self.tries -= 1;
-            let Some(message) = self.refusal(&sizes) else { continue };
+            let Some((message, data)) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
             let inputs = self.ordered(sizes);
             self.broken.push((self.report.violations.len(), broken));
-            self.report.violations.push(Violation { condition, inputs, message, follows: false });
+            self.report.violations.push(Violation { condition, inputs, data, message, follows: false });
             return;
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
@@ -351,13 +344,13 @@ impl Check<'_> {
         let Some(made) = made else { return self.lower(Verdict::Unknown) };
         if made.len() != sizes.len() {
             let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, 0, ranks, example);
+            return self.wrong(name, 0, ranks, (example, None));
         }
         for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
             if let (&Some(stated), Some(made)) = (stated, made.number())
                 && stated != made
             {
-                return self.wrong(name, dim, (stated.to_string(), made.to_string()), example);
+                return self.wrong(name, dim, (stated.to_string(), made.to_string()), (example, None));
             }
         }
         self.lower(Verdict::Unknown);
@@ -394,13 +387,13 @@ impl Check<'_> {
             Given::Open => "?".to_owned(),
         };
         let derived = print::expression(&env.pool, size);
-        self.wrong(name, dim, (stated, derived), sizes);
+        self.wrong(name, dim, (stated, derived), (sizes, None));
     }
 
     /// An output that is wrong at all sizes.
     fn wrong_anywhere(&mut self, output: &str, texts: (String, String)) {
         match self.example() {
-            Some(example) => self.wrong(output, 0, texts, example),
+            Some(example) => self.wrong(output, 0, texts, (example, None)),
             None => self.lower(Verdict::Unknown),
         }
     }
@@ -410,11 +403,11 @@ impl Check<'_> {
         output: &str,
         dim: usize,
         (declared, derived): (String, String),
-        inputs: FxHashMap<String, Vec<i64>>,
+        (inputs, data): (FxHashMap<String, Vec<i64>>, Option<Data>),
     ) {
         let inputs = self.ordered(inputs);
         let output = output.to_owned();
-        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs });
+        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs, data });
         self.lower(Verdict::Violated);
     }
 

@@ -1,5 +1,5 @@
 //! What data decide, and what conditions on sizes leave out.
-use super::{NoGuards, Verdict, check, guard_set, guarded_shapes};
+use super::{Data, NoGuards, Verdict, check, guard_set, guarded_shapes};
 use crate::read::Model;
 
 fn model(graph: &str) -> Model {
@@ -68,11 +68,38 @@ fn elements_of_inputs_may_be_anything() {
 }
 
 #[test]
-fn a_branch_that_fails_need_not_be_taken() {
-    let graph = "g (bool c, float[a] x, float[b] y) => (z) { z = If(c)<then_branch = t () => (p) { p = Add(x, y) }, \
-                 else_branch = e () => (q) { q = Identity(x) }> }";
+fn a_branch_that_data_choose_and_that_refuses_sizes_is_violated() {
+    let (fails, runs) = ("= t () => (p) { p = Add(x, y) }", "= e () => (q) { q = Identity(x) }");
+    for (then, other, data) in [(fails, runs, Data::Usual), (runs, fails, Data::Zeros)] {
+        let graph = format!(
+            "g (bool c, float[a] x, float[b] y) => (z) {{ z = If(c)<then_branch {then}, else_branch {other}> }}"
+        );
+        let report = check(&model(&graph));
+        let found: Vec<_> = report.violations.iter().map(|v| (v.condition.op.as_str(), v.data)).collect();
+        assert_eq!(found, [("Add", Some(data))], "{report:?}");
+        assert_eq!(report.verdict, Verdict::Violated);
+    }
+}
+
+#[test]
+fn an_index_on_a_branch_is_left_to_run_time() {
+    let graph = "g (bool c, int64[1] i, float[a] x) => (z) { z = If(c)<then_branch = t () => (p) { p = Gather(x, i) }, \
+                 else_branch = e () => (q) { o = Constant<value_ints = [0]>() q = Gather(x, o) }> }";
     let report = check(&model(graph));
     assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+}
+
+#[test]
+fn outputs_that_some_data_make_otherwise_than_declared_are_wrong() {
+    for graph in [
+        "g (float[a, b] x) => (int64[2, a] z) { z = NonZero(x) }",
+        "g (bool c, float[a, b] x) => (float[a, b] z) { o = Constant<value_ints = [-1]>() \
+         z = If(c)<then_branch = t () => (p) { p = Identity(x) }, else_branch = e () => (q) { q = Reshape(x, o) }> }",
+    ] {
+        let report = check(&model(graph));
+        assert!(report.wrong_outputs.iter().all(|wrong| wrong.data.is_some()), "{report:?}");
+        assert_eq!((report.verdict, report.wrong_outputs.len()), (Verdict::Violated, 1), "{report:?}");
+    }
 }
 
 #[test]
@@ -113,6 +140,40 @@ fn what_always_fails_is_no_condition_on_sizes() {
         report.violations.iter().all(|v| v.condition.shown != "False" && !v.condition.on_sizes),
         "{report:?}"
     );
+}
+
+#[test]
+fn a_scan_runs_only_if_the_ranks_of_its_results_are_known_when_the_model_loads() {
+    let scan = "v, rows = Scan(z, y)<body = b (float[] s, float[] e) => (float[] n, float[] row) \
+                { n = Mul(s, e) row = Identity(e) }, num_scan_inputs = 1>";
+    for (before, verdict) in [
+        ("q = SequenceConstruct(x) z = ConcatFromSequence<axis = 0>(q)", Verdict::Unknown),
+        ("z = Identity(x)", Verdict::Ok),
+    ] {
+        let graph = format!("g (float[a] x, float[c] y) => (v) {{ {before} {scan} }}");
+        assert_eq!(check(&model(&graph)).verdict, verdict, "{graph}");
+    }
+}
+
+#[test]
+fn a_slope_that_is_larger_than_the_input_is_not_followed() {
+    for (x, slope, verdict) in
+        [("2, a", "a", Verdict::Ok), ("", "1", Verdict::Unknown), ("1", "3", Verdict::Unknown)]
+    {
+        let x = if x.is_empty() { "float x".to_owned() } else { format!("float[{x}] x") };
+        let graph = format!("g ({x}, float[{slope}] s) => (y) {{ p = PRelu(x, s) y = Neg(p) }}");
+        assert_eq!(check(&model(&graph)).verdict, verdict, "{graph}");
+    }
+}
+
+#[test]
+fn there_may_be_fewer_labels_than_scores() {
+    let graph = "g (float[n, 5] x, int64[m] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
+    let report = check(&model(graph));
+    let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
+    assert_eq!(shown, ["m <= n"], "{report:?}");
+    let graph = "g (float[3, 5] x, int64[2] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
+    assert_eq!(check(&model(graph)).verdict, Verdict::Violated);
 }
 
 #[test]

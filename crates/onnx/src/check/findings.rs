@@ -1,6 +1,7 @@
 //! What a check of a model finds.
 use super::Sizes;
 use super::shapes::Shapes;
+use crate::shape::Dtype;
 use serde_json::Value as Json;
 
 /// The reason why a condition is left to run time.
@@ -35,6 +36,27 @@ pub struct Condition {
     pub on_sizes: bool,
 }
 
+/// Elements of all inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Those of `eval`: 1, 0.5, true and "a".
+    Usual,
+    /// 0 and false.
+    Zeros,
+}
+
+impl Data {
+    /// The elements of a type, unless these are the same as usual.
+    pub fn element(self, dtype: Dtype) -> Option<Json> {
+        match self {
+            _ if dtype == Dtype::Bool => Some(Json::from(self == Data::Usual)),
+            Data::Usual if dtype.is_float() => Some(Json::from(0.5)),
+            _ if dtype.is_float() || dtype.is_integer() => Some(Json::from(i64::from(self == Data::Usual))),
+            _ => None,
+        }
+    }
+}
+
 /// A condition that the declaration does not imply.
 #[derive(Debug, Clone)]
 pub struct Violation {
@@ -42,6 +64,8 @@ pub struct Violation {
     pub condition: Condition,
     /// Sizes that the model declares and refuses, by input.
     pub inputs: Sizes,
+    /// The elements with which it refuses them, where it accepts them with others.
+    pub data: Option<Data>,
     /// What the node says of them.
     pub message: String,
     /// Whether it follows from the declaration and the other violated conditions that are no consequences.
@@ -61,6 +85,8 @@ pub struct WrongOutput {
     pub derived: String,
     /// Sizes of inputs at which both differ.
     pub inputs: Sizes,
+    /// The elements with which they differ, where they need not with others.
+    pub data: Option<Data>,
 }
 
 /// What a check finds.

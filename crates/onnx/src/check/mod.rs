@@ -19,7 +19,7 @@ mod written;
 pub use conditions::{check, check_within, declared_spec, widen};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
-pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
+pub use findings::{Condition, Data, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
 pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
 pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};

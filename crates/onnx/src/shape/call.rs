@@ -265,6 +265,11 @@ impl<'c, 'a> Checked<'c, 'a> {
         !self.call.is_static && self.tensor(at).is_some_and(|tensor| !tensor.constant)
     }
 
+    /// Whether the call is a node of a model, so that other nodes may use what it makes.
+    pub fn is_in_model(&self) -> bool {
+        self.call.is_static
+    }
+
     /// Whether an input is given.
     pub fn has(&self, at: usize) -> bool {
         self.input(at).is_some()

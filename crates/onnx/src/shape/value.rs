@@ -42,6 +42,8 @@ pub struct Tensor {
     pub elements: Option<Elements>,
     /// Whether it is the same in every run: an initializer that no input replaces.
     pub constant: bool,
+    /// Whether onnxruntime is sure to know its rank when it loads the model.
+    pub is_ranked_at_load: bool,
     /// Whether its elements are computed from sizes alone and not followed: sizes decide what is made of them, not data.
     pub from_sizes: bool,
     /// For the places of elements in another tensor what is known of them.
@@ -104,12 +106,13 @@ impl Element {
 impl Tensor {
     /// A tensor of which nothing but its shape is known.
     pub fn new(dtype: Dtype, shape: Vec<Expr>) -> Tensor {
-        Tensor { dtype, shape: Some(shape), elements: None, constant: false, from_sizes: false, places: None }
+        Tensor { shape: Some(shape), ..Tensor::unranked(dtype) }
     }
 
     /// A tensor of unknown rank.
     pub fn unranked(dtype: Dtype) -> Tensor {
-        Tensor { dtype, shape: None, elements: None, constant: false, from_sizes: false, places: None }
+        let (constant, is_ranked_at_load, from_sizes) = (false, false, false);
+        Tensor { dtype, shape: None, elements: None, constant, is_ranked_at_load, from_sizes, places: None }
     }
 
     /// A tensor of these integers, with one dimension.

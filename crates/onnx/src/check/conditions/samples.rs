@@ -2,7 +2,7 @@
 use super::{Check, Condition, Verdict, Violation};
 use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use crate::check::examples::{SAMPLES, sampled};
-use crate::check::findings::DATA_DECIDE;
+use crate::check::findings::{DATA_DECIDE, Data};
 use crate::check::names;
 use crate::shape::Dtype;
 use crate::walk::{Given, Input, Step, declared};
@@ -19,6 +19,7 @@ impl Check<'_> {
     /// the model is violated anyway, those are evaluated at which all its conditions hold.
     pub(super) fn samples(&mut self) {
         let count = (MAX_SAMPLED / self.model.graph.node.len().max(1)).max(MIN_SAMPLES);
+        let mut left_open = Vec::new();
         for &sample in SAMPLES.iter().take(count) {
             let is_violated = self.report.verdict == Verdict::Violated;
             let size = |symbol| sampled(&self.symbolic, sample, symbol);
@@ -33,20 +34,28 @@ impl Check<'_> {
                         |(name, &e): (&String, &Expr)| Some((name.clone(), self.symbolic.value(e, &size)?));
                     let named = names.iter().filter_map(known).collect();
                     self.left_to_data(&sizes);
-                    self.as_declared(sizes, named, &evaluated);
+                    self.as_declared((&sizes, None), &named, &evaluated);
+                    if self.data_decide_outputs(&evaluated) {
+                        left_open.push((sizes, named));
+                    }
                 }
                 Ok(_) => self.left_to_data(&sizes),
-                Err(refused) => self.refused(sizes, refused),
+                Err(refused) => self.refused((sizes, None), refused),
             }
         }
+        self.as_declared_for_data(&left_open);
     }
 
     /// Notes that data decide whether sizes are accepted, where the data of `eval` are refused.
     fn left_to_data(&mut self, sizes: &FxHashMap<String, Vec<i64>>) {
         let is_float = |input: &Input| input.dtype.is_some_and(Dtype::is_float);
-        if self.report.undecided.iter().any(|(_, reason)| reason == DATA_DECIDE)
-            || self.symbolic.sizes.iter().all(|(input, _)| is_float(input))
-        {
+        if self.symbolic.sizes.iter().all(|(input, _)| is_float(input)) {
+            return;
+        }
+        if let Some((refused, data)) = self.refusal_on_a_branch(sizes) {
+            return self.refused((sizes.clone(), Some(data)), refused);
+        }
+        if self.report.undecided.iter().any(|(_, reason)| reason == DATA_DECIDE) {
             return;
         }
         let Some(refused) = evaluate(self.model, sizes, &FxHashMap::default()).err() else { return };
@@ -77,7 +86,7 @@ impl Check<'_> {
     }
 
     /// Notes a refusal of sizes at which all conditions hold that are known.
-    fn refused(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
+    fn refused(&mut self, (sizes, data): (FxHashMap<String, Vec<i64>>, Option<Data>), refused: Refused) {
         let Some(node) = refused.node.filter(|_| !refused.is_unsupported) else { return };
         let op = self.op_of(&node);
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
@@ -88,6 +97,7 @@ impl Check<'_> {
         self.report.violations.push(Violation {
             condition,
             inputs,
+            data,
             message: refused.message,
             follows: false,
         });
@@ -96,19 +106,19 @@ impl Check<'_> {
 
     /// Compares the sizes of outputs with those that are declared: numbers, and names of inputs or of outputs
     /// before them.
-    fn as_declared(
+    pub(super) fn as_declared(
         &mut self,
-        sizes: FxHashMap<String, Vec<i64>>,
-        mut named: FxHashMap<String, i64>,
+        (sizes, data): (&FxHashMap<String, Vec<i64>>, Option<Data>),
+        named: &FxHashMap<String, i64>,
         evaluated: &Evaluated,
     ) {
-        let model = self.model;
+        let (model, mut named) = (self.model, named.clone());
         for (message, made) in model.graph.output.iter().zip(&evaluated.outputs) {
             let output = declared(&message.name, message.r#type.as_ref());
             let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
             if stated.len() != made.len() {
                 let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
-                return self.wrong(&output.name, 0, ranks, sizes);
+                return self.wrong(&output.name, 0, ranks, (sizes.clone(), data));
             }
             for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
                 let Some(made) = made.number() else { continue };
@@ -125,7 +135,8 @@ impl Check<'_> {
                     Given::Open => continue,
                 };
                 if made != expected {
-                    return self.wrong(&output.name, dim, (text, made.to_string()), sizes);
+                    let texts = (text, made.to_string());
+                    return self.wrong(&output.name, dim, texts, (sizes.clone(), data));
                 }
             }
         }
