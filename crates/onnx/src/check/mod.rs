@@ -8,6 +8,8 @@ mod explain;
 mod findings;
 mod guards;
 mod limits;
+#[cfg(test)]
+mod load_tests;
 mod names;
 mod shapes;
 mod size;

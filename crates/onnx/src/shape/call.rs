@@ -265,6 +265,12 @@ impl<'c, 'a> Checked<'c, 'a> {
         !self.call.is_static && self.tensor(at).is_some_and(|tensor| !tensor.constant)
     }
 
+    /// Whether the rank of an input is sure to be known when the model loads.
+    pub fn is_ranked_at_load(&self, at: usize) -> bool {
+        let is_known = |tensor: &Tensor| tensor.constant || tensor.is_ranked_at_load;
+        !self.is_in_model() || self.tensor(at).is_some_and(is_known)
+    }
+
     /// Whether the call is a node of a model, so that other nodes may use what it makes.
     pub fn is_in_model(&self) -> bool {
         self.call.is_static

@@ -96,6 +96,14 @@ impl<'m> Walk<'m> {
             else {
                 continue;
             };
+            if stated.len() != shape.len() {
+                // What is inferred counts, if something is.
+                if !value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load) {
+                    let message = "a branch declares another rank than it makes".to_owned();
+                    self.failed(step, KernelError::Unsupported(message))?;
+                }
+                continue;
+            }
             for (stated, &size) in stated.iter().zip(shape) {
                 let Given::Size(number) = stated else { continue };
                 let mut cx = Cx::on(&mut self.env, self.model.backend);

@@ -57,11 +57,9 @@ pub(super) fn mark_ranks(
         && inputs.iter().flatten().all(|value| is_ranked(value))
         && !NEVER.contains(&op)
         && (!BY_ELEMENTS.contains(&op) || inputs.iter().skip(skipped).flatten().all(is_constant));
-    if known {
-        for value in values.iter_mut().flatten() {
-            if let Value::Tensor(tensor) = value {
-                tensor.is_ranked_at_load = tensor.shape.is_some();
-            }
+    for value in values.iter_mut().flatten() {
+        if let Value::Tensor(tensor) = value {
+            tensor.is_ranked_at_load = known && tensor.shape.is_some();
         }
     }
 }
