@@ -56,16 +56,30 @@ fn hint(example: usize) -> impl Fn(usize) -> i64 {
 
 /// Walks a model at hints that it accepts, if such hints are found.
 pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m> {
-    let walked = |symbolic: Symbolic| {
-        let mut walk = Walk::new(model, symbolic.env.clone(), false);
+    found(model, limits, true)
+}
+
+/// As [`walked`], but the environment without what the walk has added may be gone.
+pub(super) fn walked_for_shapes(model: &Model) -> Walked<'_> {
+    found(model, None, false)
+}
+
+fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'m> {
+    let walked = |mut symbolic: Symbolic, keeps: bool| {
+        let env = if keeps { symbolic.env.clone() } else { std::mem::take(&mut symbolic.env) };
+        let mut walk = Walk::new(model, env, false);
         let results = walk.run(symbolic.values());
         Walked { symbolic, walk, results }
     };
-    let once = walked(Symbolic::new(model, limits, &hint(0)));
+    let mut once = walked(Symbolic::new(model, limits, &hint(0)), keeps);
     // Most models accept the first example.
     if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
         return once;
     }
+    if !keeps {
+        once.symbolic = Symbolic::new(model, limits, &hint(0));
+    }
+    let walked = |symbolic| walked(symbolic, keeps);
     match accepted(model, limits, &once.symbolic) {
         Some(0) => once,
         Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
