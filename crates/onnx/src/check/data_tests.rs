@@ -184,3 +184,48 @@ fn shapes_come_with_the_conditions_under_which_they_hold() {
     let (_, conditions) = guarded_shapes(&model("g (float[a] x, float[a] y) => (z) { z = Add(x, y) }"));
     assert!(conditions.is_empty(), "{conditions:?}");
 }
+
+#[test]
+fn positions_from_a_range_have_to_be_within_the_table() {
+    let positions = "s = Shape<start = 1, end = 2>(x) n = Squeeze(s) o = Constant<value_int = 0>() \
+                     i = Constant<value_int = 1>() r = Range(o, n, i)";
+    for (rest, verdict, conditions) in [
+        ("z = Gather(w, r)", Verdict::Violated, vec!["s <= 64"]),
+        // Each number meets itself alone, so that the greatest product is not known.
+        ("t = Sub(r, r) z = Gather(w, t)", Verdict::Unknown, vec![]),
+        ("t = Add(r, i) u = Add(t, i) z = Gather(w, u)", Verdict::Violated, vec!["s <= 62"]),
+        (
+            "a = Constant<value_ints = [0]>() u = Unsqueeze(r, a) z = Gather(w, u)",
+            Verdict::Violated,
+            vec!["s <= 64"],
+        ),
+        // Positions in the input itself are always within it.
+        ("z = Gather<axis = 1>(x, r)", Verdict::Ok, vec![]),
+        // A part need not have the greatest position.
+        (
+            "a = Constant<value_ints = [0]>() e = Constant<value_ints = [5]>() t = Slice(r, a, e) z = Gather(w, t)",
+            Verdict::Unknown,
+            vec![],
+        ),
+    ] {
+        let graph = format!("g (float[b, s] x, float[64, 8] w) => (z) {{ {positions} {rest} }}");
+        let report = check(&model(&graph));
+        let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+        assert_eq!((report.verdict, shown), (verdict, conditions), "{graph}");
+    }
+}
+
+#[test]
+fn tuples_of_positions_are_within_what_they_choose_from() {
+    let graph = "g (float[b, s] x) => (z) { o = Constant<value_int = 0>() i = Constant<value_int = 1>() \
+                 l = Constant<value_ints = [-1]>() k = Constant<value_ints = [1]>() h = Shape(x) \
+                 sb = Shape<start = 0, end = 1>(x) ss = Shape<start = 1, end = 2>(x) nb = Squeeze(sb) ns = Squeeze(ss) \
+                 rb = Range(o, nb, i) rs = Range(o, ns, i) ub = Unsqueeze(rb, k) eb = Expand(ub, h) es = Expand(rs, h) \
+                 cb = Unsqueeze(eb, l) cs = Unsqueeze(es, l) t = Concat<axis = -1>(cb, cs) z = GatherND(x, t) }";
+    let report = check(&model(graph));
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
+    let turned = graph.replace("(cb, cs)", "(cs, cb)");
+    let report = check(&model(&turned));
+    let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+    assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["b >= s", "b <= s"]), "{report:?}");
+}

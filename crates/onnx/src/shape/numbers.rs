@@ -19,7 +19,7 @@ pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
 }
 
 /// An integer element, if its type can hold the value.
-fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+pub fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
     let Some((least, most)) = dtype.integer_range() else { return Element::Open };
     let fits = match cx.pool().as_int(e) {
         Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),

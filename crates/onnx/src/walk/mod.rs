@@ -9,7 +9,7 @@ pub use inputs::{Given, Input, declared, filling, inputs, value};
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
-use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, unknown_outputs};
+use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, mark_spans, unknown_outputs};
 use load::{mark_declared, mark_ranks};
 use lost_sizes::mark_lost_sizes;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -300,7 +300,9 @@ impl<'m> Walk<'m> {
                 if let Some(before) = before {
                     self.ask_of_lost_sizes(step, &call, before);
                 }
-                mark_lost_sizes(&call, values)
+                let mut values = mark_lost_sizes(&call, values);
+                mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
+                values
             }
             Err(error) => {
                 self.failed(step, error)?;
