@@ -58,7 +58,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "once this is fixed, 1 more condition holds as well: height >= 5",
                 "  works         x: f32[7, 3, 11, 9]",
                 "fix 1         height = Dim('height', min=6)",
-                "              a spec, for --spec: an ONNX file cannot declare it",
+                "              a spec, for --spec: an ONNX file declares no ranges of sizes",
                 "fix 2         declare x.shape[2] as 11",
             ][..],
         ),
@@ -152,7 +152,7 @@ fn every_form_has_the_same_errors() {
 #[test]
 fn options_about_exported_programs_are_refused() {
     for (options, said) in [
-        (&["--format", "torch"][..], "torch has no words for an ONNX model"),
+        (&["--format", "torch"][..], "--format torch is for exported programs"),
         (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
         (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
         (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),

@@ -94,7 +94,7 @@ async fn models_are_answered_like_programs() {
         ("/v1/check", &[("program", MODEL), ("spec", "{\"v\": null}")], 200, "\"verdict\": \"invalid\""),
         ("/v1/check?format=html", &[("program", MODEL)], 200, "<!doctype html>"),
         ("/v1/check?format=text", &[("program", MODEL)], 200, "fix 1         declare w.shape[1] as n"),
-        ("/v1/check?format=torch", &[("program", MODEL)], 422, "torch has no words for an ONNX model"),
+        ("/v1/check?format=torch", &[("program", MODEL)], 422, "`torch` is a form for exported programs"),
         ("/v1/check?name=m.onnx", &[("program", "nothing")], 422, "unreadable-program"),
         (
             "/v1/eval",

@@ -176,7 +176,7 @@ fn fix(fix: &model::Fix, before: Option<&Json>, has_spec: bool) -> Fix {
     };
     let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
     // An ONNX file has names and numbers for sizes, and no ranges.
-    let note = "a spec, for --spec: an ONNX file cannot declare it".to_owned();
+    let note = "a spec, for --spec: an ONNX file declares no ranges of sizes".to_owned();
     let note = Some(note).filter(|_| fix.spec.is_some() && !has_spec);
     Fix { text, spec: fix.spec.clone(), proved: true, cost, note }
 }

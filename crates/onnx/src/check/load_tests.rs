@@ -64,3 +64,31 @@ fn statistics_of_each_place_are_not_followed() {
         "g (float[n,c,a] x, float[c,a] w) => (z) { z = BatchNormalization<spatial = 0>(x, w, w, w, w) }";
     assert_eq!(verdict_of(8, graph), Verdict::Unknown);
 }
+
+#[test]
+fn fixes_declare_expressions_where_these_are_what_a_condition_asks_for() {
+    let inputs = "float[b, past] p, float[b, q] n, float[b, t] m";
+    let join = "c = Concat<axis = 1>(p, n)";
+    for (graph, fix, rejects) in [
+        (
+            "g (float[4, h] x) => (z) { s = Constant<value_ints = [4, -1, 8]>() z = Reshape(x, s) }"
+                .to_owned(),
+            ("x", 1, "8*_h"),
+            false,
+        ),
+        (
+            format!("g ({inputs}) => (z) {{ {join} s = Shape(c) z = Reshape(m, s) }}"),
+            ("m", 1, "past + q"),
+            false,
+        ),
+        (format!("g ({inputs}) => (z) {{ {join} z = Add(c, m) }}"), ("m", 1, "past + q"), true),
+    ] {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
+        let report = check(&Model::read(text.into_bytes()).expect("a model"));
+        let (input, dim, size) = fix;
+        let expected = vec![(input.to_owned(), dim, size.to_owned())];
+        let found = report.fixes.iter().find(|fix| fix.spec.is_none());
+        let found = found.map(|fix| (fix.changes.clone(), fix.rejects));
+        assert_eq!(found, Some((expected, rejects)), "{graph}");
+    }
+}

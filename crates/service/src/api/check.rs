@@ -47,7 +47,7 @@ pub async fn check(
                 (report, outline(checker.program()))
             }
             Subject::Model(_) if matches!(format, ReportForm::Torch) => {
-                let problem = Problem::new(Code::InvalidParameter, "torch has no words for an ONNX model");
+                let problem = Problem::new(Code::InvalidParameter, "`torch` is a form for exported programs");
                 return Err(problem.at("parameter", "format"));
             }
             Subject::Model(mut model) => {
